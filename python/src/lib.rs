@@ -8,7 +8,7 @@ mod results;
 
 use anabranch_sim::Session;
 use anabranch_sim::scenario::{
-    Files, Overrides, Registry, ScenarioError as Fault, read_with, schemes as built_in, setups as grounds,
+    Files, Overrides, Registry, Diagnostic, read_with, schemes as built_in, setups as grounds,
 };
 use job::Job;
 use pyo3::create_exception;
@@ -26,15 +26,15 @@ create_exception!(
 );
 
 /// The error with its place and its cure as attributes.
-fn raised(py: Python<'_>, fault: &Fault) -> PyErr {
+fn raised(py: Python<'_>, fault: &Diagnostic) -> PyErr {
     let error = ScenarioError::new_err(fault.to_string());
     let value = error.value(py);
     let set = || -> PyResult<()> {
-        value.setattr("file", &fault.file)?;
-        value.setattr("line", fault.line)?;
-        value.setattr("column", fault.column)?;
+        value.setattr("file", &fault.span.file)?;
+        value.setattr("line", fault.span.line)?;
+        value.setattr("column", fault.span.column)?;
         value.setattr("message", &fault.message)?;
-        value.setattr("help", &fault.help)
+        value.setattr("help", fault.help())
     };
     match set() {
         Ok(()) => error,

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod declared;
+mod diagnostic;
 mod foreign;
 mod ids;
 mod names;
@@ -15,6 +16,7 @@ mod time;
 mod units;
 
 pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
+pub use diagnostic::{Code, Diagnostic, Fix, Problem, Severity, Span};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use names::{is_misspelt, nearest};

@@ -6,7 +6,7 @@ use crate::output::{note, told};
 use crate::store::Item;
 use anabranch_proto::PathFacts;
 use anabranch_results::digest::text_digest;
-use anabranch_sim::scenario::{Files, Ground, Overrides, Registry, RunPoint, Scenario, ScenarioError, read};
+use anabranch_sim::scenario::{Diagnostic, Files, Ground, Overrides, Registry, RunPoint, Scenario, read};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         digest: text_digest(&scenario.canonical()),
         toml: scenario.to_annotated_toml(&examined.facts),
         files: scenario.files.clone(),
-        warnings: examined.warnings.iter().map(ScenarioError::in_a_line).collect(),
+        warnings: examined.warnings.iter().map(Diagnostic::in_a_line).collect(),
     };
     Ok(Prepared { scenario, points, item, ground, facts: examined.facts })
 }

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use anabranch_report::Provenance;
-use anabranch_sim::scenario::{NoFiles, Overrides, ScenarioError, find_in, read};
+use anabranch_sim::scenario::{Diagnostic, NoFiles, Overrides, Span, find_in, read};
 use anabranch_sim::{Session, run};
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -29,15 +29,15 @@ pub fn check(text: &str) -> String {
 }
 
 /// An error or a warning with its place.
-fn told(error: &ScenarioError) -> Json {
-    let ScenarioError { line, column, message, help, .. } = error;
-    json!({ "line": line, "column": column, "message": message, "help": help })
+fn told(error: &Diagnostic) -> Json {
+    let Diagnostic { span, message, .. } = error;
+    json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
 }
 
 /// About what a packet holds, in bytes, for a first idea of how long a scenario takes.
 const PACKET: u64 = 4096;
 
-fn read_text(text: &str) -> Result<Session, ScenarioError> {
+fn read_text(text: &str) -> Result<Session, Diagnostic> {
     let over = overrides();
     let mut session = Session::of(read(SHOWN, text, &NoFiles, &over)?)?;
     if find_in(SHOWN, text, &over)?.is_some() {
@@ -52,16 +52,17 @@ fn overrides() -> Overrides {
 }
 
 /// Hosts of the first run, and data packets of all.
-fn sizes(session: &Session) -> Result<(u32, u64), ScenarioError> {
+fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
     let built = anabranch_sim::build(first).map_err(|error| bare(error.to_string()))?;
     let a_run: u64 = built.workload.messages.iter().map(|message| message.bytes.div_ceil(PACKET)).sum();
     Ok((built.topology.hosts, a_run.saturating_mul(session.points().len() as u64)))
 }
 
-/// What is said of no place.
-fn bare(message: String) -> ScenarioError {
-    ScenarioError { file: SHOWN.to_owned(), line: None, column: None, message, help: None }
+/// A diagnostic of the whole scenario.
+fn bare(message: String) -> Diagnostic {
+    let span = Span { file: SHOWN.to_owned(), line: None, column: None };
+    Diagnostic::warning(span, message, None)
 }
 
 /// A scenario of which one run after the other is carried out.

@@ -2,7 +2,7 @@
 
 use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
-use anabranch_lab::scenario::{Scenario, ScenarioError};
+use anabranch_lab::scenario::{Diagnostic, Scenario};
 use anabranch_results::{MissingRun, ResultSet};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct Session {
     toml: String,
     /// The files that the scenario names, by name.
     files: BTreeMap<String, String>,
-    warnings: Vec<ScenarioError>,
+    warnings: Vec<Diagnostic>,
     /// The runs, then their baselines.
     points: Vec<RunPoint>,
     /// How many are no baselines.
@@ -28,7 +28,7 @@ impl Session {
     ///
     /// # Errors
     /// When something in it cannot be built.
-    pub fn of(scenario: Scenario) -> Result<Session, ScenarioError> {
+    pub fn of(scenario: Scenario) -> Result<Session, Diagnostic> {
         let examined = scenario.examine()?;
         let toml = scenario.to_annotated_toml(&examined.facts);
         let mut points = scenario.points()?;
@@ -40,12 +40,12 @@ impl Session {
     }
 
     /// Adds a warning to those that the scenario has.
-    pub fn warn(&mut self, warning: ScenarioError) {
+    pub fn warn(&mut self, warning: Diagnostic) {
         self.warnings.push(warning);
     }
 
     /// What in the scenario cannot mean much.
-    pub fn warnings(&self) -> &[ScenarioError] {
+    pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
@@ -143,7 +143,7 @@ impl Session {
         ResultSet {
             title: self.title.clone(),
             scenario_toml: self.toml.clone(),
-            warnings: self.warnings.iter().map(ScenarioError::in_a_line).collect(),
+            warnings: self.warnings.iter().map(Diagnostic::in_a_line).collect(),
             ..ResultSet::default()
         }
     }

@@ -8,7 +8,7 @@ use crate::output::{note, print, print_json};
 use crate::progress::Progress;
 use crate::{interrupt, question, source};
 use anabranch_results::{Dataset, Unclaimed};
-use anabranch_sim::scenario::{Overrides, ScenarioError, read};
+use anabranch_sim::scenario::{Diagnostic, Overrides, read};
 use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
 use rayon::prelude::*;
 use serde_json::json;
@@ -45,7 +45,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
         }
         return print(&slurm_script(args, tasks)?);
     }
-    session.warnings().iter().for_each(|warning: &ScenarioError| note(&format!("warning: {warning}")));
+    session.warnings().iter().for_each(|warning: &Diagnostic| note(&format!("warning: {warning}")));
     if args.status && !args.folder.exists() {
         return Err(Failure::Input(format!(
             "{}: no such folder\n  help: without --status the runs are carried out into it",

@@ -1,7 +1,8 @@
 //! What every part of reading a scenario needs: the file's name and the files that it names.
 
+use super::diagnostic::in_workload_file;
 use super::table::Table;
-use super::{Files, Registry, ScenarioError};
+use super::{Diagnostic, Files, Fix, Registry};
 use anabranch_workload::{WorkloadError, is_text_of_ranks, text_of_binary_goal, text_of_ranks};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn file(&self, table: &Table, key: &str, name: &str) -> Result<String, ScenarioError> {
+    pub(super) fn file(&self, table: &Table, key: &str, name: &str) -> Result<String, Diagnostic> {
         if let Some(text) = self.read.borrow().get(name) {
             return Ok(text.clone());
         }
@@ -42,7 +43,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// It cannot be read, or is no binary GOAL file although it begins like one.
-    pub(super) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), ScenarioError> {
+    pub(super) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), Diagnostic> {
         if !self.read.borrow().contains_key(name)
             && let Ok(bytes) = self.source.read_bytes(name)
             && let Some(text) = text_of_binary_goal(name, &bytes)
@@ -64,7 +65,7 @@ impl<'a> Context<'a> {
         key: &str,
         name: &str,
         groups: Option<&str>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), Diagnostic> {
         if self.read.borrow().contains_key(name) {
             return Ok(());
         }
@@ -77,7 +78,7 @@ impl<'a> Context<'a> {
                     files.push((of_rank(files.len()), bytes));
                 }
                 if let Some(rank) = name.strip_suffix(".et").and_then(|name| name.rsplit_once('.')) {
-                    let help = format!("{key} = {:?}", rank.0);
+                    let help = Fix::set(key, format!("{:?}", rank.0));
                     let message = format!("{name:?} is the file of one rank, and the job has one for each");
                     return Err(table.wrong(key, message, help));
                 }
@@ -120,7 +121,6 @@ impl<'a> Context<'a> {
 }
 
 /// The fault of a file that stands at `key`.
-fn in_its_file(table: &Table, key: &str, error: WorkloadError) -> ScenarioError {
-    ScenarioError::in_workload_file(error)
-        .unwrap_or_else(|other| table.wrong(key, other.to_string(), "a trace without it"))
+fn in_its_file(table: &Table, key: &str, error: WorkloadError) -> Diagnostic {
+    in_workload_file(error).unwrap_or_else(|other| table.wrong(key, other.to_string(), "a trace without it"))
 }

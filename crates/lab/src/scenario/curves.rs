@@ -2,7 +2,7 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{MeasureSpec, ScenarioError};
+use super::{Diagnostic, MeasureSpec};
 use anabranch_base::{Duration, LinkId, Time};
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
@@ -25,7 +25,7 @@ pub(super) fn check(
     runs: usize,
     ends: Duration,
     origin: &Origin,
-) -> Result<(), ScenarioError> {
+) -> Result<(), Diagnostic> {
     let share = share(runs);
     let points = |i: usize| measures[i].points(curves[i], ends);
     let all: f64 = (0..measures.len()).map(points).sum();
@@ -46,7 +46,7 @@ pub(super) fn check(
         "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",
         curves[worst]
     );
-    Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help)))
+    Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help.into())))
 }
 
 /// No run ends before: the last start, and what the busiest host's link needs for its bytes.

@@ -9,7 +9,7 @@ use super::setups::{self, Setup};
 use super::sweep::{self, Setting};
 use super::table::{Table, fault, name_alone};
 use super::tree::{self, Fields, Item, Node, Place};
-use super::{FabricSpec, Registry, ScenarioError, Scheme};
+use super::{Diagnostic, FabricSpec, Fix, Registry, Scheme};
 
 /// A scheme as written, with its bases in it.
 #[derive(Clone, Debug)]
@@ -33,26 +33,26 @@ const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "se
 
 impl Draft {
     /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
-    pub(super) fn read(table: &Table, registry: &Registry) -> Result<Draft, ScenarioError> {
+    pub(super) fn read(table: &Table, registry: &Registry) -> Result<Draft, Diagnostic> {
         table.only(&[&WORDS[..], &PARTS[..]].concat())?;
         if table.node("base").is_none() && table.node("transport").is_none() {
             let missing = table.missing("base");
             let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
-            let help = name.map(|name| format!("schemes = [{name:?}], without [[scheme]]"));
-            return Err(ScenarioError { help: help.or(missing.help.clone()), ..missing });
+            let fix = name.map(|name| Fix::text(format!("schemes = [{name:?}], without [[scheme]]")));
+            return Err(Diagnostic { fix: fix.or(missing.fix.clone()), ..missing });
         }
         let base = table.get::<String>("base")?.map(|base| {
             registry.find_scheme(&base).ok_or_else(|| {
                 let names: Vec<&str> = registry.scheme_names().collect();
                 let (message, help) = schemes::unknown(&base, &names);
-                table.wrong("base", message, format!("base = {help}"))
+                table.wrong("base", message, Fix::set("base", help))
             })
         });
         Draft::over(table, base.transpose()?)
     }
 
     /// The scheme of a table over that of its base.
-    fn over(table: &Table, base: Option<Draft>) -> Result<Draft, ScenarioError> {
+    fn over(table: &Table, base: Option<Draft>) -> Result<Draft, Diagnostic> {
         let name: String = table.need("name")?;
         check_name(table, &name)?;
         let settings = match table.node("set") {
@@ -89,7 +89,7 @@ impl Draft {
         file: &str,
         text: &str,
         registry: &Registry,
-    ) -> Result<(Draft, Scheme), ScenarioError> {
+    ) -> Result<(Draft, Scheme), Diagnostic> {
         let root = Node { at: None, item: Item::Table(tree::parse(file, text)?) };
         let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, registry)?;
         let on_common = draft.on(&Setup::common(), registry, file, None)?;
@@ -116,7 +116,7 @@ impl Draft {
         registry: &Registry,
         file: &str,
         at: Place,
-    ) -> Result<Scheme, ScenarioError> {
+    ) -> Result<Scheme, Diagnostic> {
         let (parts, own) = setup.under(&self.parts, registry);
         let root = Node { at, item: Item::Table(parts) };
         let table = Table::open(file, "[[scheme]]", &root)?;
@@ -135,7 +135,7 @@ impl Draft {
 
 const TESTED: &str = "the embedded scheme files are tested";
 
-fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
+fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(fine) {
         return Ok(());
@@ -143,11 +143,11 @@ fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
     let message = format!("a scheme's name is made of letters, digits, - and _, not {name:?}");
     let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
     let instead = if instead.is_empty() { "reps-16".to_owned() } else { instead };
-    Err(table.wrong("name", message, format!("name = {instead:?}")))
+    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
 /// The parts of a scheme in full, without what it is called.
-fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
+fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, Diagnostic> {
     let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
     let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
     let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
@@ -183,7 +183,7 @@ fn registered<T>(
     table: &Table,
     path: &[&str],
     read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
-) -> Result<Option<T>, ScenarioError> {
+) -> Result<Option<T>, Diagnostic> {
     let mut node = table.node(path[0]);
     for key in &path[1..] {
         node = match node.map(|node| &node.item) {
@@ -204,10 +204,10 @@ fn part<T: serde::de::DeserializeOwned>(
     table: &Table,
     key: &str,
     registry: &Registry,
-) -> Result<T, ScenarioError> {
+) -> Result<T, Diagnostic> {
     let Some(node) = table.node(key) else {
         let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
-        return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help)));
+        return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help.into())));
     };
     part_at(table, key, node, registry)
 }
@@ -217,17 +217,22 @@ fn part_at<T: serde::de::DeserializeOwned>(
     key: &str,
     node: &Node,
     registry: &Registry,
-) -> Result<T, ScenarioError> {
+) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         // The deserialiser names the key or prints the value that it stumbled over.
         let problem = &registry.complete(key, e.message());
         let file = table.file;
         if let Some((message, instead)) = kinds::misread(registry, key, &node.value()) {
-            let help = instead.map_or_else(|words| words, |value| format!("{key} = {value}"));
+            let help = instead.map_or_else(Fix::text, |value| Fix::set(key, value));
             return fault(file, node.at.or(table.at), message, Some(help));
         }
         let Item::Table(fields) = &node.item else {
-            return fault(file, node.at, format!("{key} must be a table"), Some(format!("[scheme.{key}]")));
+            return fault(
+                file,
+                node.at,
+                format!("{key} must be a table"),
+                Some(format!("[scheme.{key}]").into()),
+            );
         };
         let mentioned = |key: &str, value: &Node| {
             problem.contains(&format!("`{key}`"))
@@ -240,7 +245,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
         let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
         let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
         // What the scheme or the setup that it names says has no place of its own.
-        fault(file, at.or(table.at), format!("{name}{}", schemes::said(problem, &value)), Some(help))
+        fault(file, at.or(table.at), format!("{name}{}", schemes::said(problem, &value)), Some(help.into()))
     })
 }
 
@@ -252,7 +257,7 @@ pub(super) fn apply(
     at: Place,
     mut scheme: Scheme,
     settings: &[&Setting],
-) -> Result<Scheme, ScenarioError> {
+) -> Result<Scheme, Diagnostic> {
     // A preset stands for many parameters, so that single ones come after it, wherever they are written.
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.path == schemes::PRESET);
@@ -302,17 +307,17 @@ pub(super) fn refused(
     at: Place,
     setting: Option<&Setting>,
     wrong: &ParameterFault,
-) -> ScenarioError {
+) -> Diagnostic {
     let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
     let help = match &wrong.instead {
-        Instead::Value(value) => format!("{} = {value}", written(&wrong.path)),
+        Instead::Value(value) => Fix::set(written(&wrong.path), value),
         Instead::Parameter(path) => match setting {
-            Some(setting) => format!("{} = {}", written(path), setting.value),
-            None => path.clone(),
+            Some(setting) => Fix::set(written(path), &setting.value),
+            None => Fix::text(path),
         },
-        Instead::Name(path) => name_alone(&written(path), path.rsplit('.').next().unwrap_or(path)),
-        Instead::Setting(path, value) => format!("{} = {value}", written(path)),
-        Instead::Words(words) => words.clone(),
+        Instead::Name(path) => name_alone(written(path), path.rsplit('.').next().unwrap_or(path)),
+        Instead::Setting(path, value) => Fix::set(written(path), value),
+        Instead::Words(words) => Fix::text(words),
     };
     fault(file, at, wrong.message.clone(), Some(help))
 }

@@ -3,7 +3,7 @@
 use super::keys;
 use super::table::Table;
 use super::tree::{self, Fields, Item, Node};
-use super::{Files, Overrides, Registry, Scenario, ScenarioError, written};
+use super::{Diagnostic, Files, Fix, Overrides, Registry, Scenario, written};
 use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, Explanation, PlotSpec};
 use plot::Drawable;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub fn read_figure(
     text: &str,
     scale: Scale,
     files: &dyn Files,
-) -> Result<Figure, ScenarioError> {
+) -> Result<Figure, Diagnostic> {
     read_figure_with(&Registry::new(), file_name, text, scale, files)
 }
 
@@ -85,7 +85,7 @@ pub fn read_figure_with(
     text: &str,
     scale: Scale,
     files: &dyn Files,
-) -> Result<Figure, ScenarioError> {
+) -> Result<Figure, Diagnostic> {
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
@@ -104,7 +104,7 @@ pub fn read_figure_under(
     scale: Scale,
     files: &dyn Files,
     choice: &[usize],
-) -> Result<Figure, ScenarioError> {
+) -> Result<Figure, Diagnostic> {
     let mut fields = tree::parse(file_name, text)?;
     let overlays = [(Scale::Quick, fields.remove("quick")), (Scale::Paper, take_table(&mut fields, "paper"))];
     for (of, overlay) in &overlays {
@@ -196,8 +196,8 @@ fn check_first_values(
     unsaid: &[Entry<'_>],
     plain: &Fields,
     scenario: &Scenario,
-    resolve: &dyn Fn(Fields) -> Result<Scenario, ScenarioError>,
-) -> Result<(), ScenarioError> {
+    resolve: &dyn Fn(Fields) -> Result<Scenario, Diagnostic>,
+) -> Result<(), Diagnostic> {
     let varied = || unsaid.iter().filter(|entry| entry.spec.varied);
     if varied().next().is_none() {
         return Ok(());
@@ -222,7 +222,7 @@ fn take_table(fields: &mut tree::Fields, key: &str) -> Option<Node> {
 }
 
 /// `[plot]`, or several `[[plot]]`.
-fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, ScenarioError> {
+fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
     match root.node("plot") {
         Some(node) if matches!(node.item, Item::Table(_)) => {
             Ok(vec![Table::open(root.file, "[plot]", node)?])
@@ -231,7 +231,7 @@ fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, ScenarioError> {
     }
 }
 
-fn claim(table: &Table) -> Result<ClaimSpec, ScenarioError> {
+fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
     table.only(&["says", "source", "paper", "measure", "kind", "why", "found"])?;
     let kind = table.word(
         "kind",
@@ -261,7 +261,7 @@ fn claim(table: &Table) -> Result<ClaimSpec, ScenarioError> {
 }
 
 /// Reads a claim's `paper`, whose form follows from the claim's kind; an order's is not a number.
-fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, ScenarioError> {
+fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Diagnostic> {
     match kind {
         ClaimKind::Order => Ok(None),
         ClaimKind::Zero if table.node("paper").is_none() => Ok(None),
@@ -269,7 +269,7 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Sce
             0.0 => Ok(None),
             other => {
                 let message = format!("a claim of kind \"zero\" is about 0, not {other}");
-                Err(table.wrong("paper", message, "paper = 0"))
+                Err(table.wrong("paper", message, Fix::set("paper", "0")))
             }
         },
         ClaimKind::Ratio | ClaimKind::AtLeast | ClaimKind::AtMost | ClaimKind::Value => {
@@ -285,20 +285,20 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Sce
             [low, high] if 0.0 < low && low <= high => Ok(Some(ClaimValue::Range([low, high]))),
             _ => {
                 let message = "a range has a smallest and a largest number above 0";
-                Err(table.wrong("paper", message, "paper = [1.1, 1.4]"))
+                Err(table.wrong("paper", message, Fix::set("paper", "[1.1, 1.4]")))
             }
         },
     }
 }
 
 /// Reads what an order's `paper` compares.
-fn order(table: &Table) -> Result<Vec<String>, ScenarioError> {
+fn order(table: &Table) -> Result<Vec<String>, Diagnostic> {
     match table.node("paper").map(|node| &node.item) {
         Some(Item::Array(names)) if names.len() >= 2 => table.need("paper"),
         _ => Err(table.wrong(
             "paper",
             "an order has two names or more, the smallest first",
-            "paper = [\"reps\", \"ops\"]",
+            Fix::set("paper", "[\"reps\", \"ops\"]"),
         )),
     }
 }

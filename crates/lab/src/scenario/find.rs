@@ -1,11 +1,13 @@
 //! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
 
+use super::Span;
 use super::keys;
 use super::origin::Asked;
 use super::sweep::ZIP;
+use super::sweep::as_toml;
 use super::table::{Table, fault};
 use super::tree::{Fields, Item, Node, Place};
-use super::{Files, Overrides, Registry, Scenario, ScenarioError, tree, written};
+use super::{Diagnostic, Files, Fix, Overrides, Registry, Scenario, tree, written};
 use anabranch_base::{Bytes, Duration, Rate};
 
 /// Relative distance at which a bisection ends unless said.
@@ -17,7 +19,7 @@ const RANGE_HALVINGS: usize = 3;
 /// Likewise a list, of which people write every value: all of 65.
 const LIST_HALVINGS: usize = 6;
 /// The example of a range in messages.
-const RANGE: &str = "smallest = [\"16KB\", \"8MB\"]";
+const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
 /// A scenario with a question about one of its parameters.
 #[derive(Debug)]
@@ -75,12 +77,12 @@ enum Spelling {
 ///
 /// # Errors
 /// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
-pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, ScenarioError> {
+pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagnostic> {
     find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(
-            "[find] and below it parameter = \"*.fabric.queue\", {RANGE}, where = \"drops(scheme) == 0\""
+            "[find] and below it parameter = \"*.fabric.queue\", smallest = {RANGE}, where = \"drops(scheme) == 0\""
         );
-        fault(file, None, "the scenario has no [find]", Some(help))
+        fault(file, None, "the scenario has no [find]", Some(help.into()))
     })
 }
 
@@ -88,14 +90,14 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Scena
 ///
 /// # Errors
 /// As [`read_find`].
-pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, ScenarioError> {
+pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, Diagnostic> {
     let mut document = tree::parse(file, text)?;
     let Some(node) = document.remove("find") else { return Ok(None) };
     for key in ["sweep", "point"] {
         if let Some(node) = document.get(key) {
             let message =
                 format!("[find] and {key} exclude each other: one question has one answer per scheme");
-            return Err(fault(file, node.at, message, Some(format!("a scenario without {key}"))));
+            return Err(fault(file, node.at, message, Some(format!("a scenario without {key}").into())));
         }
     }
     let question = Question::read(&Table::open(file, "[find]", &node)?)?;
@@ -128,7 +130,7 @@ struct Question {
 }
 
 impl Question {
-    fn read(table: &Table) -> Result<Question, ScenarioError> {
+    fn read(table: &Table) -> Result<Question, Diagnostic> {
         table.only(&keys::of("find"))?;
         let parameter: String = table.need("parameter")?;
         let at = table.node("parameter").map_or(table.at, |node| node.at);
@@ -136,7 +138,7 @@ impl Question {
             return Err(table.wrong(
                 "parameter",
                 "one parameter is varied",
-                "parameter = \"*.fabric.queue\"",
+                Fix::set("parameter", "\"*.fabric.queue\""),
             ));
         }
         let holds: String = table.need("where")?;
@@ -144,7 +146,7 @@ impl Question {
         let resolution: f64 = table.get("resolution")?.unwrap_or(RESOLUTION);
         if !(1e-6..1.0).contains(&resolution) {
             let message = format!("resolution must be between 0.000001 and 1, not {resolution}");
-            return Err(table.wrong("resolution", message, format!("resolution = {RESOLUTION}")));
+            return Err(table.wrong("resolution", message, Fix::set("resolution", RESOLUTION)));
         }
         let (key, wanted) = match (table.node("smallest"), table.node("largest")) {
             (Some(_), None) => ("smallest", Wanted::Smallest),
@@ -154,7 +156,11 @@ impl Question {
             }
             (None, None) => {
                 let message = "[find] has neither smallest nor largest";
-                return Err(table.wrong("smallest", message, format!("{RANGE}, where it is looked for")));
+                return Err(table.wrong(
+                    "smallest",
+                    message,
+                    format!("smallest = {RANGE}, where it is looked for"),
+                ));
             }
         };
         let (list, values_at): (Vec<toml::Value>, Vec<Place>) = match table.node(key).map(|node| &node.item) {
@@ -165,14 +171,14 @@ impl Question {
                 let message = format!(
                     "{key} must be a list: both ends of a range, or three values or more in their order"
                 );
-                return Err(table.wrong(key, message, RANGE.replace("smallest", key)));
+                return Err(table.wrong(key, message, Fix::set(key, RANGE)));
             }
         };
         let values = values(list.clone()).map_err(|message| {
             let rising = rising(list).filter(|rising| values(rising.clone()).is_ok());
             let help = match rising {
-                Some(rising) => format!("{key} = {}", toml::Value::Array(rising)),
-                None => RANGE.replace("smallest", key),
+                Some(rising) => Fix::set(key, toml::Value::Array(rising)),
+                None => Fix::set(key, RANGE),
             };
             table.wrong(key, message, help)
         })?;
@@ -267,7 +273,7 @@ impl Find {
     ///
     /// # Errors
     /// The first fault, with its place and what to write instead.
-    pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, ScenarioError> {
+    pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, Diagnostic> {
         let own = self.own_values();
         let leaf = |value: &toml::Value| {
             let place = own.iter().position(|own| own == value).unwrap_or(0);
@@ -283,10 +289,10 @@ impl Find {
     }
 
     /// A fault of the sweep that stands for the question, in terms of the question.
-    fn in_find(&self, error: ScenarioError) -> ScenarioError {
-        let offered = error.help.as_ref().and_then(|help| help.strip_prefix('"')?.split_once("\" = "));
-        let Some((path, value)) = offered else { return error };
-        let place = error.line.zip(error.column);
+    fn in_find(&self, error: Diagnostic) -> Diagnostic {
+        let Some(Fix::Set { key, value }) = &error.fix else { return error };
+        let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
+        let place = error.span.line.zip(error.span.column);
         let which = self.values_at.iter().position(|at| *at == place);
         if which.is_none() && place != self.at {
             return error;
@@ -298,11 +304,11 @@ impl Find {
                 Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),
                 _ => path.to_owned(),
             };
-            return ScenarioError { help: Some(format!("parameter = {path:?}")), line, column, ..error };
+            let span = Span { line, column, ..error.span.clone() };
+            return Diagnostic { fix: Some(Fix::set("parameter", format!("{path:?}"))), span, ..error };
         }
-        let table: Option<toml::Table> = format!("value = {value}").parse().ok();
         let mut mended = self.own_values();
-        let value = table.and_then(|mut table| match table.remove("value")? {
+        let value = as_toml(value).and_then(|value| match value {
             // In the list of a sweep the mended one is that which the question does not have.
             toml::Value::Array(list) => list.into_iter().find(|value| !mended.contains(value)),
             value => Some(value),
@@ -318,8 +324,8 @@ impl Find {
         mended[which] = value;
         match values(mended.clone()) {
             Ok(_) => {
-                let help = format!("{} = {}", self.key(), toml::Value::Array(mended));
-                ScenarioError { help: Some(help), ..error }
+                let fix = Fix::set(self.key(), toml::Value::Array(mended));
+                error.with_fix(fix)
             }
             Err(_) => error,
         }
@@ -353,8 +359,8 @@ impl Find {
     }
 
     /// A fault of what has to hold, at its place.
-    pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> ScenarioError {
-        fault(&self.file, self.where_at, message, Some(help.into()))
+    pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        fault(&self.file, self.where_at, message, Some(help.into().into()))
     }
 
     /// Whether all values of a list are looked through, and not a range.
@@ -640,7 +646,7 @@ mod tests {
     const HEAD: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
                         [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
 
-    fn read(question: &str) -> Result<Find, ScenarioError> {
+    fn read(question: &str) -> Result<Find, Diagnostic> {
         read_find("f.toml", &format!("{HEAD}[find]\n{question}\n"), &Overrides::default())
     }
 

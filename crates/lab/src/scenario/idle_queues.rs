@@ -4,7 +4,7 @@
 use super::lossless::round_up;
 use super::origin::Origin;
 use super::table::fault;
-use super::{ScenarioError, Scheme};
+use super::{Diagnostic, Scheme};
 use anabranch_base::Bytes;
 use anabranch_engine::{Unmarked, unmarked};
 use anabranch_fabric::Topology;
@@ -185,7 +185,7 @@ impl IdleQueues {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked } = self;
         // What a question looks through begins where it fails. That a queue holds no packet is told all the same.
         let asked = |scheme: &str, parameter: &str| {
@@ -207,7 +207,7 @@ impl IdleQueues {
             let help = longer
                 .or_else(|| origin.beginning_with(&scheme, parameter, &instead))
                 .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
-            fault(&origin.file, at, message, Some(help))
+            fault(&origin.file, at, message, Some(help.into()))
         };
         found.into_iter().filter(is_everywhere).map(warning).collect()
     }

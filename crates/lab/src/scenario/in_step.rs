@@ -1,8 +1,9 @@
 //! Timers that run in step with links that flap.
 
+use super::Fix;
 use super::origin::Origin;
 use super::table::fault;
-use super::{FaultKind, FaultSpec, ScenarioError, Scheme};
+use super::{Diagnostic, FaultKind, FaultSpec, Scheme};
 use anabranch_base::Duration;
 use anabranch_proto::PathFacts;
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ impl InStep {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |(number, (period, schemes)): (usize, (Duration, BTreeMap<String, Duration>))| {
             let rto = schemes.values().next().copied()?;
             let told: Vec<String> = schemes.iter().map(|(name, rto)| format!("{name} ({rto})")).collect();
@@ -45,7 +46,12 @@ impl InStep {
             let periods = (rto.0 as f64 / period.0 as f64).round();
             let other = Duration((rto.0 as f64 / (periods + 0.5)) as u64).rounded_up(2);
             let help = Some(format!("period = \"{other}\", or two periods in [sweep]"));
-            Some(fault(&origin.file, origin.place(&format!("fault.{number}.period")), message, help))
+            Some(fault(
+                &origin.file,
+                origin.place(&format!("fault.{number}.period")),
+                message,
+                help.map(Fix::from),
+            ))
         };
         self.0.into_iter().filter_map(warning).collect()
     }

@@ -2,12 +2,12 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{Limits, ScenarioError, WorkloadSpec};
+use super::{Diagnostic, Limits, WorkloadSpec};
 use anabranch_base::Time;
 use anabranch_workload::{Start, Workload};
 
 /// Refuses a workload with a message that starts when no run can still go on, whatever its limits.
-pub(super) fn check(spec: &WorkloadSpec, workload: &Workload, origin: &Origin) -> Result<(), ScenarioError> {
+pub(super) fn check(spec: &WorkloadSpec, workload: &Workload, origin: &Origin) -> Result<(), Diagnostic> {
     let ends = Time::ZERO + Limits::MOST_TIME;
     let late = workload.messages.iter().enumerate().find_map(|(number, message)| match message.start {
         Start::At(start) if start >= ends => Some((number, start.since(Time::ZERO))),
@@ -22,5 +22,5 @@ pub(super) fn check(spec: &WorkloadSpec, workload: &Workload, origin: &Origin) -
         }
         _ => ("workload".to_owned(), "messages that start earlier".to_owned()),
     };
-    Err(fault(&origin.file, origin.place(&place), message, Some(help)))
+    Err(fault(&origin.file, origin.place(&place), message, Some(help.into())))
 }

@@ -1,13 +1,14 @@
 //! Parts of the files of a fabric and of a workload that are not simulated.
 
-use super::{ScenarioError, TopologySpec, WorkloadSpec};
+use super::diagnostic::{in_file, in_workload_file};
+use super::{Diagnostic, TopologySpec, WorkloadSpec};
 use anabranch_fabric::{self as topology, TopologyError};
 use anabranch_workload as workload;
 use std::collections::BTreeMap;
 
 /// The warnings so far.
 #[derive(Default)]
-pub(super) struct LeftOut(Vec<ScenarioError>);
+pub(super) struct LeftOut(Vec<Diagnostic>);
 
 impl LeftOut {
     /// Looks at the file of a fabric.
@@ -16,24 +17,24 @@ impl LeftOut {
         if let Some(TopologyError::File { file, line, problem }) =
             topology::warnings(spec, text.map(String::as_str))
         {
-            self.add(ScenarioError::in_file(file, Some(line), &problem));
+            self.add(in_file(file, Some(line), &problem));
         }
     }
 
     /// Looks at the files of a workload.
     pub(super) fn look_at_workload(&mut self, spec: &WorkloadSpec, files: &BTreeMap<String, String>) {
         let found = workload::warnings(spec, &|name| files.get(name).map(String::as_str));
-        found.into_iter().flat_map(ScenarioError::in_workload_file).for_each(|warning| self.add(warning));
+        found.into_iter().flat_map(in_workload_file).for_each(|warning| self.add(warning));
     }
 
-    fn add(&mut self, warning: ScenarioError) {
+    fn add(&mut self, warning: Diagnostic) {
         if !self.0.contains(&warning) {
             self.0.push(warning);
         }
     }
 
     /// The warnings, each at its line.
-    pub(super) fn warnings(self) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self) -> Vec<Diagnostic> {
         self.0
     }
 }

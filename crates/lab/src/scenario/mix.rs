@@ -2,7 +2,7 @@
 
 use super::kinds;
 use super::registry::{self, Registry, Wrong};
-use super::{declarations, schemes};
+use super::{Fix, declarations, schemes};
 use anabranch_base::Declared;
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
@@ -43,7 +43,7 @@ pub(super) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, 
 }
 
 fn instead(key: Option<&str>, message: String, whole: &str) -> Wrong {
-    let help = format!("mix = {whole}");
+    let help = Fix::set("mix", whole);
     Wrong { key: key.map(str::to_owned), message, help, value: Some(whole.to_owned()), cure: Vec::new() }
 }
 

@@ -11,8 +11,8 @@ mod bad_sweep_cases;
 mod context;
 mod curves;
 mod declarations;
+mod diagnostic;
 mod draft;
-mod error;
 mod figure;
 mod find;
 mod ground;
@@ -81,7 +81,6 @@ mod written_rest;
 mod written_topology;
 mod written_workload;
 
-pub use error::ScenarioError;
 pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
@@ -98,6 +97,7 @@ pub use stand_alone::INPUTS;
 pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
+pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};
 pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,
     RoutingMode, RunPoint, Scheme, Series, Several, WrrSpec,

@@ -3,7 +3,7 @@
 use super::lossless::round_down;
 use super::origin::Origin;
 use super::table::fault;
-use super::{ScenarioError, Scheme, WorkloadSpec};
+use super::{Diagnostic, Scheme, WorkloadSpec};
 use anabranch_base::Bytes;
 use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
@@ -15,7 +15,7 @@ pub(super) fn check(
     spec: &WorkloadSpec,
     workload: &Workload,
     origin: &Origin,
-) -> Result<(), ScenarioError> {
+) -> Result<(), Diagnostic> {
     let space = scheme.transport.number_space(scheme.cc.build(facts).window());
     let payload = scheme.transport.framing().payload.0;
     let split = u64::from(scheme.qps);
@@ -68,7 +68,7 @@ pub(super) fn check(
             _ if alone => format!("messages of {longest} or less, or {larger}"),
             _ => format!("messages that come to {longest} or less from one host to the other, or {larger}"),
         };
-        return Err(fault(&origin.file, origin.place(&path), problem, Some(help)));
+        return Err(fault(&origin.file, origin.place(&path), problem, Some(help.into())));
     }
     Ok(())
 }

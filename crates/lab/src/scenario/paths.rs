@@ -1,7 +1,7 @@
 //! The parameters of schemes by their paths: which there are, and which is meant.
 
 use super::table::{name_alone, nearest};
-use super::{Registry, Scheme, declarations, schemes};
+use super::{Fix, Registry, Scheme, declarations, schemes};
 use anabranch_base::is_misspelt;
 use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
@@ -23,11 +23,11 @@ pub(super) struct Meant {
 
 impl Meant {
     /// The text to write for all schemes: the setting, or the name alone.
-    pub(super) fn of_all_schemes(&self, value: &toml::Value) -> String {
+    pub(super) fn of_all_schemes(&self, value: &toml::Value) -> Fix {
         let written = format!("\"*.{}\"", self.path);
         match self.takes_value {
-            true => format!("{written} = {value}"),
-            false => name_alone(&written, last(&self.path)),
+            true => Fix::set(written, value),
+            false => name_alone(written, last(&self.path)),
         }
     }
 }

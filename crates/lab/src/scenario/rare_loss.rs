@@ -2,7 +2,8 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{FaultKind, FaultSpec, ScenarioError, TopologySpec};
+use super::{Diagnostic, FaultKind, FaultSpec, TopologySpec};
+use super::{Fix, Span};
 use anabranch_base::{HostId, LinkId, NodeId};
 use anabranch_engine::Taken;
 use anabranch_fabric::{Routing, Topology};
@@ -77,7 +78,7 @@ impl RareLoss {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let all = self.points;
         let warning = |(number, (rare, points)): (usize, (Rare, usize))| {
             let Rare { probability, packets, kind, in_file } = rare;
@@ -101,10 +102,11 @@ impl RareLoss {
             let help = format!("{higher}more links (such as \"tor-uplinks:10%\"), {longer}, or more seeds");
             if let Some((file, line)) = in_file.filter(|_| !origin.has_fault(number)) {
                 let help = Some(help.replace("probability = ", "an error rate of "));
-                return ScenarioError { file, line: Some(line), column: None, message, help };
+                let span = Span { file, line: Some(line), column: None };
+                return Diagnostic::warning(span, message, help.map(Fix::from));
             }
             let place = origin.place(&format!("fault.{number}.probability"));
-            fault(&origin.file, place, message, Some(help))
+            fault(&origin.file, place, message, Some(help.into()))
         };
         self.rarest.into_iter().map(warning).collect()
     }

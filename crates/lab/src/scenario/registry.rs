@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::schemes;
-use super::table::{Table, fault, list, name_alone, nearest};
-use super::{ScenarioError, Scheme};
+use super::table::{Table, fault, list, nearest};
+use super::{Code, Diagnostic, Fix, Scheme};
 use anabranch_base::{
     AboveZero, Bytes, Duration, Kind, Parameter, ParameterValue, Parameters, Refused, Registered, Stream,
     WrongValue, is_misspelt,
@@ -223,11 +223,11 @@ impl Registry {
     ///
     /// # Errors
     /// The first fault in the file, or a name that is taken.
-    pub fn scheme(mut self, file_name: &str, text: &str) -> Result<Self, ScenarioError> {
+    pub fn scheme(mut self, file_name: &str, text: &str) -> Result<Self, Diagnostic> {
         let (draft, on_common) = Draft::of_file(file_name, text, &self)?;
         if self.find_scheme(&draft.name).is_some() {
             let message = format!("there is a scheme {:?} already", draft.name);
-            return Err(fault(file_name, None, message, Some("another name".to_owned())));
+            return Err(fault(file_name, None, message, Some("another name".to_owned().into())));
         }
         self.schemes.push(draft);
         self.on_common.push(on_common);
@@ -359,19 +359,19 @@ impl Registry {
     }
 
     /// The topology that `[topology]` chooses, if it is registered.
-    pub(super) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, ScenarioError> {
+    pub(super) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, Diagnostic> {
         let read = self.topologies.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(TopologySpec::Registered))
     }
 
     /// The workload that `[workload]` chooses, if it is registered.
-    pub(super) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, ScenarioError> {
+    pub(super) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, Diagnostic> {
         let read = self.workloads.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(WorkloadSpec::Registered))
     }
 
     /// The observer that an `[[observer]]` chooses.
-    pub(super) fn observer_of(&self, table: &Table) -> Result<ObserverSpec, ScenarioError> {
+    pub(super) fn observer_of(&self, table: &Table) -> Result<ObserverSpec, Diagnostic> {
         if let Some(read) = self.observers.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))? {
             return Ok(read);
         }
@@ -388,13 +388,13 @@ impl Registry {
     }
 
     /// An error about a kind of topology, with the registered ones.
-    pub(super) fn with_topologies(&self, error: ScenarioError) -> ScenarioError {
-        self.topologies.complete_help(error)
+    pub(super) fn with_topologies(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
+        self.topologies.complete_help(kind, error)
     }
 
     /// An error about a kind of workload, with the registered ones.
-    pub(super) fn with_workloads(&self, error: ScenarioError) -> ScenarioError {
-        self.workloads.complete_help(error)
+    pub(super) fn with_workloads(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
+        self.workloads.complete_help(kind, error)
     }
 
     /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
@@ -477,21 +477,18 @@ impl<F: ?Sized> Family<F> {
         listed.map(|(name, entry)| Listed { family, name, parameters: &entry.parameters }).collect()
     }
 
-    /// The error for a kind that is missing or unknown, with the registered ones.
-    fn complete_help(&self, error: ScenarioError) -> ScenarioError {
-        let about_kind =
-            error.message.starts_with("unknown kind ") || error.message.ends_with(" has no \"kind\"");
-        if self.0.is_empty() || !about_kind {
+    /// The error for a `kind` that is missing or unknown, with the registered ones.
+    fn complete_help(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
+        if self.0.is_empty() || !matches!(error.code, Code::UnknownName | Code::MissingKey) {
             return error;
         }
         let names = self.names();
-        let help = error.help.unwrap_or_default();
-        let written = error.message.strip_prefix("unknown kind ").map(|kind| kind.trim_matches('"'));
-        let help = match written.and_then(|written| nearest(written, &names)) {
+        let help = error.help().unwrap_or_default();
+        let help = match kind.and_then(|kind| nearest(kind, &names)) {
             Some(near) => format!("kind = {near:?}, or {help}; registered are {}", list(&names)),
             None => format!("{help}, or of the registered {}", list(&names)),
         };
-        ScenarioError { help: Some(help), ..error }
+        error.with_fix(help.into())
     }
 }
 
@@ -505,14 +502,12 @@ pub(super) fn read(name: &str, declared: &[Parameter], values: &toml::Table) -> 
             Some(near) => {
                 let its = declared.iter().find(|its| its.name() == near);
                 let is_its = |its: &Parameter| judged(its, value).is_ok();
-                let offered = match is_misspelt(key, near) && its.is_some_and(is_its) {
-                    true => format!("{near} = {value}"),
-                    false => near.to_owned(),
-                };
-                name_alone(&offered, near)
+                let goes_over = is_misspelt(key, near) && its.is_some_and(is_its);
+                let value = goes_over.then(|| value.to_string());
+                Fix::Rename { written: near.to_owned(), name: near.to_owned(), value }
             }
-            None if known.is_empty() => format!("no parameter: {name:?} has none"),
-            None => format!("one of {}", known.join(", ")),
+            None if known.is_empty() => Fix::text(format!("no parameter: {name:?} has none")),
+            None => Fix::text(format!("one of {}", known.join(", "))),
         };
         let message = format!("{name:?} has no parameter {key:?}");
         return Err(Wrong { key: Some(key.clone()), message, help, value: None, cure: Vec::new() });
@@ -528,7 +523,7 @@ pub(super) fn read(name: &str, declared: &[Parameter], values: &toml::Table) -> 
         let example = first.its_example().map(ParameterValue::to_string);
         let example = example.unwrap_or_else(|| first.what().to_owned());
         let message = format!("{name:?} has no {:?}, which must be said", first.name());
-        let help = format!("{} = {example}  # {}", first.name(), first.meaning());
+        let help = Fix::set(first.name(), format!("{example}  # {}", first.meaning()));
         let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.its_example()?.clone())));
         return Err(Wrong { key: None, message, help, value: None, cure: missing.collect() });
     }
@@ -545,7 +540,7 @@ pub(super) fn read(name: &str, declared: &[Parameter], values: &toml::Table) -> 
                         instead.map_or_else(|| parameter.what().to_owned(), |value| value.to_string());
                     let message = said_of(its, &problem);
                     let value = format!("{instead}  # {meaning}");
-                    let help = format!("{its} = {value}");
+                    let help = Fix::set(its, &value);
                     Wrong { key: Some(its.to_owned()), message, help, value: Some(value), cure }
                 })?
             }
@@ -581,7 +576,7 @@ impl<'a> Found<'a> {
                     let names =
                         declared.iter().filter(|parameter| parameter.name().starts_with(&format!("{name}.")));
                     let names: Vec<&str> = names.map(Parameter::name).collect();
-                    let help = format!("a table {name} with {}", names.join(", "));
+                    let help = Fix::text(format!("a table {name} with {}", names.join(", ")));
                     return Err(Wrong { key: Some(name), message, help, value: None, cure: Vec::new() });
                 }
                 _ => self.values.push((name, value)),
@@ -618,7 +613,7 @@ pub(super) struct Wrong {
     /// The parameter, where it stands there.
     pub key: Option<String>,
     pub message: String,
-    pub help: String,
+    pub help: Fix,
     /// Another value of the parameter, where that helps.
     pub value: Option<String>,
     /// What to set in the table, with values that are right.
@@ -635,7 +630,7 @@ impl Wrong {
     }
 
     /// At the parameter, or at the whole of its table.
-    pub(super) fn at(self, table: &Table) -> ScenarioError {
+    pub(super) fn at(self, table: &Table) -> Diagnostic {
         table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::annotated::annotated;
 use super::curves;
+use super::diagnostic::in_workload_file;
 use super::idle_queues::IdleQueues;
 use super::in_step::InStep;
 use super::late;
@@ -11,14 +12,15 @@ use super::number_space;
 use super::origin::{Asked, Origin};
 use super::rare_loss::RareLoss;
 use super::short_window::ShortWindows;
-use super::table::{Table, fault, or_example, split_help};
+use super::table::{Table, fault, or_example};
 use super::too_short::TooShort;
 use super::unlike_hosts::UnlikeHosts;
 use super::without_effect::WithoutEffect;
 use super::{
-    FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, ScenarioError, Scheme, TopologySpec,
+    Diagnostic, FaultKind, FaultSpec, Fix, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme, TopologySpec,
     WorkloadSpec, written_topology,
 };
+use anabranch_base::Problem;
 use anabranch_base::{Bytes, Duration, Purpose, Refused, Stream, stream};
 use anabranch_engine::{
     AnyRecorder, Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, Taken, check_headrooms, weights,
@@ -82,7 +84,7 @@ pub struct Scenario {
 #[derive(Clone, Debug)]
 pub struct Examined {
     /// What can be run, but hardly to what is wanted.
-    pub warnings: Vec<ScenarioError>,
+    pub warnings: Vec<Diagnostic>,
     /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
     pub facts: Vec<Vec<PathFacts>>,
 }
@@ -260,13 +262,13 @@ impl Scenario {
     ///
     /// # Errors
     /// More runs than anyone would wait for.
-    pub fn points(&self) -> Result<Vec<RunPoint>, ScenarioError> {
+    pub fn points(&self) -> Result<Vec<RunPoint>, Diagnostic> {
         let steps = self.steps();
         let runs = self.runs();
         if runs > MOST_RUNS {
             let message = format!("the scenario has {runs} runs; the most is {MOST_RUNS}");
             let help = Some("fewer seeds, or a smaller sweep".to_owned());
-            return Err(fault(&self.origin.file, self.origin.place("seeds"), message, help));
+            return Err(fault(&self.origin.file, self.origin.place("seeds"), message, help.map(Fix::from)));
         }
         let mut points = Vec::with_capacity(runs);
         for scheme in 0..self.schemes.len() {
@@ -302,7 +304,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
-    pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
+    pub fn check(&self) -> Result<Vec<Diagnostic>, Diagnostic> {
         self.examine().map(|examined| examined.warnings)
     }
 
@@ -310,7 +312,7 @@ impl Scenario {
     ///
     /// # Errors
     /// Those of [`Scenario::check`].
-    pub fn examine(&self) -> Result<Examined, ScenarioError> {
+    pub fn examine(&self) -> Result<Examined, Diagnostic> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<Ground<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
@@ -346,7 +348,12 @@ impl Scenario {
                 if facts.base_rtt > LONGEST_RTT {
                     let message = "the longest path's round trip takes more than an hour";
                     let help = Some("shorter latencies: 500us are 100 km".to_owned());
-                    return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
+                    return Err(fault(
+                        &self.origin.file,
+                        self.origin.place("topology"),
+                        message,
+                        help.map(Fix::from),
+                    ));
                 }
                 number_space::check(scheme, &facts, step.workload, &workload, &self.origin)?;
                 self.check_lossless(scheme, &ground.topology, &facts)?;
@@ -399,23 +406,24 @@ impl Scenario {
             rare.warnings(&self.origin),
             unlike.warnings(&self.origin),
         ];
-        Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
+        let warnings = warnings.concat().into_iter().map(Diagnostic::as_warning).collect();
+        Ok(Examined { warnings, facts: facts_by_point })
     }
 
     /// That the buffers of a lossless scheme hold what they must on this fabric.
-    fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+    fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
             // What a long link has in flight is no reason for larger buffers everywhere.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
-                true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
+                true => Fix::set(format!("\"{}.fabric.pfc.headroom_apart\"", scheme.name), true),
                 false => AT_LEAST
                     .contains(&parameter)
                     .then(|| self.origin.beginning_with(&scheme.name, parameter, &instead))
                     .flatten()
-                    .unwrap_or_else(|| format!("{written} = {instead}")),
+                    .map_or_else(|| Fix::set(written, instead), Fix::from),
             };
             fault(&self.origin.file, at, message, Some(help))
         };
@@ -446,7 +454,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A fabric that cannot be built.
-    pub fn headroom_apart(&self, facts: &[Vec<PathFacts>]) -> Result<Vec<(&str, Bytes)>, ScenarioError> {
+    pub fn headroom_apart(&self, facts: &[Vec<PathFacts>]) -> Result<Vec<(&str, Bytes)>, Diagnostic> {
         let topology = self.build(&self.topology)?;
         let all = self.schemes.iter().zip(facts.first().into_iter().flatten());
         let apart = all.filter_map(|(scheme, facts)| {
@@ -481,7 +489,7 @@ impl Scenario {
         on: &Ground<'_>,
         facts: &PathFacts,
         seed: u64,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), Diagnostic> {
         if scheme.fabric.program.is_none() {
             return Ok(());
         }
@@ -495,24 +503,24 @@ impl Scenario {
                 instead = Some("\"esw:100%\"".to_owned());
             }
             let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
-            let (problem, _) = split_help(&error.to_string(), &written);
+            let problem = Problem::from_sentence(&error.to_string()).message;
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             if parameter == "fabric.program_at" && of_edges && !on.topology.has_sites() {
                 let message = format!("{message}; its program belongs between data centres");
                 let help =
                     format!("kind = \"cross-dc\" below [topology], or schemes without {:?}", scheme.name);
-                return fault(&self.origin.file, at, message, Some(help));
+                return fault(&self.origin.file, at, message, Some(help.into()));
             }
             let help = instead.map_or_else(
-                || "numbers of hosts and uplinks that are powers of two".to_owned(),
-                |instead| format!("{written} = {instead}"),
+                || Fix::text("numbers of hosts and uplinks that are powers of two"),
+                |instead| Fix::set(written, instead),
             );
-            fault(&self.origin.file, at, message, Some(help))
+            fault(&self.origin.file, at, message, Some(help.into()))
         })
     }
 
     /// That the weight of a scheme's control queues can be computed on this fabric.
-    fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+    fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         if scheme.fabric.wrr.is_none() {
             return Ok(());
         }
@@ -521,11 +529,11 @@ impl Scenario {
             let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
             let help = format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
-            fault(&self.origin.file, at, message, Some(help))
+            fault(&self.origin.file, at, message, Some(help.into()))
         })
     }
 
-    fn build(&self, spec: &TopologySpec) -> Result<Topology, ScenarioError> {
+    fn build(&self, spec: &TopologySpec) -> Result<Topology, Diagnostic> {
         let text = match spec {
             TopologySpec::Graph { file, .. } => self.files.get(file).map(String::as_str),
             _ => None,
@@ -549,7 +557,7 @@ impl Scenario {
     }
 
     /// That the engine has numbers for what tells the links of a fabric apart.
-    fn check_kinds(&self, built: &Topology) -> Result<(), ScenarioError> {
+    fn check_kinds(&self, built: &Topology) -> Result<(), Diagnostic> {
         let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let kinds: BTreeSet<(u64, Duration, Duration)> =
             built.ports.iter().map(|port| (port.rate.0, port.latency, switch_latency(port.peer))).collect();
@@ -559,11 +567,11 @@ impl Scenario {
         let problem =
             format!("its links have {} different rates and latencies; the most is {MOST_KINDS}", kinds.len());
         let help = Some("rates and latencies that more of the links share".to_owned());
-        Err(fault(&self.origin.file, self.origin.place("topology"), problem, help))
+        Err(fault(&self.origin.file, self.origin.place("topology"), problem, help.map(Fix::from)))
     }
 
     /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
-    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, ScenarioError> {
+    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
         let lay = |seed| workload::build(spec, &fabric, seed, &text).map_err(|e| self.workload_refused(e));
@@ -576,30 +584,26 @@ impl Scenario {
         Ok(workload)
     }
 
-    fn find_fault(
-        &self,
-        i: usize,
-        fault: &FaultSpec,
-        on: &Topology,
-        seed: u64,
-    ) -> Result<Taken, ScenarioError> {
+    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<Taken, Diagnostic> {
         let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
         fault.takes(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
             // Of several the others stay.
             let names = &fault.kind.names().0.0;
-            let near = error.help.as_ref().and_then(|help| {
-                let near = help.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"')?;
-                names.contains(&selector).then(|| near.to_owned())
-            });
+            let near = match &error.fix {
+                Some(Fix::Set { key: set, value }) if set == key && names.contains(&selector) => {
+                    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).map(str::to_owned)
+                }
+                _ => None,
+            };
             match near.filter(|_| names.len() > 1) {
                 Some(near) => {
                     let all: Vec<&str> = names
                         .iter()
                         .map(|name| if *name == selector { near.as_str() } else { name.as_str() })
                         .collect();
-                    ScenarioError { help: Some(format!("{key} = {all:?}")), ..error }
+                    error.with_fix(Fix::set(key, format!("{all:?}")))
                 }
                 None => error,
             }
@@ -613,7 +617,7 @@ impl Scenario {
         on: &Topology,
         qps: usize,
         seed: u64,
-    ) -> Result<usize, ScenarioError> {
+    ) -> Result<usize, Diagnostic> {
         let mut curves = 0;
         if let Some(links) = &measure.links {
             let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
@@ -630,16 +634,17 @@ impl Scenario {
         Ok(curves)
     }
 
-    fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> ScenarioError {
+    fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> Diagnostic {
         let key = path.rsplit('.').next().unwrap_or_default();
-        let (problem, help) = split_help(&error.problem, key);
+        let Problem { message: problem, fix } = Problem::from_sentence(&error.problem);
+        let help = fix.map(|fix| fix.of_key(key));
         let of_sites = match key {
-            "links" if on.has_sites() => Some("links = \"esw-uplinks\"".to_owned()),
-            "switches" if on.has_sites() => Some("switches = \"esw:0\"".to_owned()),
+            "links" if on.has_sites() => Some(Fix::set("links", "\"esw-uplinks\"")),
+            "switches" if on.has_sites() => Some(Fix::set("switches", "\"esw:0\"")),
             _ => None,
         };
         let meant = Selector::meant(&error.selector, on, key == "links").filter(|_| key != "qps");
-        let help = help.or(meant.map(|meant| format!("{key} = {meant:?}"))).or(of_sites);
+        let help = help.or(meant.map(|meant| Fix::set(key, format!("{meant:?}")))).or(of_sites);
         fault(
             &self.origin.file,
             self.origin.place(path),
@@ -648,11 +653,12 @@ impl Scenario {
         )
     }
 
-    fn workload_refused(&self, error: WorkloadError) -> ScenarioError {
-        match ScenarioError::in_workload_file(error) {
+    fn workload_refused(&self, error: WorkloadError) -> Diagnostic {
+        match in_workload_file(error) {
             Ok(in_file) => in_file,
             Err(WorkloadError::Key { key, what }) => {
-                let (message, help) = split_help(&what, key);
+                let Problem { message, fix } = Problem::from_sentence(&what);
+                let help = fix.map(|fix| fix.of_key(key));
                 let at = self.origin.place(&format!("workload.{key}"));
                 fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
@@ -662,8 +668,9 @@ impl Scenario {
     }
 
     /// What something registered says of a parameter in the table at `path`.
-    fn refused(&self, path: &str, Refused { parameter, problem }: &Refused) -> ScenarioError {
-        let (message, help) = split_help(problem, parameter);
+    fn refused(&self, path: &str, Refused { parameter, problem }: &Refused) -> Diagnostic {
+        let Problem { message, fix } = Problem::from_sentence(problem);
+        let help = fix.map(|fix| fix.of_key(parameter));
         let at = self.origin.place(&format!("{path}.{parameter}"));
         fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
     }

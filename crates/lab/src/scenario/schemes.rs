@@ -10,7 +10,7 @@ use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
 use super::tree::{self, Item, Node};
-use super::{Registry, ScenarioError, Scheme};
+use super::{Diagnostic, Registry, Scheme};
 use anabranch_engine::MixSpec;
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
 use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
@@ -88,7 +88,7 @@ pub fn schemes() -> Vec<SchemeListing> {
 ///
 /// # Errors
 /// No such scheme; the error names the nearest one. Its file is empty: the caller knows where the name stood.
-pub fn scheme(name: &str) -> Result<Scheme, ScenarioError> {
+pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
 }
 
@@ -96,10 +96,10 @@ pub fn scheme(name: &str) -> Result<Scheme, ScenarioError> {
 ///
 /// # Errors
 /// No such scheme, or no such setup; the error names the nearest one, and its file is empty.
-pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, ScenarioError> {
+pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     let draft = built_in(name).ok_or_else(|| {
         let (message, help) = unknown(name, &[]);
-        fault("", None, message, Some(help))
+        fault("", None, message, Some(help.into()))
     })?;
     let root = tree::parse("", &format!("setup = {setup:?}"))?;
     let root = Node { at: None, item: Item::Table(root) };
@@ -222,7 +222,7 @@ pub(super) fn set(
             (None, _) if at_key => kinds::half_a_part(registry, scheme, path, value)
                 .unwrap_or_else(|| of_its_type(registry, scheme, value, no_such(scheme, path))),
             (_, Some(whole)) => ParameterFault::value(part, message, whole),
-            _ => ParameterFault::words(part, message, wrong.help),
+            _ => ParameterFault::words(part, message, wrong.help.to_string()),
         }
     })?;
     let read = whole.try_into().map(|scheme| registered.put(scheme));

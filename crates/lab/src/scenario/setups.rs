@@ -17,7 +17,7 @@ use super::known::{self, Part};
 use super::schemes::{INSTEAD_OF, PRESET};
 use super::table::{Table, fault, list, nearest};
 use super::tree::{self, Fields, Item, Node, Place};
-use super::{Registry, ScenarioError};
+use super::{Diagnostic, Fix, Registry};
 use anabranch_base::Bytes;
 use anabranch_proto::cc::DcqcnConfig;
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ impl Setup {
     ///
     /// # Errors
     /// An unknown setup, or a key that no scheme could have.
-    pub(super) fn read(root: &Table, registry: &Registry) -> Result<Setup, ScenarioError> {
+    pub(super) fn read(root: &Table, registry: &Registry) -> Result<Setup, Diagnostic> {
         let Some(node) = root.node("setup") else {
             return Ok(Setup::common());
         };
@@ -363,7 +363,7 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
 }
 
 /// Refuses what no scheme could have.
-fn check(table: &Table, registry: &Registry) -> Result<(), ScenarioError> {
+fn check(table: &Table, registry: &Registry) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));
         if LAYERS.contains(&key.as_str()) {
@@ -377,7 +377,7 @@ fn check(table: &Table, registry: &Registry) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), ScenarioError> {
+fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Diagnostic> {
     if of == "fabric" {
         let keys = known::fabric(Part::Ground);
         part.only(&keys)?;
@@ -398,7 +398,12 @@ fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Scenari
                     Some(near) => format!("{}.{near}]", part.name.trim_end_matches(']')),
                     None => format!("one of {}", list(&names)),
                 };
-                return Err(fault(part.file, node.at, format!("there is no {of} {key:?}"), Some(help)));
+                return Err(fault(
+                    part.file,
+                    node.at,
+                    format!("there is no {of} {key:?}"),
+                    Some(help.into()),
+                ));
             }
             let name = format!("{}.{key}]", part.name.trim_end_matches(']'));
             let mut keys = known::keys(of, key, registry);
@@ -428,11 +433,11 @@ fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Scenari
     direct.only(&of_all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn unknown(table: &Table, key: &str, name: &str) -> ScenarioError {
+fn unknown(table: &Table, key: &str, name: &str) -> Diagnostic {
     let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let help = match nearest(name, &names) {
-        Some(near) => format!("{key} = {near:?}"),
-        None => format!("{key} = one of {}", list(&names)),
+        Some(near) => Fix::set(key, format!("{near:?}")),
+        None => format!("{key} = one of {}", list(&names)).into(),
     };
     table.wrong(key, format!("unknown setup {name:?}"), help)
 }

@@ -3,7 +3,7 @@
 use super::ground::in_flight;
 use super::origin::Origin;
 use super::table::fault;
-use super::{ScenarioError, Scheme};
+use super::{Diagnostic, Scheme};
 use anabranch_proto::{CcConfig, PathFacts, TransportConfig};
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ impl ShortWindows {
     }
 
     /// A warning for each short window, with its place and the text to write instead.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |((scheme, parameter), (share, problem, instead)): (
             (String, String),
             (f64, String, String),
@@ -93,7 +93,7 @@ impl ShortWindows {
             let help = origin
                 .beginning_with(&scheme, &parameter, &instead)
                 .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
-            fault(&origin.file, at, message, Some(help))
+            fault(&origin.file, at, message, Some(help.into()))
         };
         self.0.into_iter().map(warning).collect()
     }

@@ -1,6 +1,6 @@
 //! Scenarios that need nothing from elsewhere: every default explicit, every file that they name beside them.
 
-use super::{Files, Overrides, Registry, Scenario, ScenarioError, read_with};
+use super::{Diagnostic, Files, Overrides, Registry, Scenario, read_with};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The resolved form cannot be read back, which is a fault of this program.
-    pub fn stand_alone(&self, registry: &Registry) -> Result<Scenario, ScenarioError> {
+    pub fn stand_alone(&self, registry: &Registry) -> Result<Scenario, Diagnostic> {
         let names = input_names(self.files.keys());
         let mut document: toml::Table = toml::from_str(&self.to_toml()).expect("resolved scenarios are TOML");
         for (_, value) in document.iter_mut() {

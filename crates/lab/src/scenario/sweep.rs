@@ -1,9 +1,9 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
 use super::paths::{self, Meant};
-use super::table::{DID_YOU_MEAN, Table, as_list, fault, nearest};
+use super::table::{Table, as_list, fault, nearest};
 use super::tree::{Fields, Item, Node, Place};
-use super::{Registry, ScenarioError};
+use super::{Diagnostic, Fix, Registry};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_results::Value;
 use std::collections::BTreeMap;
@@ -32,14 +32,14 @@ impl Setting {
 }
 
 /// Reads `[set]`: `"reps.lb.buffer" = 16`.
-pub(super) fn settings(table: &Table) -> Result<Vec<Setting>, ScenarioError> {
+pub(super) fn settings(table: &Table) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
     found.into_iter().map(|(key, node)| setting(table.file, &key, node)).collect()
 }
 
 /// Reads the `set` of `[[scheme]]`: `"lb.buffer" = 16`.
-pub(super) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, ScenarioError> {
+pub(super) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
     let own = |(path, node): (String, &Node)| Setting {
@@ -52,7 +52,7 @@ pub(super) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, 
     Ok(found.into_iter().map(own).collect())
 }
 
-fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError> {
+fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
     match key.split_once('.') {
         Some((scheme, path)) if !scheme.is_empty() && !path.is_empty() => {
             let (scheme, path) = (scheme.to_owned(), path.to_owned());
@@ -66,7 +66,7 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
             let help = match meant {
                 Some(meant) => meant.of_all_schemes(&value),
                 None => {
-                    "its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"".to_owned()
+                    Fix::text("its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"")
                 }
             };
             Err(fault(file, node.at, message, Some(help)))
@@ -130,7 +130,7 @@ impl<'a> Sweep<'a> {
         table: &Table<'a>,
         root: &Fields,
         registry: &Registry,
-    ) -> Result<Sweep<'a>, ScenarioError> {
+    ) -> Result<Sweep<'a>, Diagnostic> {
         let file = table.file;
         let mut axes: Vec<Axis> = Vec::new();
         let single: Vec<(&String, &Node)> = table.fields.iter().filter(|(key, _)| *key != ZIP).collect();
@@ -156,7 +156,7 @@ impl<'a> Sweep<'a> {
         for (key, nodes) in axes.iter().flatten() {
             if seen.contains(&key.as_str()) {
                 let message = format!("{key:?} is swept twice");
-                return Err(fault(file, nodes[0].at, message, Some("each parameter once".to_owned())));
+                return Err(fault(file, nodes[0].at, message, Some("each parameter once".to_owned().into())));
             }
             seen.push(key);
         }
@@ -165,7 +165,7 @@ impl<'a> Sweep<'a> {
         if points > MOST_POINTS && !root.contains_key("point") {
             let message = format!("the sweep has more than {MOST_POINTS} points");
             let help = "fewer values, or several scenarios".to_owned();
-            return Err(fault(file, table.at, message, Some(help)));
+            return Err(fault(file, table.at, message, Some(help.into())));
         }
         Ok(Sweep { axes })
     }
@@ -185,7 +185,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// The points, the last parameter changing fastest; without a sweep, one.
-    pub(super) fn steps(&self, root: &Table) -> Result<Vec<Step>, ScenarioError> {
+    pub(super) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
         if root.node("point").is_some() {
             return spelled_out(root);
         }
@@ -212,29 +212,30 @@ impl<'a> Sweep<'a> {
 impl Sweep<'_> {
     /// An error about a swept value as it belongs in `[sweep]`: with the whole path, and with the list of which the
     /// value is one.
-    pub(super) fn in_its_list(&self, error: ScenarioError) -> ScenarioError {
-        match error.help.as_deref().and_then(|help| self.whole_line((error.line?, error.column?), help)) {
-            Some(line) => ScenarioError { help: Some(line), ..error },
+    pub(super) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
+        let at = error.span.line.zip(error.span.column);
+        match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
+            Some(line) => error.with_fix(line),
             None => error,
         }
     }
 
-    /// The line of `[sweep]` that `help`, which is about the value at `at`, means; none where it means something else.
-    fn whole_line(&self, at: (usize, usize), help: &str) -> Option<String> {
+    /// The line of `[sweep]` for a fix of the value at `at`; none where the fix is about something else.
+    fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
         let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
         let (((key, nodes), together), place) = swept.find_map(|swept| {
             let place = swept.0.1.iter().position(|node| node.at == Some(at))?;
             Some((swept, place))
         })?;
-        let (line, doubt) = match help.split_once(DID_YOU_MEAN) {
-            Some((line, _)) => (line, true),
-            None => (help, false),
+        let (name, value, doubt) = match fix {
+            Fix::Set { key, value } => (key.trim_matches('"'), value, false),
+            Fix::Rename { written, value: Some(value), .. } => (written.trim_matches('"'), value, true),
+            _ => return None,
         };
-        let written: toml::Table = toml::from_str(line).ok()?;
-        let (name, value) = written.into_iter().next()?;
+        let value = as_toml(value)?;
         let path = match key.rsplit_once('.') {
             Some((above, _)) if !name.contains('.') => format!("{above}.{name}"),
-            _ => name,
+            _ => name.to_owned(),
         };
         // Another parameter is meant only where it has this name instead.
         let is_renamed = doubt || value == nodes[place].value();
@@ -250,8 +251,13 @@ impl Sweep<'_> {
                 values[place] = value
             };
         }
-        Some(format!("{path:?} = {}", toml::Value::Array(values)))
+        Some(Fix::set(format!("{path:?}"), toml::Value::Array(values)))
     }
+}
+
+/// A value that is written as TOML.
+pub(super) fn as_toml(text: &str) -> Option<toml::Value> {
+    toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }
 
 fn is_list(node: &Node) -> bool {
@@ -265,24 +271,27 @@ fn listed<'a>(
     node: &'a Node,
     root: &Fields,
     registry: &Registry,
-) -> Result<(String, Vec<&'a Node>), ScenarioError> {
-    let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
+) -> Result<(String, Vec<&'a Node>), Diagnostic> {
+    let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
     let Item::Array(values) = &node.item else {
         let value = node.value();
         return fail(
             format!("the values of {key:?} must be a list, not {value}"),
-            format!("{key:?} = {}", toml::Value::Array(as_list(&value))),
+            Fix::set(format!("{key:?}"), toml::Value::Array(as_list(&value))),
         );
     };
     if values.is_empty() {
-        return fail(format!("{key:?} sweeps over nothing"), format!("{key:?} = [...] with a value or more"));
+        return fail(
+            format!("{key:?} sweeps over nothing"),
+            Fix::text(format!("{key:?} = [...] with a value or more")),
+        );
     }
     check_key(file, key, node, root, registry)?;
     Ok((key.to_owned(), values.iter().collect()))
 }
 
 /// The tables of `[[sweep.zip]]`, or the one of `[sweep.zip]`.
-fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, ScenarioError> {
+fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
     match table.fields.get(ZIP) {
         None => Ok(Vec::new()),
         Some(node @ Node { item: Item::Table(_), .. }) => Ok(vec![node]),
@@ -295,7 +304,7 @@ fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, ScenarioError> {
             let message =
                 "sweep.zip must be a table of lists, for parameters that change together".to_owned();
             let help = "[[sweep.zip]] and below it \"topology.hosts\" = [64, 128] and \"workload.bytes\" = [\"1MB\", \"2MB\"]";
-            Err(fault(table.file, node.at, message, Some(help.to_owned())))
+            Err(fault(table.file, node.at, message, Some(help.to_owned().into())))
         }
     }
 }
@@ -306,7 +315,7 @@ fn linked<'a>(
     group: &'a Node,
     root: &Fields,
     registry: &Registry,
-) -> Result<Axis<'a>, ScenarioError> {
+) -> Result<Axis<'a>, Diagnostic> {
     let mut found = Vec::new();
     if let Item::Table(fields) = &group.item {
         leaves("", fields, &is_list, &mut found);
@@ -321,13 +330,13 @@ fn linked<'a>(
                 counted(values.len()),
             );
             let help = format!("{} in each list", counted(others.len().max(values.len())));
-            return Err(fault(file, node.at, message, Some(help)));
+            return Err(fault(file, node.at, message, Some(help.into())));
         }
         axis.push((key, values));
     }
     if axis.is_empty() {
         let help = "\"topology.hosts\" = [64, 128] and another such list below it".to_owned();
-        return Err(fault(file, group.at, "sweep.zip is empty".to_owned(), Some(help)));
+        return Err(fault(file, group.at, "sweep.zip is empty".to_owned(), Some(help.into())));
     }
     Ok(axis)
 }
@@ -353,7 +362,7 @@ fn is_same(one: &toml::Value, other: &toml::Value) -> bool {
 }
 
 /// Refuses positions with the same values.
-fn distinct(file: &str, axis: &Axis) -> Result<(), ScenarioError> {
+fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
     let same =
         |one: usize, other: usize| axis.iter().all(|(_, v)| is_same(&v[one].value(), &v[other].value()));
     for position in 1..axis[0].1.len() {
@@ -369,7 +378,7 @@ fn distinct(file: &str, axis: &Axis) -> Result<(), ScenarioError> {
                 _ => format!("{} have the values {} twice", keys.join(", "), values.join(", ")),
             };
             let place = axis[0].1[position].at;
-            return Err(fault(file, place, message, Some("each value once".to_owned())));
+            return Err(fault(file, place, message, Some("each value once".to_owned().into())));
         }
     }
     Ok(())
@@ -377,7 +386,7 @@ fn distinct(file: &str, axis: &Axis) -> Result<(), ScenarioError> {
 
 impl Step {
     /// Gives a parameter a value.
-    fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), ScenarioError> {
+    fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
         self.values.insert(key.to_owned(), plain(value));
         let path: Vec<&str> = key.split('.').collect();
         if DOCUMENT.contains(&path[0]) {
@@ -386,7 +395,7 @@ impl Step {
                     file,
                     value.at,
                     format!("{key:?} cannot be swept: {what}"),
-                    Some(numbered(&path, value, &self.fields)),
+                    Some(numbered(&path, value, &self.fields).into()),
                 )
             })
         } else {
@@ -428,9 +437,9 @@ fn check_key(
     node: &Node,
     root: &Fields,
     registry: &Registry,
-) -> Result<(), ScenarioError> {
+) -> Result<(), Diagnostic> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
-    let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
+    let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
     // The name of the ground is all of it.
     if key == SETUP {
         return Ok(());
@@ -462,15 +471,15 @@ fn check_key(
     let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
     let help = match nearest(first, &known) {
         _ if paths::is_part(first) => part_path(key, root, &node.value()),
-        Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
-        None => format!("a path that begins with {} or *", known.join(", ")),
+        Some(near) => Fix::set(format!("\"{near}.{rest}\""), node.value()),
+        None => Fix::text(format!("a path that begins with {} or *", known.join(", "))),
     };
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
 /// The text to write for a path that begins with a part of schemes: that path for all schemes, or the nearest
 /// that a scheme of the scenario has.
-fn part_path(key: &str, root: &Fields, values: &toml::Value) -> String {
+fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =
         names.iter().flat_map(|value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]));
@@ -487,26 +496,30 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> String {
 }
 
 /// What to write instead of the name of a parameter that does not say whose it is.
-fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
+fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
     if let "seed" | "seeds" | "scheme" | "schemes" = key {
         let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
-        return format!("{key} = {values} at the top: each scheme runs with each seed at each point");
+        return Fix::text(format!(
+            "{key} = {values} at the top: each scheme runs with each seed at each point"
+        ));
     }
     if key == "title" {
         let first = values.as_array().and_then(|values| values.first()).unwrap_or(values);
-        return format!("title = {first} at the top, instead of one there: all points have it");
+        return Fix::text(format!("title = {first} at the top, instead of one there: all points have it"));
     }
     let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
     let part = ["topology", "workload"].iter().find(has);
     let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
     match (part, paths::path_of(key, &each)) {
-        (Some(part), _) => format!("\"{part}.{key}\" = {values}"),
+        (Some(part), _) => Fix::set(format!("\"{part}.{key}\""), values),
         (None, Some(meant)) => meant.of_all_schemes(values),
         (None, None) => match section_with(key) {
-            Some((part, kind)) => {
-                format!("\"{part}.{key}\" = {values}, where that is a {part} which has it: kind = {kind:?}")
+            Some((part, kind)) => Fix::text(format!(
+                "\"{part}.{key}\" = {values}, where that is a {part} which has it: kind = {kind:?}"
+            )),
+            None => {
+                Fix::text(format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"))
             }
-            None => format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"),
         },
     }
 }
@@ -552,7 +565,7 @@ pub(super) fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<()
 }
 
 /// The `[[point]]` tables of a resolved scenario.
-fn spelled_out(root: &Table) -> Result<Vec<Step>, ScenarioError> {
+fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
     let points = root.tables("point", "point")?;
     if points.is_empty() {
         return Err(root.wrong("point", "point is empty, so nothing would run", "no point at all"));

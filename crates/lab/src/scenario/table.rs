@@ -1,9 +1,9 @@
 //! Typed access to a table as written, with errors that say where and what to write instead.
 
+use super::Several;
 use super::tree::{Fields, Item, Node, Place};
-use super::{ScenarioError, Several};
 pub(super) use anabranch_base::nearest;
-use anabranch_base::{Bytes, Duration, Rate, is_misspelt};
+use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, is_misspelt};
 
 /// An example of each key's value, for errors. A name means the same in every table.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -128,9 +128,6 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("y", "\"fct_max_us\""),
 ];
 
-/// Between the line with another key and that key's name.
-pub(super) const DID_YOU_MEAN: &str = " (did you mean ";
-
 /// Keys that stand above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
@@ -241,18 +238,18 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// It is no table.
-    pub(super) fn open(file: &'a str, name: &str, node: &'a Node) -> Result<Table<'a>, ScenarioError> {
+    pub(super) fn open(file: &'a str, name: &str, node: &'a Node) -> Result<Table<'a>, Diagnostic> {
         match &node.item {
             Item::Table(fields) => Ok(Table { file, name: name.to_owned(), fields, at: node.at }),
             _ => Err(fault(file, node.at, format!("{name} must be a table, not {}", describe(node)), {
                 let bare = name.trim_matches(['[', ']']);
-                Some(format!("{name} and below it its keys, such as {}", sample(bare)))
+                Some(Fix::text(format!("{name} and below it its keys, such as {}", sample(bare))))
             })),
         }
     }
 
     /// Refuses keys that are not among `known`.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Diagnostic> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
@@ -263,11 +260,12 @@ impl<'a> Table<'a> {
         let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
             // Below a table it is the table's.
             _ if !self.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
-                format!("{key} = {} above the first [table]", node.value())
+                Fix::text(format!("{key} = {} above the first [table]", node.value()))
             }
             // Of another fabric, say, where a similar name means something else.
             _ if also_called.is_none() && !other_kinds.is_empty() => {
-                format!("one of {} ({key:?} is a key of {})", known.join(", "), other_kinds.join(", "))
+                let kinds = other_kinds.join(", ");
+                Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
             }
             Some(near)
                 if matches!(node.item, Item::Leaf(_))
@@ -278,18 +276,23 @@ impl<'a> Table<'a> {
                     true => toml::Value::Array(as_list(&node.value())),
                     false => node.value(),
                 };
-                format!("{near} = {value}{DID_YOU_MEAN}{near:?}?)")
+                Fix::Rename {
+                    written: near.to_owned(),
+                    name: near.to_owned(),
+                    value: Some(value.to_string()),
+                }
             }
-            Some(near) => name_alone(&self.header(near, node), near),
+            Some(near) => name_alone(self.header(near, node), near),
             None => {
                 let elsewhere = match &super::keys::tables_with(key)[..] {
                     [] => String::new(),
                     tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
                 };
-                format!("one of {}{elsewhere}", known.join(", "))
+                Fix::text(format!("one of {}{elsewhere}", known.join(", ")))
             }
         };
-        Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
+        let error = fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
+        Err(Diagnostic { code: Code::UnknownKey, ..error })
     }
 
     /// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
@@ -321,65 +324,59 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// It is of another type, or cannot be read.
-    pub(super) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, ScenarioError> {
+    pub(super) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
-            let (message, help) = split_help(&problem, key);
+            let Problem { message, fix } = problem;
             if let Some(swept) = self.swept::<T>(key, node) {
                 let message = format!("{message}, which is swept");
                 return fault(self.file, node.at, format!("{key}: {message}"), Some(swept));
             }
             let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
-            let timed = timed.map(|time| format!("{key} = {time}"));
+            let timed = timed.map(|time| Fix::set(key, time));
             let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
-            let repaired = repaired.map(|node| format!("{key} = {}", node.value()));
-            let help = timed.or(repaired).or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
-            fault(self.file, node.at, format!("{key}: {message}"), Some(help))
+            let repaired = repaired.map(|node| Fix::set(key, node.value()));
+            let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
+            let fix = fix.unwrap_or_else(|| Fix::set(key, example(key)));
+            fault(self.file, node.at, format!("{key}: {message}"), Some(fix))
         })
     }
 
     /// For a list in the place of one value, each of which may stand there: the line of a sweep over them.
-    fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<String> {
+    fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
         let Item::Array(nodes) = &node.item else { return None };
         let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
         let can_be_swept = ["topology", "workload"].contains(&table.split('.').next()?);
         let values = node.value();
-        (can_be_swept && nodes.len() > 1 && nodes.iter().all(|node| T::read(node).is_ok()))
-            .then(|| format!("\"{table}.{key}\" = {values} below [sweep], in the place of {key} here"))
+        (can_be_swept && nodes.len() > 1 && nodes.iter().all(|node| T::read(node).is_ok())).then(|| {
+            Fix::text(format!("\"{table}.{key}\" = {values} below [sweep], in the place of {key} here"))
+        })
     }
 
     /// The value of `key`.
     ///
     /// # Errors
     /// It is missing, of another type, or cannot be read.
-    pub(super) fn need<T: Read>(&self, key: &str) -> Result<T, ScenarioError> {
+    pub(super) fn need<T: Read>(&self, key: &str) -> Result<T, Diagnostic> {
         self.get(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// The error for a key that is not there.
-    pub(super) fn missing(&self, key: &str) -> ScenarioError {
+    pub(super) fn missing(&self, key: &str) -> Diagnostic {
         let place = if self.name.is_empty() { "the scenario" } else { &self.name };
-        fault(
-            self.file,
-            self.at,
-            format!("{place} has no {key:?}"),
-            Some(format!("{key} = {}", example(key))),
-        )
+        let fix = Fix::set(key, example(key));
+        let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(fix));
+        Diagnostic { code: Code::MissingKey, ..error }
     }
 
     /// The error for the value of `key` (or for the table, when the key is not there).
-    pub(super) fn wrong(
-        &self,
-        key: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> ScenarioError {
+    pub(super) fn wrong(&self, key: &str, message: impl Into<String>, help: impl Into<Fix>) -> Diagnostic {
         let at = self.node(key).map_or(self.at, |node| node.at);
         fault(self.file, at, message.into(), Some(help.into()))
     }
 
     /// Refuses a value of `key` below `least` or above `most`.
-    pub(super) fn within(&self, key: &str, value: u64, least: u64, most: u64) -> Result<(), ScenarioError> {
+    pub(super) fn within(&self, key: &str, value: u64, least: u64, most: u64) -> Result<(), Diagnostic> {
         if (least..=most).contains(&value) {
             return Ok(());
         }
@@ -387,27 +384,27 @@ impl<'a> Table<'a> {
         Err(self.wrong(
             key,
             format!("{key} must be {range}, not {value}"),
-            format!("{key} = {}", value.clamp(least, most)),
+            Fix::set(key, value.clamp(least, most)),
         ))
     }
 
     /// Refuses a length, rate or time of zero.
-    pub(super) fn above_zero<T: Into<Amount>>(&self, key: &str, value: T) -> Result<(), ScenarioError> {
+    pub(super) fn above_zero<T: Into<Amount>>(&self, key: &str, value: T) -> Result<(), Diagnostic> {
         let Amount(number) = value.into();
         if number > 0 {
             return Ok(());
         }
-        Err(self.wrong(key, format!("{key} must be above 0"), format!("{key} = {}", example(key))))
+        Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, example(key))))
     }
 
     /// The tables of the array at `key`, each named like `[[fault]] 1`.
     ///
     /// # Errors
     /// It is no array of tables.
-    pub(super) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, ScenarioError> {
+    pub(super) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(Vec::new()) };
         let Item::Array(nodes) = &node.item else {
-            let help = format!("[[{name}]] instead of [{name}]");
+            let help = Fix::text(format!("[[{name}]] instead of [{name}]"));
             return Err(fault(self.file, node.at, format!("{key:?} must be a list of tables"), Some(help)));
         };
         nodes.iter().map(|node| Table::open(self.file, &format!("[[{name}]]"), node)).collect()
@@ -417,14 +414,15 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// It is missing or another one; the error names the nearest.
-    pub(super) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, ScenarioError> {
+    pub(super) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
         let written: String = match self.get(key)? {
             Some(written) => written,
             None => {
                 let words = known.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>();
                 let place = if self.name.is_empty() { "the scenario" } else { &self.name };
-                let help = format!("{key} = one of {}", words.join(", "));
-                return Err(fault(self.file, self.at, format!("{place} has no {key:?}"), Some(help)));
+                let help = Fix::text(format!("{key} = one of {}", words.join(", ")));
+                let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(help));
+                return Err(Diagnostic { code: Code::MissingKey, ..error });
             }
         };
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
@@ -437,10 +435,11 @@ impl<'a> Table<'a> {
                 let only_one =
                     if let [one] = within[..] { Some(one).filter(|_| plain.len() > 3) } else { None };
                 let help = match nearest(&written, &words).or(only_one) {
-                    Some(near) => format!("{key} = {near:?}"),
-                    None => format!("{key} = one of {}", list(&words)),
+                    Some(near) => Fix::set(key, format!("{near:?}")),
+                    None => Fix::text(format!("{key} = one of {}", list(&words))),
                 };
-                Err(self.wrong(key, format!("unknown {key} {written:?}"), help))
+                let error = self.wrong(key, format!("unknown {key} {written:?}"), help);
+                Err(Diagnostic { code: Code::UnknownName, ..error })
             }
         }
     }
@@ -480,24 +479,15 @@ pub(super) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
 }
 
 /// Makes an error.
-pub(super) fn fault(
-    file: &str,
-    at: Place,
-    message: impl Into<String>,
-    help: Option<String>,
-) -> ScenarioError {
-    ScenarioError {
-        file: file.to_owned(),
-        line: at.map(|p| p.0),
-        column: at.map(|p| p.1),
-        message: message.into(),
-        help,
-    }
+pub(super) fn fault(file: &str, at: Place, message: impl Into<String>, fix: Option<Fix>) -> Diagnostic {
+    let (line, column) = at.unzip();
+    let span = Span { file: file.to_owned(), line, column };
+    Diagnostic::error(span, Code::InvalidValue, message, fix)
 }
 
-/// The text to write where a name is meant, and perhaps not the value behind it.
-pub(super) fn name_alone(written: &str, near: &str) -> String {
-    format!("{written}{DID_YOU_MEAN}{near:?}?)")
+/// The fix where a name is meant, and perhaps not the value behind it.
+pub(super) fn name_alone(written: impl Into<String>, near: &str) -> Fix {
+    Fix::Rename { written: written.into(), name: near.to_owned(), value: None }
 }
 
 /// Whether a value is of the type of a key, by its example: text, a time, a list.
@@ -521,25 +511,9 @@ fn type_of(value: &toml::Value) -> &'static str {
 }
 
 /// What to write when a problem does not say it: an example of the key's value.
-pub(super) fn or_example(help: Option<String>, key: &str) -> Option<String> {
+pub(super) fn or_example(help: Option<Fix>, key: &str) -> Option<Fix> {
     let known = EXAMPLES.iter().any(|(name, _)| *name == key);
-    help.or_else(|| known.then(|| format!("{key} = {}", example(key))))
-}
-
-/// Splits `problem; write X` into the problem and what to write.
-pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
-    match problem.rsplit_once("; write ") {
-        // A unit in another case: `400gbps`; the right one belongs in quotes.
-        Some((message, instead))
-            if !instead.contains(' ') || (instead.starts_with('[') && instead.ends_with(']')) =>
-        {
-            let bare = instead.parse::<f64>().is_ok() || instead.starts_with(['"', '[']);
-            let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
-            (message.to_owned(), Some(format!("{key} = {instead}")))
-        }
-        Some((message, instead)) => (message.to_owned(), Some(instead.to_owned())),
-        None => (problem.to_owned(), None),
-    }
+    help.or_else(|| known.then(|| Fix::set(key, example(key))))
 }
 
 /// A line of the table `name`, for an error about something else of that name.
@@ -588,76 +562,78 @@ impl From<Duration> for Amount {
     }
 }
 
-/// What can be read from a value. The error is a problem in words, perhaps with `; write ...` at its end.
+/// A type that can be read from a value.
 pub(super) trait Read: Sized {
-    fn read(node: &Node) -> Result<Self, String>;
+    fn read(node: &Node) -> Result<Self, Problem>;
 }
 
 impl Read for String {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             Item::Leaf(toml::Value::String(text)) => Ok(text.clone()),
-            _ => Err(format!("must be text in quotes, not {}", describe(node))),
+            _ => Err(format!("must be text in quotes, not {}", describe(node)).into()),
         }
     }
 }
 
 impl Read for bool {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             Item::Leaf(toml::Value::Boolean(truth)) => Ok(*truth),
-            _ => Err(format!("must be true or false, not {}", describe(node))),
+            _ => Err(format!("must be true or false, not {}", describe(node)).into()),
         }
     }
 }
 
 impl Read for f64 {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             Item::Leaf(toml::Value::Float(number)) if number.is_finite() => Ok(*number),
             Item::Leaf(toml::Value::Integer(number)) => Ok(*number as f64),
-            _ => Err(format!("must be a number, not {}{}", describe(node), unquoted(node))),
+            _ => Err(Problem {
+                message: format!("must be a number, not {}", describe(node)),
+                fix: unquoted(node).map(Fix::value),
+            }),
         }
     }
 }
 
-/// `; write 0.5`, when a number stands in quotes; with a percent sign it is a share.
-fn unquoted(node: &Node) -> String {
-    let Item::Leaf(toml::Value::String(text)) = &node.item else { return String::new() };
+/// The number that stands in quotes at `node`; with a percent sign it is a share.
+fn unquoted(node: &Node) -> Option<toml::Value> {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return None };
     let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
     let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
-    // Without the digits that only binary fractions have.
-    let number =
-        number.filter(|number| (1e-9..1e9).contains(number)).map(|number| (number * 1e12).round() / 1e12);
-    number.map_or_else(String::new, |number| format!("; write {}", toml::Value::from(number)))
+    let number = number.filter(|number| (1e-9..1e9).contains(number))?;
+    // Rounds off what only binary fractions have.
+    Some(toml::Value::from((number * 1e12).round() / 1e12))
 }
 
 macro_rules! read_whole {
     ($($name:ty),*) => { $(
         impl Read for $name {
-            fn read(node: &Node) -> Result<Self, String> {
+            fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
                     Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
                         // One is mostly below what may stand there.
-                        let amount = number.unsigned_abs();
-                        let instead = if amount > 1 { format!("; write {amount}") } else { String::new() };
-                        Err(format!("must not be negative, not {number}{instead}"))
+                        let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
+                        let message = format!("must not be negative, not {number}");
+                        Err(Problem { message, fix: amount.map(Fix::value) })
                     }
                     Item::Leaf(toml::Value::Integer(number)) => {
-                        (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX))
+                        (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX).into())
                     }
                     Item::Leaf(toml::Value::String(text)) => {
                         let number = text.trim().parse::<i64>().ok().filter(|number| *number >= 0);
-                        let instead = number.map_or_else(String::new, |number| format!("; write {number}"));
-                        Err(format!("must be a whole number, not {}{instead}", describe(node)))
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: number.map(Fix::value) })
                     }
                     Item::Leaf(toml::Value::Float(number)) => {
                         // Of two that are as near the even one: it fits more often.
-                        let whole = number.round_ties_even().max(1.0);
-                        let instead = if whole < 1e9 { format!("; write {whole}") } else { String::new() };
-                        Err(format!("must be a whole number, not {}{instead}", describe(node)))
+                        let whole = Some(number.round_ties_even().max(1.0)).filter(|whole| *whole < 1e9);
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: whole.map(Fix::value) })
                     }
-                    _ => Err(format!("must be a whole number, not {}", describe(node))),
+                    _ => Err(format!("must be a whole number, not {}", describe(node)).into()),
                 }
             }
         }
@@ -665,25 +641,23 @@ macro_rules! read_whole {
 }
 read_whole!(u32, u64);
 
-/// `; write 50us`, when a bare number stands where a quantity is wanted.
-fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> String {
+/// The fix of a bare number that stands where a quantity is wanted: the number with a unit.
+fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Option<Fix> {
     let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
-        return String::new();
+        return None;
     };
-    let Err(problem) = value.to_string().parse::<T>() else { return String::new() };
-    let problem = problem.to_string();
-    problem.rsplit_once("; write ").map_or_else(String::new, |(_, instead)| format!("; write {instead}"))
+    Problem::from_sentence(&value.to_string().parse::<T>().err()?.to_string()).fix
 }
 
 macro_rules! read_quantity {
     ($($name:ty: $what:literal),*) => { $(
         impl Read for $name {
-            fn read(node: &Node) -> Result<Self, String> {
+            fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
-                    Item::Leaf(toml::Value::String(text)) => text.parse().map_err(|e| format!("{e}")),
+                    Item::Leaf(toml::Value::String(text)) => text.parse::<$name>().map_err(|e| Problem::from_sentence(&e.to_string())),
                     _ => {
-                        let with_unit = with_unit::<$name>(node);
-                        Err(format!("must be {} in quotes, not {}{with_unit}", $what, describe(node)))
+                        let message = format!("must be {} in quotes, not {}", $what, describe(node));
+                        Err(Problem { message, fix: with_unit::<$name>(node) })
                     }
                 }
             }
@@ -694,7 +668,7 @@ read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
 
 /// One value, or a list of them.
 impl<T: Read> Read for Several<T> {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             Item::Array(_) => Vec::read(node).map(Several),
             _ => T::read(node).map(Several::from),
@@ -703,25 +677,24 @@ impl<T: Read> Read for Several<T> {
 }
 
 impl<T: Read> Read for Vec<T> {
-    fn read(node: &Node) -> Result<Self, String> {
+    fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
             // What to write instead of an element is not what to write instead of the list.
-            Item::Array(nodes) => {
-                nodes.iter().map(T::read).collect::<Result<_, _>>().map_err(|problem: String| {
-                    problem.split("; write ").next().unwrap_or_default().to_owned()
-                })
-            }
+            Item::Array(nodes) => nodes
+                .iter()
+                .map(T::read)
+                .collect::<Result<_, _>>()
+                .map_err(|problem: Problem| Problem { fix: None, ..problem }),
             Item::Leaf(value) => {
                 let list = as_list(value);
                 // A value that such a list does not take by itself is not taken in brackets either.
                 let reads = list
                     .iter()
                     .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
-                let instead =
-                    if reads { format!("; write {}", toml::Value::Array(list)) } else { String::new() };
-                Err(format!("must be a list, not {value}{instead}"))
+                let fix = reads.then(|| Fix::value(toml::Value::Array(list)));
+                Err(Problem { message: format!("must be a list, not {value}"), fix })
             }
-            Item::Table(_) => Err("must be a list, not a table".to_owned()),
+            Item::Table(_) => Err("must be a list, not a table".into()),
         }
     }
 }

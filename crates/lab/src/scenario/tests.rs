@@ -266,7 +266,7 @@ fn queue_pairs_are_looked_up_at_every_point_of_a_sweep() {
     let swept = read("s.toml", &text, &folder(), &Overrides::default()).unwrap();
     let help = Some("qps = \"31\"".to_owned());
     let refused = swept.check().unwrap_err();
-    assert_eq!((refused.line, refused.help), (Some(13), help), "{}", refused.message);
+    assert_eq!((refused.span.line, refused.help()), (Some(13), help), "{}", refused.message);
     assert!(refused.message.contains("32 queue pairs"), "{}", refused.message);
     let text = text.replace("[128, 32]", "[128, 64]");
     read("s.toml", &text, &folder(), &Overrides::default()).unwrap().check().unwrap();

@@ -167,7 +167,7 @@ fn a_fault_in_a_named_file_has_its_place_there() {
     let topology = "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"";
     let text = GOOD.replace(topology, "file = \"broken.topo\"");
     let error = read("s.toml", &text, &folder(), &Overrides::default()).unwrap_err();
-    assert_eq!((error.file.as_str(), error.line), ("broken.topo", Some(3)), "{error}");
+    assert_eq!((error.span.file.as_str(), error.span.line), ("broken.topo", Some(3)), "{error}");
     assert!(error.to_string().to_lowercase().contains("podsize"), "{error}");
 }
 

@@ -19,7 +19,7 @@ wan_latency = "500us"
 
 const PERMUTATION: &str = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
 
-fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }
@@ -189,7 +189,7 @@ fn faults_and_measures_name_leaves_and_esws() {
 fn what_is_no_place_here_is_answered_with_one_that_is() {
     let watched = |what: &str| {
         let fault = format!("[[fault]]\nkind = \"link-down\"\nlinks = \"{what}\"\n");
-        attempt(&format!("{PAPER}{PERMUTATION}{fault}")).unwrap_err().help.unwrap()
+        attempt(&format!("{PAPER}{PERMUTATION}{fault}")).unwrap_err().help().unwrap()
     };
     assert_eq!(watched("wan"), "links = \"esw-uplinks\"");
     assert_eq!(watched("esw:100%"), "links = \"esw-uplinks:100%\"");

@@ -17,7 +17,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-fn attempt(settings: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(settings: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", &format!("{SWITCH}{settings}\n"), &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }

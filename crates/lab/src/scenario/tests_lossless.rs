@@ -25,7 +25,7 @@ fn said(settings: &str) -> String {
     attempt(&text).expect_err(&text).to_string()
 }
 
-fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", &on("strack-paper", text), &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }

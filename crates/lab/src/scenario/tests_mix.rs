@@ -18,7 +18,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-fn attempt(setting: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(setting: &str) -> Result<Scenario, Diagnostic> {
     let text = format!("{SCENARIO}{setting}\n");
     let scenario = read("s.toml", &text, &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const PAIR: &str = "3 1 2\n1\n0 1 100Gbps 1us 0\n2 1 100Gbps 1us 0\n";
 
 /// The warnings or the error of a scenario with this topology and these flows; without them every host sends.
-fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<ScenarioError>, ScenarioError> {
+fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
     let files = [("t.txt", Some(topology)), ("f.txt", flows)];
     let files = files.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())));
     let workload = match flows {
@@ -84,7 +84,7 @@ fn dialects_are_read_or_refused_as_the_documentation_has_it() {
             (Ok(_), None) => {}
             (Err(error), Some(refused)) => {
                 assert!(error.to_string().starts_with(refused), "{simulator}: {error}");
-                assert!(error.help.is_some(), "{simulator}: no way out: {error}");
+                assert!(error.help().is_some(), "{simulator}: no way out: {error}");
             }
             (Ok(_), Some(_)) => panic!("{simulator} is read"),
             (Err(error), None) => panic!("{simulator}: {error}"),
@@ -153,17 +153,17 @@ fn mistakes_in_files_are_answered_in_the_format_of_the_file() {
 fn hints_that_are_keys_work() {
     let early = Some("1\n0 2 3 100 1000 0.001\n");
     let error = told(PAIR, early, "").unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("origin = \"1ms\" in [workload]"));
+    assert_eq!(error.help().as_deref(), Some("origin = \"1ms\" in [workload]"));
     told(PAIR, early, "origin = \"1ms\"").unwrap();
 
     let either = Some("1\n0 2 3 10000 2 9\n");
     let error = told(PAIR, either, "").unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("format = \"ns3-rdma\" or format = \"hpcc\" in [workload]"));
+    assert_eq!(error.help().as_deref(), Some("format = \"ns3-rdma\" or format = \"hpcc\" in [workload]"));
     assert!(error.message.contains("(HPCC)") && error.message.contains("(ns3-rdma)"), "{error}");
     for (format, warnings) in [("ns3-rdma", 1), ("hpcc", 0)] {
         let max_time = "[limits]\nmax_time = \"20s\"";
         let warned = told(PAIR, either, &format!("format = {format:?}\n{max_time}")).unwrap();
-        let of_file = warned.iter().filter(|warning| warning.file == "f.txt").count();
+        let of_file = warned.iter().filter(|warning| warning.span.file == "f.txt").count();
         assert_eq!(of_file, warnings, "{format}: {warned:?}");
     }
 }

@@ -17,7 +17,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }

@@ -107,7 +107,7 @@ fn registry() -> Registry {
         )
 }
 
-fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read_with(&registry(), "t.toml", text, &NoFiles, &Overrides::default())?;
     scenario.check()?;
     Ok(scenario)
@@ -228,7 +228,7 @@ fn an_unknown_kind_is_told_of_ours_and_the_registered_ones() {
         }
     }
     let error = attempt(&format!("{SCENARIO}[set]\n\"mine.lb\" = {{ kind = \"nobody\" }}\n")).unwrap_err();
-    assert_eq!(error.line, Some(23));
+    assert_eq!(error.span.line, Some(23));
     assert!(error.message.contains("`reps`") && error.message.contains("`my-balancer`"), "{error}");
     let error = attempt(&format!("{SCENARIO}[set]\n\"mine.cc.kind\" = \"nobody\"\n")).unwrap_err();
     assert!(error.message.contains("`my-window`"), "{error}");
@@ -291,9 +291,9 @@ fn a_wrong_parameter_is_told_where_it_stands() {
     ];
     for (old, new, line, message, help) in cases {
         let error = attempt(&SCENARIO.replace(old, new)).expect_err(new);
-        assert_eq!(error.line, Some(line), "{new}: {error}");
+        assert_eq!(error.span.line, Some(line), "{new}: {error}");
         assert!(error.message.starts_with(message), "{new}: {error}");
-        assert!(error.help.clone().unwrap_or_default().contains(help), "{new}: {error}");
+        assert!(error.help().clone().unwrap_or_default().contains(help), "{new}: {error}");
     }
     let settings = [
         (
@@ -306,9 +306,9 @@ fn a_wrong_parameter_is_told_where_it_stands() {
     ];
     for (setting, message, help) in settings {
         let error = attempt(&format!("{SCENARIO}[set]\n{setting}\n")).expect_err(setting);
-        assert_eq!(error.line, Some(23), "{error}");
+        assert_eq!(error.span.line, Some(23), "{error}");
         assert!(error.message.starts_with(message), "{error}");
-        assert!(error.help.clone().unwrap_or_default().contains(help), "{error}");
+        assert!(error.help().clone().unwrap_or_default().contains(help), "{error}");
     }
 }
 
@@ -325,19 +325,19 @@ fn a_kind_in_the_place_of_a_part_or_a_scheme_is_answered_with_what_it_makes() {
     ];
     for (line, help) in cases {
         let error = attempt(&set(line)).expect_err(line);
-        assert_eq!(error.help.as_deref(), Some(help), "{error}");
+        assert_eq!(error.help().as_deref(), Some(help), "{error}");
         attempt(&set(help)).unwrap_or_else(|e| panic!("{help}: {e}"));
     }
     let own = |lb: &str| SCENARIO.replace("lb = { kind = \"my-balancer\", gap = 4 }", lb);
     let error = attempt(&own("lb = \"my-balancer\"")).unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("lb = { kind = \"my-balancer\" }"), "{error}");
+    assert_eq!(error.help().as_deref(), Some("lb = { kind = \"my-balancer\" }"), "{error}");
     let error = attempt(&own("lb = { paths = 4 }")).unwrap_err();
     assert_eq!(error.message, "lb does not say which kind of load balancer it is");
-    assert!(error.help.unwrap().contains("my-balancer, ops, plb, reps"));
+    assert!(error.help().unwrap().contains("my-balancer, ops, plb, reps"));
     let error = attempt(&format!("schemes = [\"my-balancer\"]\n{SCENARIO}")).unwrap_err();
     assert_eq!(error.message, "\"my-balancer\" is a load balancer and no scheme");
     let help = "[[scheme]] and below it base = \"reps\", name = \"my-balancer\", set = { \"lb\" = { kind = \"my-balancer\" } }";
-    assert_eq!(error.help.as_deref(), Some(help));
+    assert_eq!(error.help().as_deref(), Some(help));
 }
 
 #[test]

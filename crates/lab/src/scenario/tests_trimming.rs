@@ -16,7 +16,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", &on("dcp-paper", text), &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }

@@ -4,7 +4,7 @@ use super::tests::folder;
 use super::*;
 
 /// The warnings about a message of so many bytes over one switch of 100 Gb/s, whose path holds 14.0 packets.
-fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<ScenarioError> {
+fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     let text = format!(
         "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\
          switch_latency = \"0ns\"\n[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 1\nbytes = {bytes:?}\n\
@@ -61,7 +61,7 @@ fn a_window_that_leaves_its_path_idle_is_told_and_what_is_to_be_written_is_enoug
         let told = warnings(scheme, "5MB", set);
         let messages: Vec<&str> = told.iter().map(|told| &*told.message).collect();
         assert_eq!(messages, [format!("scheme {scheme:?}: {said}")], "{set}");
-        let help = told[0].help.as_deref().unwrap();
+        let help = told[0].help().unwrap();
         let (instead, of) = help.split_once(" below ").unwrap();
         assert_eq!(of, "[set]", "{help}");
         let key = instead.split_once(" = ").unwrap().0;

@@ -66,7 +66,7 @@ const CASES: &[(&str, &str)] = &[
     ),
 ];
 
-fn read_text(text: &str) -> Result<Scenario, ScenarioError> {
+fn read_text(text: &str) -> Result<Scenario, Diagnostic> {
     read("s.toml", text, &folder(), &Overrides::default())
 }
 

@@ -2,7 +2,7 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{Limits, ScenarioError, Scheme};
+use super::{Diagnostic, Limits, Scheme};
 use anabranch_base::{Duration, HostId};
 use anabranch_engine::Ideal;
 use anabranch_proto::{PathFacts, TransportConfig};
@@ -67,7 +67,7 @@ impl TooShort {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<Diagnostic> {
         let TooShort { found, soonest } = self;
         let is_said = found.contains_key(&(None, "max_time"));
         let unfinished = (soonest > limits.max_time && !is_said).then(|| {
@@ -77,7 +77,7 @@ impl TooShort {
                 soonest.rounded_up(3)
             );
             let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MOST_TIME));
-            fault(&origin.file, origin.place("limits.max_time"), message, Some(help))
+            fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()))
         });
         let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {
             let rtt = beyond.rtt.rounded_up(3);
@@ -87,7 +87,7 @@ impl TooShort {
                      path can finish"
                 );
                 let help = format!("{parameter} = \"{}\" below [limits]", (beyond.rtt * 20).rounded_up(3));
-                return fault(&origin.file, origin.place("limits.max_time"), message, Some(help));
+                return fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()));
             };
             let message = format!(
                 "scheme {scheme:?}: {parameter} = \"{value}\" is not above the round trip of {rtt} from host {src} to host \
@@ -99,7 +99,7 @@ impl TooShort {
                 true => format!("longer ones, such as \"{long}\", in {}", origin.sweeps()),
                 false => format!("{written} = \"{long}\" below [set]"),
             };
-            fault(&origin.file, at, message, Some(help))
+            fault(&origin.file, at, message, Some(help.into()))
         };
         found.into_iter().map(warning).chain(unfinished).collect()
     }

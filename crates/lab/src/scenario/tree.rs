@@ -1,6 +1,7 @@
 //! A TOML document in which every key and value knows its place, also after parts of it moved.
 
-use super::ScenarioError;
+use super::{Code, Diagnostic, Fix};
+use anabranch_base::Span;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -78,26 +79,23 @@ pub(super) fn merge(fields: &mut Fields, over: &Fields) {
 ///
 /// # Errors
 /// What is no TOML, with its place.
-pub(super) fn parse(file: &str, text: &str) -> Result<Fields, ScenarioError> {
+pub(super) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
-    let fault = |at: Place, message: &str| ScenarioError {
-        file: file.to_owned(),
-        line: at.map(|p| p.0),
-        column: at.map(|p| p.1),
-        message: message.to_owned(),
-        help: None,
+    let fault = |at: Place, message: &str, fix: Option<Fix>| {
+        let (line, column) = at.unzip();
+        Diagnostic::error(Span { file: file.to_owned(), line, column }, Code::Syntax, message, fix)
     };
     let table = DeTable::parse(text).map_err(|e| {
         let at = e.span().map(|span| lines.place(span.start));
         let said = e.message().lines().next().unwrap_or("this is no TOML");
-        let (message, help) = misspelt(text, at, said);
-        ScenarioError { help, ..fault(at, &message) }
+        let (message, fix) = misspelt(text, at, said);
+        fault(at, &message, fix)
     })?;
-    fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message))
+    fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message, None))
 }
 
 /// What is wrong with text that is no TOML, and what to write instead, where that can be told.
-fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<String>) {
+fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
@@ -112,7 +110,7 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<String>) {
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
         let first = first.map(|first| format!(", first in line {first}")).unwrap_or_default();
-        return (format!("duplicate key {key:?}{first}"), Some("it once".to_owned()));
+        return (format!("duplicate key {key:?}{first}"), Some("it once".into()));
     }
     if let Some((opened, bracket)) = open_before(text, number) {
         let message = format!("{said}; the {bracket} of line {opened} is not closed");
@@ -120,17 +118,17 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<String>) {
         let close = if bracket == '[' { ']' } else { '}' };
         let is_whole = opened + 1 == number && !end.ends_with([bracket, ',']);
         let help = if is_whole { format!("{end}{close}") } else { format!("a {close} at its end") };
-        return (message, Some(help));
+        return (message, Some(help.into()));
     }
     if let Some((key, value)) = code.split_once(':')
         && !code.contains(['=', '"'])
     {
-        return (said.to_owned(), Some(format!("{} = {}", key.trim(), as_value(value.trim()))));
+        return (said.to_owned(), Some(Fix::set(key.trim(), as_value(value.trim()))));
     }
     let help = code.split_once('=').and_then(|(key, value)| {
         let (key, value) = (key.trim(), value.trim());
         let bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{', '=']);
-        bare.then(|| format!("{key} = {}", as_value(value)))
+        bare.then(|| Fix::set(key, as_value(value)))
     });
     (said.to_owned(), help)
 }

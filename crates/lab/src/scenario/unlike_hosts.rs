@@ -2,7 +2,7 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{ScenarioError, WorkloadSpec};
+use super::{Diagnostic, WorkloadSpec};
 use anabranch_base::Rate;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Fabric, MOST_LOAD};
@@ -30,7 +30,7 @@ impl UnlikeHosts {
     }
 
     /// That every host offers as much as the slowest one, with what the load would be of the fastest.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |Found { load, slowest, fastest }: Found| {
             // Without the digits that only binary fractions have.
             let short = |number: f64| (number * 1e6).round() / 1e6;
@@ -48,7 +48,7 @@ impl UnlikeHosts {
                 ),
             };
             let help = format!("load = {load} where that is meant, or {more}");
-            fault(&origin.file, origin.place("workload.load"), message, Some(help))
+            fault(&origin.file, origin.place("workload.load"), message, Some(help.into()))
         };
         self.0.map(warning).into_iter().collect()
     }

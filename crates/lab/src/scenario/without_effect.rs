@@ -1,5 +1,6 @@
 //! What a scenario says and what then changes nothing: faults, settings and depths. And what it leaves out of a file.
 
+use super::Span;
 use super::origin::Origin;
 use super::resolved::drawn;
 use super::schemes;
@@ -7,7 +8,7 @@ use super::sweep;
 use super::table::fault;
 use super::tree::{Item, Place};
 use super::{
-    FaultKind, FaultSpec, Limits, Scenario, ScenarioError, Scheme, Several, TierSpec, TopologySpec,
+    Diagnostic, FaultKind, FaultSpec, Fix, Limits, Scenario, Scheme, Several, TierSpec, TopologySpec,
     WorkloadSpec,
 };
 use anabranch_base::{Duration, Rate};
@@ -118,7 +119,7 @@ impl WithoutEffect {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             // Of what is swept the earliest that is late says it of those behind it too.
@@ -128,7 +129,7 @@ impl WithoutEffect {
             };
             begins.iter().find_map(late)
         });
-        let mut warnings: Vec<ScenarioError> = late.collect();
+        let mut warnings: Vec<Diagnostic> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let swept = scenario.sweep.contains_key(&format!("fault.{number}.probability"));
             idle_loss(number, fault, origin).filter(|_| !swept && origin.has_fault(number))
@@ -139,7 +140,8 @@ impl WithoutEffect {
                 "error rate 1 (fault.{number}): the links that have it lose every packet that they carry"
             );
             let help = "0.01 for one packet in a hundred, or 0 for none".to_owned();
-            ScenarioError { file, line: Some(line), column: None, message, help: Some(help) }
+            let span = Span { file, line: Some(line), column: None };
+            Diagnostic::warning(span, message, Some(help.into()))
         }));
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));
@@ -158,13 +160,13 @@ impl WithoutEffect {
             let help = Some(
                 "a smaller depth or chunk where it should; the results are the same without it".to_owned(),
             );
-            warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help));
+            warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help.map(Fix::from)));
         }
         warnings.extend(named(origin, "set").into_iter().filter_map(|set| {
             (set.path == "fabric.routing_delay" && !self.is_broken).then(|| {
                 let message = format!("\"{}.{}\" has no effect: nothing fails here", set.scheme, set.path);
                 let help = "a [[fault]] of kind \"link-down\", or this without it".to_owned();
-                fault(&origin.file, set.at, message, Some(help))
+                fault(&origin.file, set.at, message, Some(help.into()))
             })
         }));
         let of_trace = |note| fault(&origin.file, origin.place("workload.file"), note, None);
@@ -190,7 +192,7 @@ fn later(on: &TopologySpec) -> f64 {
 }
 
 /// A fault that loses nothing, or everything.
-fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<ScenarioError> {
+fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnostic> {
     let (FaultKind::PacketLoss { probability, .. }
     | FaultKind::SwitchLoss { probability, .. }
     | FaultKind::BitErrors { probability, .. }) = idle.kind
@@ -210,17 +212,17 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
     };
     let message = format!("probability = {probability}: this fault loses {what}");
     let place = origin.place(&format!("fault.{number}.probability"));
-    Some(fault(&origin.file, place, message, Some(instead.to_owned())))
+    Some(fault(&origin.file, place, message, Some(instead.to_owned().into())))
 }
 
 /// A slow link in a direction of which nobody says that it is meant: adaptive routing sees a slow uplink, and what comes
 /// back over the cable it does not, so that the schemes' order may be another one.
-fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Option<ScenarioError> {
+fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Option<Diagnostic> {
     let FaultKind::Rate { both_directions: None, .. } = &slow.kind else { return None };
     let message =
         format!("fault.{number} slows {name:?} in this direction only; the ranking may depend on that");
     let help = Some("both_directions = true for the cable, or false to say that one is meant".to_owned());
-    Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help))
+    Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help.map(Fix::from)))
 }
 
 /// A fault that begins, or begins again, when every run is over.
@@ -231,7 +233,7 @@ fn late_fault(
     limits: &Limits,
     lasts: Option<(Duration, Duration)>,
     origin: &Origin,
-) -> Option<ScenarioError> {
+) -> Option<Diagnostic> {
     let max_time = limits.max_time;
     let (first, last) = (at.iter().min()?, at.iter().max()?);
     let place = || origin.place(&format!("fault.{number}.at"));
@@ -247,7 +249,7 @@ fn late_fault(
             lasts.rounded_up(2)
         );
         let help = format!("{}, or longer messages", instead(Duration(lasts.0 / 2).rounded_up(2)));
-        return Some(fault(&origin.file, place(), message, Some(help)));
+        return Some(fault(&origin.file, place(), message, Some(help.into())));
     }
     let (at, begins) = match (*first >= max_time, *last >= max_time) {
         (true, _) => (first, "begins"),
@@ -266,7 +268,7 @@ fn late_fault(
         }
         false => "earlier times, or a longer max_time below [limits]".to_owned(),
     };
-    Some(fault(&origin.file, place(), message, Some(help)))
+    Some(fault(&origin.file, place(), message, Some(help.into())))
 }
 
 /// A fault that gives links a rate which is not below their own.
@@ -275,13 +277,13 @@ fn idle_rate(
     idle: &FaultSpec,
     (slowest, fastest): (Rate, Rate),
     origin: &Origin,
-) -> Option<ScenarioError> {
+) -> Option<Diagnostic> {
     let FaultKind::Rate { rate, .. } = idle.kind else { return None };
     let what =
         if rate == slowest && rate == fastest { "leaves them as they are" } else { "slows none of them" };
     let message =
         format!("fault.{number} ({}): rate = \"{rate}\" {what}: the links have {fastest}", idle.kind);
-    let help = format!("rate = \"{}\"", Rate(slowest.0 / 2));
+    let help = Fix::set("rate", format!("\"{}\"", Rate(slowest.0 / 2)));
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
 }
 
@@ -320,7 +322,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
 }
 
 /// Settings of which nothing is left, as the sweep gives the parameter its values.
-fn overridden(origin: &Origin) -> Vec<ScenarioError> {
+fn overridden(origin: &Origin) -> Vec<Diagnostic> {
     let swept = named(origin, "sweep");
     let lost = |set: &Named| {
         let covers = |over: &&Named| {
@@ -337,13 +339,13 @@ fn overridden(origin: &Origin) -> Vec<ScenarioError> {
             over.path,
             origin.sweeps()
         );
-        Some(fault(&origin.file, set.at, message, Some("it in one of the two places".to_owned())))
+        Some(fault(&origin.file, set.at, message, Some("it in one of the two places".to_owned().into())))
     };
     named(origin, "set").iter().filter_map(lost).collect()
 }
 
 /// Settings for all schemes that some of them do not take.
-fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
+fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| schemes::takes(scheme, &set.path));
@@ -364,14 +366,19 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
         let message = format!("\"*.{}\" is not for {}, {why}", set.path, names(&others));
         let instead = takers.iter().map(|scheme| format!("\"{}.{}\"", scheme.name, set.path));
         let instead = instead.collect::<Vec<_>>().join(" and ");
-        Some(fault(&origin.file, set.at, message, Some(format!("{instead}, where that is what is meant"))))
+        Some(fault(
+            &origin.file,
+            set.at,
+            message,
+            Some(format!("{instead}, where that is what is meant").into()),
+        ))
     };
     let all = named(origin, "set").into_iter().chain(named(origin, "sweep"));
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
 /// Schemes of ours that need PFC and are given queues that drop, which have none. Who makes a scheme of his own means it.
-fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
+fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {
         let Some(Item::Array(schemes)) = origin.section("scheme").map(|node| &node.item) else {
@@ -397,7 +404,7 @@ fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
         let help = format!(
             "\"{name}.fabric.pfc.buffer\" instead of it, unless switches that drop are what is meant"
         );
-        Some(fault(&origin.file, set.at, message, Some(help)))
+        Some(fault(&origin.file, set.at, message, Some(help.into())))
     };
     all.iter().filter_map(drops).collect()
 }

@@ -14,7 +14,7 @@ use super::sweep::{self, Setting};
 use super::table::{Read, Table, fault, list, nearest};
 use super::tree::{self, Fields, Item, Node, Place};
 use super::{
-    Files, Overrides, Registry, ScenarioError, Scheme, written_rest, written_topology, written_workload,
+    Diagnostic, Files, Fix, Overrides, Registry, Scheme, written_rest, written_topology, written_workload,
 };
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub fn read(
     text: &str,
     files: &dyn Files,
     over: &Overrides,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario, Diagnostic> {
     read_with(&Registry::new(), file_name, text, files, over)
 }
 
@@ -41,13 +41,13 @@ pub fn read_with(
     text: &str,
     files: &dyn Files,
     over: &Overrides,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario, Diagnostic> {
     let fields = tree::parse(file_name, text)?;
     resolve(registry, file_name, fields, files, over)
 }
 
 /// Refuses a figure, which has an id of two parts, and says how to run it.
-fn not_a_figure(table: &Table<'_>) -> Result<(), ScenarioError> {
+fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
     let Some(node) = table.node("id") else { return Ok(()) };
     let value = node.value();
     let Some((paper, name)) = value.as_str().and_then(|id| id.split_once('/')) else { return Ok(()) };
@@ -59,7 +59,7 @@ fn not_a_figure(table: &Table<'_>) -> Result<(), ScenarioError> {
         ),
     };
     let message = "unknown key \"id\": this is a figure of a paper, not a scenario".to_owned();
-    Err(fault(table.file, node.at, message, Some(help)))
+    Err(fault(table.file, node.at, message, Some(help.into())))
 }
 
 /// The folder of figures whose scenarios are those of `anabranch league`.
@@ -72,7 +72,7 @@ pub(super) fn resolve(
     fields: Fields,
     files: &dyn Files,
     over: &Overrides,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario, Diagnostic> {
     let cx = Context::new(file, files, registry);
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file, "", &root)?;
@@ -108,21 +108,21 @@ pub(super) fn resolve(
         faults.extend(written_topology::losses(&cx, &fabric, &topology, &faults)?);
         Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
     };
-    let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, ScenarioError>>();
+    let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, Diagnostic>>();
     let points = points.map_err(|error| sweep.in_its_list(error))?;
     let swept = sweep.values();
     let origin = Origin::new(file, root);
     Ok(Scenario::new(title, seeds, measures, observers, swept, limits, points, cx.into_files(), origin))
 }
 
-fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, ScenarioError> {
+fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Diagnostic> {
     let name = format!("[{key}]");
     match root.node(key) {
         Some(node) => Table::open(root.file, &name, node),
         None => {
             let kind = if key == "topology" { "fat-tree" } else { "permutation" };
             let help = format!("{name} and below it kind = {kind:?}");
-            Err(fault(root.file, root.at, format!("the scenario has no {name}"), Some(help)))
+            Err(fault(root.file, root.at, format!("the scenario has no {name}"), Some(help.into())))
         }
     }
 }
@@ -130,7 +130,7 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Scenari
 /// So many seeds are counted by who writes `seeds = 3`; a larger number is a seed itself.
 const MOST_COUNTED: i64 = 20;
 
-pub(super) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, ScenarioError> {
+pub(super) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Diagnostic> {
     let usual = || if over.usual_seeds.is_empty() { vec![1] } else { over.usual_seeds.clone() };
     if let Some(Node { item: Item::Leaf(toml::Value::Integer(count @ 1..=MOST_COUNTED)), .. }) =
         root.node("seeds")
@@ -146,12 +146,12 @@ pub(super) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Scenario
     let most = i64::MAX as u64;
     if let Some(seed) = over.seeds.iter().find(|seed| **seed > most) {
         let message = format!("seed {seed} on the command line is too large");
-        return Err(fault(root.file, None, message, Some(format!("--seed 0 to {most}"))));
+        return Err(fault(root.file, None, message, Some(format!("--seed 0 to {most}").into())));
     }
     match twice(&over.seeds) {
         Some(seed) => {
             let message = format!("seed {seed} is given twice on the command line");
-            Err(fault(root.file, None, message, Some(format!("--seed {seed} once"))))
+            Err(fault(root.file, None, message, Some(format!("--seed {seed} once").into())))
         }
         None => Ok(over.seeds.clone()),
     }
@@ -162,11 +162,11 @@ fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     root: &Table,
     key: &str,
     what: &str,
-) -> Result<Option<Vec<(Place, T)>>, ScenarioError> {
+) -> Result<Option<Vec<(Place, T)>>, Diagnostic> {
     let Some(values) = root.get::<Vec<T>>(key)? else { return Ok(None) };
     let Some(Node { item: Item::Array(nodes), .. }) = root.node(key) else { return Ok(None) };
     if values.is_empty() {
-        let help = format!("{key} = {}", super::table::example(key));
+        let help = Fix::set(key, super::table::example(key));
         return Err(root.wrong(key, format!("{key} is empty, so nothing would run"), help));
     }
     let mut seen = BTreeSet::new();
@@ -176,7 +176,12 @@ fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
             let mut once = BTreeSet::new();
             kept.retain(|value| once.insert(value.clone()));
             let help = format!("{key} = [{}]", list(&kept));
-            return Err(fault(root.file, node.at, format!("{what} {value:?} is given twice"), Some(help)));
+            return Err(fault(
+                root.file,
+                node.at,
+                format!("{what} {value:?} is given twice"),
+                Some(help.into()),
+            ));
         }
     }
     Ok(Some(nodes.iter().map(|node| node.at).zip(values).collect()))
@@ -195,17 +200,22 @@ fn read_schemes(
     set: &[Setting],
     swept: &[Setting],
     over: &Overrides,
-) -> Result<(String, Vec<Scheme>), ScenarioError> {
+) -> Result<(String, Vec<Scheme>), Diagnostic> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
         let help = Some(format!("schemes = [{value}]"));
-        return Err(fault(file, *at, format!("scheme must be a list of tables, not {value}"), help));
+        return Err(fault(
+            file,
+            *at,
+            format!("scheme must be a list of tables, not {value}"),
+            help.map(Fix::from),
+        ));
     }
     if let Some(node @ Node { at, item: Item::Array(nodes) }) = root.node("scheme")
         && !nodes.is_empty()
         && nodes.iter().all(|node| matches!(node.item, Item::Leaf(toml::Value::String(_))))
     {
-        let help = Some(format!("schemes = {}", node.value()));
+        let help = Some(Fix::set("schemes", node.value()));
         return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
     }
     let setup = Setup::read(root, registry)?;
@@ -251,12 +261,12 @@ fn read_schemes(
                     file,
                     at,
                     format!("{name:?} is no scheme; schemes have names"),
-                    Some(help),
+                    Some(help.into()),
                 ));
             }
             let (message, help) =
                 kinds::no_scheme(registry, &name).unwrap_or_else(|| schemes::unknown(&name, &own_names));
-            return Err(fault(file, at, message, Some(help)));
+            return Err(fault(file, at, message, Some(help.into())));
         };
         running.push((own_at.or(at), scheme));
     }
@@ -269,7 +279,7 @@ fn read_schemes(
     if !over.schemes.is_empty() {
         if let Some(name) = twice(&over.schemes) {
             let message = format!("scheme {name:?} is given twice on the command line");
-            return Err(fault(file, None, message, Some(format!("--scheme {name} once"))));
+            return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
         }
         running = over
             .schemes
@@ -278,18 +288,23 @@ fn read_schemes(
                 find(name).ok_or_else(|| {
                     if let "all" | "*" = name.as_str() {
                         let help = format!("--scheme {}", schemes::names(joined).join(" --scheme "));
-                        return fault(file, None, format!("--scheme {name}: schemes have names"), Some(help));
+                        return fault(
+                            file,
+                            None,
+                            format!("--scheme {name}: schemes have names"),
+                            Some(help.into()),
+                        );
                     }
                     let (message, help) = schemes::unknown(name, &own_names);
                     let message = format!("{message} on the command line");
-                    fault(file, None, message, Some(format!("--scheme {}", help.replace('"', ""))))
+                    fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
                 })
             })
             .collect::<Result<_, _>>()?;
         in_file.extend(over.schemes.iter().cloned());
     }
     let running = running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, registry, file, at)?)));
-    let running: Vec<(Place, Scheme)> = running.collect::<Result<_, ScenarioError>>()?;
+    let running: Vec<(Place, Scheme)> = running.collect::<Result<_, Diagnostic>>()?;
     for setting in set.iter().chain(swept) {
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
@@ -321,7 +336,7 @@ fn known_scheme(
     file: &str,
     setting: &Setting,
     running: &[String],
-) -> Result<(), ScenarioError> {
+) -> Result<(), Diagnostic> {
     if setting.scheme == "*" || running.contains(&setting.scheme) {
         return Ok(());
     }
@@ -347,5 +362,5 @@ fn known_scheme(
         }
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };
-    Err(fault(file, setting.at, what, Some(help)))
+    Err(fault(file, setting.at, what, Some(help.into())))
 }

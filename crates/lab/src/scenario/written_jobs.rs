@@ -1,21 +1,21 @@
 //! Jobs from traces as written.
 
-use super::ScenarioError;
 use super::context::Context;
 use super::keys;
 use super::table::Table;
+use super::{Diagnostic, Fix};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
-pub(super) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, ScenarioError> {
+pub(super) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
     table.only(&keys::of("trace"))?;
     job(cx, table, "workload")
 }
 
 /// Several jobs.
-pub(super) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, ScenarioError> {
+pub(super) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, Diagnostic> {
     table.only(&keys::of("jobs"))?;
     let written = table.tables("job", "workload.job")?;
     if written.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, Scenar
 }
 
 /// A job whose table goes by `name`.
-fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioError> {
+fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
     let comm_groups: Option<String> = table.get("comm_groups")?;
@@ -68,14 +68,14 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         _ => None,
     };
     if bytes == Some(Bytes(0)) {
-        return Err(table.wrong("bytes", "bytes must be above 0", "bytes = \"8MiB\""));
+        return Err(table.wrong("bytes", "bytes must be above 0", Fix::set("bytes", "\"8MiB\"")));
     }
     let chunk = match format {
         Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
         _ => None,
     };
     if chunk == Some(Bytes(0)) {
-        return Err(table.wrong("chunk", "a chunk must have at least 1B", "chunk = \"128KB\""));
+        return Err(table.wrong("chunk", "a chunk must have at least 1B", Fix::set("chunk", "\"128KB\"")));
     }
     let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
     let layers = match table.get::<Vec<u32>>("layers")?.as_deref() {
@@ -83,7 +83,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         Some(&[first, last]) if first > 0 && first <= last => Some([first, last]),
         Some(_) => {
             let message = "layers are the first and the last one, from 1";
-            return Err(table.wrong("layers", message, "layers = [1, 8]"));
+            return Err(table.wrong("layers", message, Fix::set("layers", "[1, 8]")));
         }
     };
     let ranks = table.get("ranks")?;
@@ -124,7 +124,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
 }
 
 /// Where the ranks are: on hosts that are named, in the scenario or in a file with one per line, or as `placement` says.
-fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, ScenarioError> {
+fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     let Some(node) = table.node("rank_hosts") else {
         let placement = match table.node("placement").is_some() {
             true => table.word("placement", &Placement::ALL)?,
@@ -161,7 +161,7 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, ScenarioError> {
 const MOST_RANKS: u64 = 1 << 20;
 
 /// Servers of some ranks each.
-fn server(table: &Table) -> Result<ServerSpec, ScenarioError> {
+fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
     table.only(&keys::of("server"))?;
     let ranks: u32 = table.need("ranks")?;
     table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
@@ -171,7 +171,7 @@ fn server(table: &Table) -> Result<ServerSpec, ScenarioError> {
 }
 
 /// Which algorithms do collectives from which size on.
-fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, ScenarioError> {
+fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
     let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
     for table in table.tables("algorithm", &format!("{name}.algorithm"))? {
         table.only(&keys::of("algorithm"))?;

@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::table::Table;
-use super::{FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Series, Several};
+use super::{Diagnostic, FaultKind, FaultSpec, Fix, Limits, MeasureSpec, Series, Several};
 use anabranch_base::{Duration, Rate};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ const KINDS: &[(&str, Kind)] = &[
 const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 
 /// Reads one `[[fault]]` of a fabric whose links, where they are alike, have the rate `link`.
-pub(super) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, ScenarioError> {
+pub(super) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, Diagnostic> {
     let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
     only_of_fault(
         table,
@@ -43,7 +43,11 @@ pub(super) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, Scen
     };
     let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
     if at.0.is_empty() {
-        return Err(table.wrong("at", "at is an empty list, so that nothing ever breaks", "at = \"100us\""));
+        return Err(table.wrong(
+            "at",
+            "at is an empty list, so that nothing ever breaks",
+            Fix::set("at", "\"100us\""),
+        ));
     }
     let duration = duration(table, &at)?;
     Ok(FaultSpec { kind, at, duration })
@@ -55,7 +59,7 @@ const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outa
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
 /// The error for a kind that says in other words that a switch or a link is down; none for another one.
-fn broken(table: &Table) -> Option<ScenarioError> {
+fn broken(table: &Table) -> Option<Diagnostic> {
     let written: String = table.get("kind").ok()??;
     let word = written.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|part| word.contains(part));
@@ -63,20 +67,19 @@ fn broken(table: &Table) -> Option<ScenarioError> {
         return None;
     }
     let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
-        (true, None, _) => "kind = \"switch-down\" with switches = \"spine:0\"".to_owned(),
-        (true, Some(_), _) | (false, Some(_), None) => "kind = \"switch-down\"".to_owned(),
-        (false, _, Some(_)) if table.node("period").is_some() => "kind = \"link-flap\"".to_owned(),
-        (false, _, Some(_)) => "kind = \"link-down\"".to_owned(),
-        (false, None, None) => {
-            "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\""
-                .to_owned()
-        }
+        (true, None, _) => Fix::text("kind = \"switch-down\" with switches = \"spine:0\""),
+        (true, Some(_), _) | (false, Some(_), None) => Fix::set("kind", "\"switch-down\""),
+        (false, _, Some(_)) if table.node("period").is_some() => Fix::set("kind", "\"link-flap\""),
+        (false, _, Some(_)) => Fix::set("kind", "\"link-down\""),
+        (false, None, None) => Fix::text(
+            "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\"",
+        ),
     };
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
 /// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
-fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), ScenarioError> {
+fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
@@ -97,7 +100,7 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), ScenarioError> {
     table.only(known)
 }
 
-fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKind, ScenarioError> {
+fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKind, Diagnostic> {
     let links = selectors(table, "links")?;
     let both_directions = both_directions(table, &links)?;
     Ok(match kind {
@@ -125,7 +128,7 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
 }
 
 /// The error for a rate that may be written as a share of the links': the rate which that is, where it is known.
-fn of_share(table: &Table, link: Option<Rate>, error: ScenarioError) -> ScenarioError {
+fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic {
     let written = table.node("rate").map(|node| node.value());
     // A number below 1 without a unit can hardly be anything else.
     let fraction =
@@ -142,14 +145,14 @@ fn of_share(table: &Table, link: Option<Rate>, error: ScenarioError) -> Scenario
     });
     let Some(share) = share.or(fraction) else { return error };
     let help = match link {
-        Some(link) => format!("rate = \"{}\"", Rate((link.0 as f64 * share).round() as u64)),
-        None => format!("rate = \"...\" with {share} times the rate of the links that are meant"),
+        Some(link) => Fix::set("rate", format!("\"{}\"", Rate((link.0 as f64 * share).round() as u64))),
+        None => format!("rate = \"...\" with {share} times the rate of the links that are meant").into(),
     };
-    ScenarioError { help: Some(help), ..error }
+    error.with_fix(help)
 }
 
 /// What is said of both directions beside the names of the links, which say it themselves.
-fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, ScenarioError> {
+fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
     let both: Option<bool> = table.get("both_directions")?;
     let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));
     if let (Some(false), Some(cable)) = (both, cable) {
@@ -162,13 +165,13 @@ fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool
 }
 
 /// The period of a link that flaps, and for how long of it the link is down.
-fn flap(table: &Table) -> Result<(Duration, Duration), ScenarioError> {
+fn flap(table: &Table) -> Result<(Duration, Duration), Diagnostic> {
     let period: Duration = table.need("period")?;
     let down_for: Duration = table.need("down_for")?;
     table.above_zero("down_for", down_for)?;
     if period < SHORTEST_PERIOD {
         let message = format!("period must be {SHORTEST_PERIOD} or more, not {period}");
-        return Err(table.wrong("period", message, format!("period = \"{SHORTEST_PERIOD}\"")));
+        return Err(table.wrong("period", message, Fix::set("period", format!("\"{SHORTEST_PERIOD}\""))));
     }
     if down_for >= period {
         let message = format!(
@@ -187,7 +190,7 @@ fn flap(table: &Table) -> Result<(Duration, Duration), ScenarioError> {
 const TO_THE_END: [&str; 6] = ["end", "job", "forever", "never", "always", "inf"];
 
 /// How long a fault lasts, which is also said by when it ends.
-fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, ScenarioError> {
+fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, Diagnostic> {
     for key in ["until", "duration"] {
         let written = table.node(key).map(|node| node.value());
         let text = written.as_ref().and_then(toml::Value::as_str).unwrap_or_default().to_lowercase();
@@ -215,7 +218,11 @@ fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, S
         }
         (None, Some(until), Some(&at)) if until <= at => {
             let message = format!("until ({until}) is not after at ({at}), so that nothing ever breaks");
-            Err(table.wrong("until", message, format!("until = \"{}\"", at + Duration::from_us(200))))
+            Err(table.wrong(
+                "until",
+                message,
+                Fix::set("until", format!("\"{}\"", at + Duration::from_us(200))),
+            ))
         }
         (None, Some(until), Some(&at)) => Ok(Some(Duration(until.0 - at.0))),
         (Some(duration), ..) => {
@@ -273,7 +280,7 @@ impl PointsOf {
 }
 
 /// Reads one `[[measure]]`.
-pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
+pub(super) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
     table.only(&keys::of("measure"))?;
     let series = table.word("series", SERIES)?;
     let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
@@ -309,7 +316,7 @@ pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
 }
 
 /// That nothing but `key` says of what `word` is measured.
-fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), ScenarioError> {
+fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
     for other in ["links", "switches", "qps"] {
         if other != key && table.node(other).is_some() {
@@ -321,28 +328,27 @@ fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), ScenarioError
     Ok(())
 }
 
-fn interval(table: &Table) -> Result<Duration, ScenarioError> {
+fn interval(table: &Table) -> Result<Duration, Diagnostic> {
     let every = table.get("every")?.unwrap_or(Duration::from_us(20));
     table.above_zero("every", every)?;
     Ok(every)
 }
 
-fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, ScenarioError> {
+fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, Diagnostic> {
     if series != Series::QueueDelay && table.node("above").is_some() {
         let message = format!("above is for \"queue-delay\" alone, not for {word:?}");
         return Err(table.wrong("above", message, format!("series = {word:?} without above")));
     }
-    table.get("above").map_err(|e| ScenarioError { help: Some("above = \"8us\"".to_owned()), ..e })
+    table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
 }
 
 /// The queue pairs of a series that is about them.
-fn qps(table: &Table, word: &str) -> Result<String, ScenarioError> {
+fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
     measured_on(table, word, "qps")?;
-    let written: Option<String> =
-        table.get("qps").map_err(|e| ScenarioError { help: Some(EXAMPLE.to_owned()), ..e })?;
+    let written: Option<String> = table.get("qps").map_err(|e| e.with_fix(EXAMPLE.into()))?;
     match written {
-        None => Err(ScenarioError { help: Some(EXAMPLE.to_owned()), ..table.missing("qps") }),
+        None => Err(table.missing("qps").with_fix(EXAMPLE.into())),
         Some(qps) if qps.trim().is_empty() => {
             Err(table.wrong("qps", "qps is empty and selects nothing", EXAMPLE))
         }
@@ -351,7 +357,7 @@ fn qps(table: &Table, word: &str) -> Result<String, ScenarioError> {
 }
 
 /// Reads `[limits]`.
-pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
+pub(super) fn limits(table: Option<&Table>) -> Result<Limits, Diagnostic> {
     let default = Limits::default();
     let Some(table) = table else { return Ok(default) };
     table.only(&keys::of("limits"))?;
@@ -364,7 +370,11 @@ pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
     table.above_zero("max_time", limits.max_time)?;
     if limits.max_time > Limits::MOST_TIME {
         let message = format!("max_time may be at most {} of simulated time", Limits::MOST_TIME);
-        return Err(table.wrong("max_time", message, format!("max_time = \"{}\"", Limits::MOST_TIME)));
+        return Err(table.wrong(
+            "max_time",
+            message,
+            Fix::set("max_time", format!("\"{}\"", Limits::MOST_TIME)),
+        ));
     }
     table.above_zero("stall", limits.stall)?;
     table.within("max_events", limits.max_events, 1, u64::MAX)?;
@@ -373,31 +383,31 @@ pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
 }
 
 /// One selector or a list of them.
-fn selectors(table: &Table, key: &str) -> Result<Several<String>, ScenarioError> {
+fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
     let selectors: Several<String> = table.need(key)?;
     if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, format!("{key} = {}", super::table::example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, super::table::example(key))));
     }
     Ok(selectors)
 }
 
-fn selector(table: &Table, key: &str) -> Result<String, ScenarioError> {
+fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     let selector: String = table.need(key)?;
     if selector.trim().is_empty() {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, format!("{key} = {}", super::table::example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, super::table::example(key))));
     }
     Ok(selector)
 }
 
-fn probability(table: &Table) -> Result<f64, ScenarioError> {
+fn probability(table: &Table) -> Result<f64, Diagnostic> {
     let probability: f64 = table.need("probability")?;
     if !(0.0..=1.0).contains(&probability) {
         let message = format!("probability must be between 0 and 1, not {probability}");
         let share = probability / 100.0;
         let instead = if (0.0..=1.0).contains(&share) { share } else { 0.01 };
-        return Err(table.wrong("probability", message, format!("probability = {instead}")));
+        return Err(table.wrong("probability", message, Fix::set("probability", instead)));
     }
     Ok(probability)
 }

@@ -1,9 +1,11 @@
 //! `[topology]` as written, with its short forms.
 
 use super::context::Context;
+use super::diagnostic::in_file;
 use super::keys;
-use super::table::{Table, example, fault, or_example, split_help};
-use super::{CrossDcSpec, FaultSpec, ScenarioError, TierSpec, TopologySpec};
+use super::table::{Table, example, fault, or_example};
+use super::{CrossDcSpec, Diagnostic, FaultSpec, Fix, TierSpec, TopologySpec};
+use anabranch_base::Problem;
 use anabranch_base::{Duration, Rate};
 use anabranch_fabric::{self as topology, TopologyError};
 
@@ -35,7 +37,7 @@ pub(super) fn kinds() -> Vec<&'static str> {
 }
 
 /// Reads `[topology]`; also returns the number of hosts.
-pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     if let Some(spec) = cx.registry.topology_of(table)? {
         let hosts = topology::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
         return Ok((spec, hosts));
@@ -43,7 +45,11 @@ pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), S
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
         (None, Some(file)) if file.ends_with(".topo") => return from_topo_file(cx, table, &file),
         (None, Some(_)) => Kind::Graph,
-        _ => table.word("kind", KINDS).map_err(|error| cx.registry.with_topologies(error))?,
+        _ => {
+            let written = table.get::<String>("kind").ok().flatten();
+            let complete = |error| cx.registry.with_topologies(written.as_deref(), error);
+            table.word("kind", KINDS).map_err(complete)?
+        }
     };
     match kind {
         Kind::FatTree | Kind::LeafSpine if table.node("file").is_some() => {
@@ -61,14 +67,15 @@ pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), S
 }
 
 /// The error for what the topology refuses, at the key it names.
-pub(super) fn refused(table: &Table, error: TopologyError) -> ScenarioError {
+pub(super) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
     match error {
         TopologyError::Shape { key, problem } => {
             // `topology.tier[1].radix_down`, or the short form's key.
             let path = key.replace('[', ".").replace(']', "");
             let path: Vec<&str> = path.split('.').skip(1).collect();
             let last = path.last().copied().unwrap_or("hosts");
-            let (message, help) = split_help(&problem, last);
+            let Problem { message, fix } = Problem::from_sentence(&problem);
+            let help = fix.map(|fix| fix.of_key(last));
             let mut at = table.at;
             if let Some((first, rest)) = path.split_first()
                 && let Some(node) = table.node(first)
@@ -77,14 +84,14 @@ pub(super) fn refused(table: &Table, error: TopologyError) -> ScenarioError {
             }
             fault(table.file, at, message, or_example(help, last))
         }
-        TopologyError::File { file, line, problem } => ScenarioError::in_file(file, Some(line), &problem),
+        TopologyError::File { file, line, problem } => in_file(file, Some(line), &problem),
         TopologyError::NoText { file } => {
             table.wrong("file", format!("{file} was not read"), "file = \"...\"")
         }
     }
 }
 
-fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), ScenarioError> {
+fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), Diagnostic> {
     table.only(&keys::of("topo-file"))?;
     let text = cx.file(table, "file", file)?;
     let mut spec = topology::parse_topo(file, &text).map_err(|e| refused(table, e))?;
@@ -103,14 +110,14 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
         TopologySpec::SingleSwitch { hosts, .. } | TopologySpec::Dumbbell { hosts, .. } => *hosts,
         TopologySpec::CrossDc(spec) => spec.hosts(),
         TopologySpec::Graph { .. } | TopologySpec::Registered(_) => {
-            return Err(table.wrong("file", format!("{file} is a graph"), "kind = \"graph\""));
+            return Err(table.wrong("file", format!("{file} is a graph"), Fix::set("kind", "\"graph\"")));
         }
     };
     Ok((spec, hosts))
 }
 
 /// What hosts can send over what leaves a ToR upwards: a number, or a ratio such as `4:1`.
-fn oversubscription(table: &Table) -> Result<f64, ScenarioError> {
+fn oversubscription(table: &Table) -> Result<f64, Diagnostic> {
     let key = "oversubscription";
     let ratio = match table.node(key).map(|node| node.value()) {
         None => return Ok(1.0),
@@ -124,7 +131,7 @@ fn oversubscription(table: &Table) -> Result<f64, ScenarioError> {
                 let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
                 let message =
                     format!("oversubscription must be a number or a ratio such as \"2:1\", not {text:?}");
-                return Err(table.wrong(key, message, format!("oversubscription = {first}")));
+                return Err(table.wrong(key, message, Fix::set("oversubscription", first)));
             };
             ratio
         }
@@ -135,10 +142,10 @@ fn oversubscription(table: &Table) -> Result<f64, ScenarioError> {
     }
     let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
     let message = format!("oversubscription must be 1 or more, not {ratio}");
-    Err(table.wrong(key, message, format!("oversubscription = {instead}")))
+    Err(table.wrong(key, message, Fix::set("oversubscription", instead)))
 }
 
-fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), ScenarioError> {
+fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), Diagnostic> {
     if let (Some(tiers), Some(node)) = (fixed_tiers, table.node("tiers")) {
         let help = match node.value().as_integer() == Some(i64::from(tiers)) {
             true => "nothing: leave the line out".to_owned(),
@@ -189,7 +196,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
 }
 
 /// Lays the `[[topology.tier]]` tables over the tiers, from the ToRs up.
-fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), ScenarioError> {
+fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), Diagnostic> {
     let written = table.tables("tier", "topology.tier")?;
     if written.len() > tiers.len() {
         let message = format!("{} tiers are given, but this fat tree has {}", written.len(), tiers.len());
@@ -211,7 +218,7 @@ fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), ScenarioE
     Ok(())
 }
 
-fn single_switch(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+fn single_switch(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     table.only(&keys::of("single-switch"))?;
     let hosts = hosts(table)?;
     let spec = TopologySpec::SingleSwitch {
@@ -223,12 +230,12 @@ fn single_switch(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
     Ok((spec, hosts))
 }
 
-fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     table.only(&keys::of("dumbbell"))?;
     let hosts = hosts(table)?;
     if hosts % 2 == 1 {
         let message = format!("a dumbbell splits its hosts evenly; {hosts} is odd");
-        return Err(table.wrong("hosts", message, format!("hosts = {}", hosts + 1)));
+        return Err(table.wrong("hosts", message, Fix::set("hosts", hosts + 1)));
     }
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
@@ -243,7 +250,7 @@ fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
     Ok((spec, hosts))
 }
 
-fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     table.only(&keys::of("cross-dc"))?;
     let (tors, leaves): (u32, u32) = (table.need("tors")?, table.need("leaves")?);
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
@@ -270,7 +277,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
     Ok((TopologySpec::CrossDc(spec), hosts))
 }
 
-fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     table.only(&keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
@@ -287,7 +294,7 @@ pub(super) fn losses(
     table: &Table,
     spec: &TopologySpec,
     written: &[FaultSpec],
-) -> Result<Vec<FaultSpec>, ScenarioError> {
+) -> Result<Vec<FaultSpec>, Diagnostic> {
     let Some(file) = spec.file() else { return Ok(Vec::new()) };
     let text = cx.file(table, "file", file)?;
     let rates = topology::build(spec, Some(&text)).map_err(|e| refused(table, e))?.error_rates;
@@ -295,16 +302,16 @@ pub(super) fn losses(
     Ok(unsaid.map(FaultSpec::of_error_rate).collect())
 }
 
-fn hosts(table: &Table) -> Result<u32, ScenarioError> {
+fn hosts(table: &Table) -> Result<u32, Diagnostic> {
     let hosts: u32 = table.need("hosts")?;
     if hosts < 2 {
         let message = format!("hosts must be 2 or more, not {hosts}");
-        return Err(table.wrong("hosts", message, format!("hosts = {}", example("hosts"))));
+        return Err(table.wrong("hosts", message, Fix::set("hosts", example("hosts"))));
     }
     Ok(hosts)
 }
 
-fn rate(table: &Table, key: &str) -> Result<Option<Rate>, ScenarioError> {
+fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
     let rate: Option<Rate> = table.get(key)?;
     if let Some(rate) = rate {
         table.above_zero(key, rate)?;

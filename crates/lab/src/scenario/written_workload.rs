@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::keys;
-use super::table::{Table, example, list, nearest, split_help};
+use super::table::{Table, example, list, nearest};
 use super::tree::Node;
-use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec, written_jobs};
+use super::{Diagnostic, Fix, IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec, written_jobs};
+use anabranch_base::Problem;
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution, WorkloadError};
@@ -48,7 +49,7 @@ pub(super) fn kinds() -> Vec<&'static str> {
 }
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.
-pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     if let Some(spec) = cx.registry.workload_of(table)? {
         return Ok(spec);
     }
@@ -63,7 +64,9 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             if let Some(help) = collective_kind(table) {
                 return Err(help);
             }
-            table.word("kind", KINDS).map_err(|error| cx.registry.with_workloads(error))?
+            let written = table.get::<String>("kind").ok().flatten();
+            let complete = |error| cx.registry.with_workloads(written.as_deref(), error);
+            table.word("kind", KINDS).map_err(complete)?
         }
     };
     match kind {
@@ -88,7 +91,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             if target >= hosts {
                 let message =
                     format!("there is no host {target}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
-                return Err(table.wrong("target", message, format!("target = {}", hosts - 1)));
+                return Err(table.wrong("target", message, Fix::set("target", hosts - 1)));
             }
             let degree: u32 = table.get("degree")?.unwrap_or(hosts - 1);
             table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
@@ -121,7 +124,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
     }
 }
 
-fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     table.only(&keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
     // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
@@ -129,8 +132,8 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
         cx.file(table, "sizes", &sizes)?;
     } else if !SIZES.contains(&sizes.as_str()) {
         let help = match nearest(&sizes, SIZES) {
-            Some(near) => format!("sizes = {near:?}"),
-            None => format!("sizes = one of {}, or a file's name such as \"sizes.cdf\"", list(SIZES)),
+            Some(near) => Fix::set("sizes", format!("{near:?}")),
+            None => format!("sizes = one of {}, or a file's name such as \"sizes.cdf\"", list(SIZES)).into(),
         };
         return Err(table.wrong("sizes", format!("unknown size distribution {sizes:?}"), help));
     }
@@ -146,7 +149,7 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
             _ if percent > 0.0 && percent <= MOST_LOAD => percent.to_string(),
             _ => example("load").to_owned(),
         };
-        return Err(table.wrong("load", message, format!("load = {instead}")));
+        return Err(table.wrong("load", message, Fix::set("load", instead)));
     }
     let duration: Duration = table.need("duration")?;
     table.above_zero("duration", duration)?;
@@ -174,7 +177,7 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
 const UNIFORM: &str = "uniform";
 
 /// The share of messages whose receiver is in another data centre.
-fn share(table: &Table) -> Result<f64, ScenarioError> {
+fn share(table: &Table) -> Result<f64, Diagnostic> {
     let share: f64 = table.need("inter")?;
     if (0.0..=1.0).contains(&share) {
         return Ok(share);
@@ -185,11 +188,11 @@ fn share(table: &Table) -> Result<f64, ScenarioError> {
         false => example("inter").to_owned(),
     };
     let message = format!("inter must be 0 to 1, the share of messages between data centres, not {share}");
-    Err(table.wrong("inter", message, format!("inter = {instead}")))
+    Err(table.wrong("inter", message, Fix::set("inter", instead)))
 }
 
 /// Incasts beside a background that has the load `beside` on `hosts` hosts.
-fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, ScenarioError> {
+fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagnostic> {
     table.only(&keys::of("incasts"))?;
     let degree: u32 = table.need("degree")?;
     table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
@@ -199,7 +202,7 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Scenar
 }
 
 /// A pipeline beside parts of the workload that have the load `beside` together.
-fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
+fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     table.only(&keys::of("pipeline"))?;
     let bytes = bytes(table)?;
     let load = load_beside(table, "a pipeline", beside, "the other parts")?;
@@ -207,7 +210,7 @@ fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
 }
 
 /// The load `of` a part of the workload, beside `others`.
-fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, ScenarioError> {
+fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, Diagnostic> {
     let load: f64 = table.need("load")?;
     if load > 0.0 && beside + load <= MOST_LOAD {
         return Ok(load);
@@ -219,15 +222,15 @@ fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64
     let percent = load / 100.0;
     let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
     let help = match (fits, beside + 0.05 <= MOST_LOAD) {
-        (true, _) => format!("load = {percent}"),
-        (false, true) => "load = 0.05".to_owned(),
-        (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned(),
+        (true, _) => Fix::set("load", percent),
+        (false, true) => Fix::set("load", "0.05"),
+        (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned().into(),
     };
     Err(table.wrong("load", message, help))
 }
 
 /// The messages of a list.
-fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     table.only(&keys::of("messages"))?;
     let written = table.tables("message", "workload.message")?;
     if written.is_empty() {
@@ -238,20 +241,20 @@ fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
     Ok(WorkloadSpec::Messages { message })
 }
 
-fn message(table: &Table, hosts: u32) -> Result<MessageSpec, ScenarioError> {
+fn message(table: &Table, hosts: u32) -> Result<MessageSpec, Diagnostic> {
     table.only(&keys::of("message"))?;
-    let host = |key: &str| -> Result<HostId, ScenarioError> {
+    let host = |key: &str| -> Result<HostId, Diagnostic> {
         let host: u32 = table.need(key)?;
         if host < hosts {
             return Ok(HostId(host));
         }
         let message = format!("there is no host {host}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
-        Err(table.wrong(key, message, format!("{key} = {}", hosts - 1)))
+        Err(table.wrong(key, message, Fix::set(key, hosts - 1)))
     };
     let (from, to) = (host("from")?, host("to")?);
     if from == to {
         let other = (to.0 + 1) % hosts;
-        return Err(table.wrong("to", format!("host {from} cannot send to itself"), format!("to = {other}")));
+        return Err(table.wrong("to", format!("host {from} cannot send to itself"), Fix::set("to", other)));
     }
     let start = table.get("start")?.unwrap_or(Duration::ZERO);
     Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
@@ -272,7 +275,7 @@ fn named_algorithm(names: &[&str]) -> Option<String> {
 }
 
 /// The fault of a workload whose kind is a collective's name.
-fn collective_kind(table: &Table) -> Option<ScenarioError> {
+fn collective_kind(table: &Table) -> Option<Diagnostic> {
     let kind = table.get::<String>("kind").ok()??;
     let instead = named_algorithm(&algorithms_of(&kind))?;
     let message = format!("{kind:?} is a collective and no kind of workload");
@@ -280,7 +283,7 @@ fn collective_kind(table: &Table) -> Option<ScenarioError> {
 }
 
 /// Refuses what names no algorithm, and says which there are.
-fn algorithm(table: &Table) -> Result<Algorithm, ScenarioError> {
+fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
     if let Some(node) = table.node("collective") {
         let written = node.value();
@@ -291,11 +294,11 @@ fn algorithm(table: &Table) -> Result<Algorithm, ScenarioError> {
     table.word("algorithm", &Algorithm::ALL).map_err(|error| {
         let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
         let meant = named_algorithm(&algorithms_of(&written));
-        ScenarioError { help: meant.or(error.help.clone()), ..error }
+        Diagnostic { fix: meant.map(Fix::from).or(error.fix.clone()), ..error }
     })
 }
 
-fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     let algorithm = algorithm(table)?;
     table.only(&keys::of("collective"))?;
     let members = members(table, hosts)?;
@@ -318,8 +321,8 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
                 let help = format!("[workload] without {left_out}");
                 return Err(table.wrong(key, format!("{key}: {message}"), help));
             }
-            let (message, help) = split_help(&what, key);
-            let help = help.unwrap_or_else(|| format!("another {key}"));
+            let Problem { message, fix } = Problem::from_sentence(&what);
+            let help = fix.map_or_else(|| Fix::text(format!("another {key}")), |fix| fix.of_key(key));
             Err(table.wrong(key, format!("{key}: {message}"), help))
         }
         Err(other) => Err(table.wrong("algorithm", other.to_string(), "another workload")),
@@ -327,7 +330,7 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
 }
 
 /// Hosts in groups as listed, or jobs that are placed: by default one, of all hosts.
-fn members(table: &Table, hosts: u32) -> Result<Members, ScenarioError> {
+fn members(table: &Table, hosts: u32) -> Result<Members, Diagnostic> {
     let Some(groups) = table.get("groups")? else {
         let ranks = table.get("ranks")?.unwrap_or(hosts);
         let jobs = table.get("jobs")?.unwrap_or(1);
@@ -346,18 +349,18 @@ fn members(table: &Table, hosts: u32) -> Result<Members, ScenarioError> {
     }
 }
 
-fn bytes(table: &Table) -> Result<Bytes, ScenarioError> {
+fn bytes(table: &Table) -> Result<Bytes, Diagnostic> {
     let bytes: Bytes = table.need("bytes")?;
     table.above_zero("bytes", bytes)?;
     Ok(bytes)
 }
 
 /// How many hosts, by default all of the fabric's.
-fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, ScenarioError> {
+fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, Diagnostic> {
     let count = table.get(key)?.unwrap_or(hosts);
     if count > hosts {
         let message = format!("{key} is {count}, but the fabric has {hosts} hosts");
-        return Err(table.wrong(key, message, format!("{key} = {hosts}")));
+        return Err(table.wrong(key, message, Fix::set(key, hosts)));
     }
     table.within(key, u64::from(count), u64::from(least), u64::from(hosts))?;
     Ok(count)

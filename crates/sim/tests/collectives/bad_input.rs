@@ -1,6 +1,6 @@
 //! What a user gets to read about a wrong `[workload]`.
 
-use anabranch_sim::scenario::{self, Files, Overrides, Scenario, ScenarioError, WorkloadSpec};
+use anabranch_sim::scenario::{self, Diagnostic, Files, Overrides, Scenario, WorkloadSpec};
 use anabranch_sim::workload::collective::{CollectiveSpec, Members, Placement};
 
 struct NoFiles;
@@ -11,7 +11,7 @@ impl Files for NoFiles {
     }
 }
 
-fn read(workload: &str) -> Result<Scenario, ScenarioError> {
+fn read(workload: &str) -> Result<Scenario, Diagnostic> {
     let text = format!(
         "schemes = [\"reps\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 32\ntiers = 2\nlink = \"400Gbps\"\n\
          [workload]\nkind = \"collective\"\n{workload}"

@@ -68,7 +68,7 @@ fn what_would_start_after_it_is_refused() {
     let scenario = read("late.toml", &text("281001ms", 1), &NoFiles, &Overrides::default()).unwrap();
     let error = scenario.check().unwrap_err();
     let expected = "message 1 starts at 281.001s, and simulated time ends at 281s";
-    assert_eq!((error.message.as_str(), error.line), (expected, Some(18)), "{error}");
-    let advised = error.help.unwrap().split('"').nth(1).unwrap().to_owned();
+    assert_eq!((error.message.as_str(), error.span.line), (expected, Some(18)), "{error}");
+    let advised = error.help().unwrap().split('"').nth(1).unwrap().to_owned();
     assert_eq!(finish_all(&text(&advised, 1), &[]).len(), 6);
 }

@@ -219,7 +219,7 @@ fn a_panic_of_a_topology_or_a_workload_is_told_where_it_is_chosen() {
             assert!(error.contains(expected), "{error}");
         }
         let error = read.and_then(|scenario| scenario.check()).unwrap_err();
-        assert!(error.message.contains(expected) && error.line == Some(line), "{error}");
+        assert!(error.message.contains(expected) && error.span.line == Some(line), "{error}");
     }
 }
 

@@ -331,7 +331,7 @@ fn what_a_workload_does_wrong_is_an_error() {
     ] {
         let read = read_with(&registry, "t.toml", &text, &NoFiles, &Overrides::default()).unwrap();
         let error = read.check().unwrap_err();
-        assert!(error.message.contains(problem) && error.line == Some(9), "{error}");
+        assert!(error.message.contains(problem) && error.span.line == Some(9), "{error}");
         assert!(run(&read.points().unwrap()[0], &on(1)).is_err());
     }
 }

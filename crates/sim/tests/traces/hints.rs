@@ -4,7 +4,7 @@
 mod mistakes;
 
 use super::*;
-use anabranch_sim::scenario::ScenarioError;
+use anabranch_sim::scenario::Diagnostic;
 use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
 /// Where what is to be written goes.
@@ -91,7 +91,7 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// The fabric and the messages that a file comes to.
-fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), ScenarioError> {
+fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
     scenario.check()?;
@@ -106,8 +106,8 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
     let wrong = meant.replacen(good, bad, 1);
     assert!(wrong != meant || good == bad, "{good:?} is not in:\n{meant}");
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
-    assert_eq!((error.file.as_str(), error.line.unwrap_or(0)), (name(kind), line), "{error}");
-    assert_eq!(error.help.as_deref().unwrap_or_default(), help, "{error}");
+    assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
+    assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
     // Where something is too much the message says to remove it.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
@@ -155,7 +155,7 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
         workload
     };
     assert!(content(&built) == content(&meant), "it means something else:\n{mended}");
-    match &error.help {
+    match &error.help() {
         Some(help) => format!("{}; write {help}", error.message),
         None => error.message,
     }

@@ -1,7 +1,7 @@
 //! `[model]`: what a figure without packets computes.
 
 use super::super::table::Table;
-use super::super::{Overrides, ScenarioError, written};
+use super::super::{Diagnostic, Fix, Overrides, written};
 use anabranch_base::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,7 @@ enum Kind {
 }
 
 /// Reads `[model]`; `root` is the figure's file, which has the seeds.
-pub(super) fn read(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
+pub(super) fn read(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
     const KINDS: &[(&str, Kind)] = &[
         ("balls-into-bins", Kind::BallsIntoBins),
         ("load-imbalance", Kind::LoadImbalance),
@@ -178,7 +178,7 @@ pub(super) fn read(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioErr
     }
 }
 
-fn balls(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
+fn balls(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
     table.only(&[
         "kind",
         "ports",
@@ -198,7 +198,7 @@ fn balls(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
         return Err(table.wrong(
             "load",
             format!("load must be above 0 and at most 1, not {load}"),
-            "load = 0.99",
+            Fix::set("load", "0.99"),
         ));
     }
     let colors_per_port: u32 = table.get("colors_per_port")?.unwrap_or(1);
@@ -215,14 +215,14 @@ fn balls(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
     })
 }
 
-fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
+fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
     table.only(&["kind", "uplinks", "flows", "evs"])?;
     let uplinks: u32 = table.need("uplinks")?;
     table.within("uplinks", u64::from(uplinks), 2, 65_536)?;
     let evs = counts(table, "evs", table.need("evs")?, "[256, 65536]")?;
     if let Some(most) = evs.iter().max().filter(|most| **most > 65_536) {
         let message = format!("evs must be at most 65536, the values of 16 bits, not {most}");
-        return Err(table.wrong("evs", message, "evs = [256, 65536]"));
+        return Err(table.wrong("evs", message, Fix::set("evs", "[256, 65536]")));
     }
     Ok(ModelSpec::LoadImbalance {
         uplinks,
@@ -233,34 +233,36 @@ fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioErro
 }
 
 /// Numbers of 1 or more.
-fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, ScenarioError> {
+fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, Diagnostic> {
     match numbers.is_empty() || numbers.contains(&0) {
-        true => {
-            Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), format!("{key} = {example}")))
-        }
+        true => Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), Fix::set(key, example))),
         false => Ok(numbers),
     }
 }
 
-fn variants(table: &Table) -> Result<Vec<BallsVariant>, ScenarioError> {
+fn variants(table: &Table) -> Result<Vec<BallsVariant>, Diagnostic> {
     let written: Vec<String> = table.need("variants")?;
     if written.is_empty() {
         return Err(table.wrong(
             "variants",
             "variants is empty, so nobody throws",
-            "variants = [\"ops\", \"recycled\"]",
+            Fix::set("variants", "[\"ops\", \"recycled\"]"),
         ));
     }
     let find = |name: &String| {
         let known = BallsVariant::ALL.iter().find(|(known, _)| known == name);
         known.map(|(_, variant)| *variant).ok_or_else(|| {
-            table.wrong("variants", format!("unknown variant {name:?}"), "variants = [\"ops\", \"recycled\"]")
+            table.wrong(
+                "variants",
+                format!("unknown variant {name:?}"),
+                Fix::set("variants", "[\"ops\", \"recycled\"]"),
+            )
         })
     };
     written.iter().map(find).collect()
 }
 
-fn packet_tracking(table: &Table) -> Result<PacketTracking, ScenarioError> {
+fn packet_tracking(table: &Table) -> Result<PacketTracking, Diagnostic> {
     const COUNTS: [&str; 6] =
         ["chunk_bits", "bitmaps", "queue_pairs", "access_cycles", "check_cycles", "next_cycles"];
     table.only(&[&["kind", "link", "rtt", "packet", "clock_mhz", "degrees"], &COUNTS[..]].concat())?;
@@ -286,17 +288,17 @@ fn packet_tracking(table: &Table) -> Result<PacketTracking, ScenarioError> {
     table.above_zero("rtt", spec.rtt)?;
     table.above_zero("packet", spec.packet)?;
     if spec.clock_mhz <= 0.0 {
-        return Err(table.wrong("clock_mhz", "clock_mhz must be above 0", "clock_mhz = 300"));
+        return Err(table.wrong("clock_mhz", "clock_mhz must be above 0", Fix::set("clock_mhz", "300")));
     }
     let packets = spec.packets();
     if spec.degrees.is_empty() || spec.degrees.iter().any(|degree| u64::from(*degree) >= packets) {
         let message = format!("degrees must be numbers below {packets}, the packets in flight");
-        return Err(table.wrong("degrees", message, format!("degrees = [0, {}]", packets - 1)));
+        return Err(table.wrong("degrees", message, Fix::set("degrees", format!("[0, {}]", packets - 1))));
     }
     Ok(spec)
 }
 
-fn lossless_reach(table: &Table) -> Result<LosslessReach, ScenarioError> {
+fn lossless_reach(table: &Table) -> Result<LosslessReach, Diagnostic> {
     table.only(&["kind", "km_delay", "queues", "chips"])?;
     let spec = LosslessReach {
         km_delay: table.need("km_delay")?,
@@ -305,7 +307,11 @@ fn lossless_reach(table: &Table) -> Result<LosslessReach, ScenarioError> {
     };
     table.above_zero("km_delay", spec.km_delay)?;
     if spec.queues.is_empty() || spec.queues.contains(&0) {
-        return Err(table.wrong("queues", "queues must be numbers of 1 or more", "queues = [1, 8]"));
+        return Err(table.wrong(
+            "queues",
+            "queues must be numbers of 1 or more",
+            Fix::set("queues", "[1, 8]"),
+        ));
     }
     let name = |place: usize| spec.chips[place].name.as_str();
     if let Some(twice) = (1..spec.chips.len()).find(|&place| (0..place).any(|it| name(it) == name(place))) {
@@ -318,7 +324,7 @@ fn lossless_reach(table: &Table) -> Result<LosslessReach, ScenarioError> {
     Ok(spec)
 }
 
-fn chip(table: &Table) -> Result<Chip, ScenarioError> {
+fn chip(table: &Table) -> Result<Chip, Diagnostic> {
     table.only(&["name", "ports", "link", "buffer"])?;
     let chip = Chip {
         name: table.need("name")?,
@@ -327,7 +333,7 @@ fn chip(table: &Table) -> Result<Chip, ScenarioError> {
         buffer: table.need("buffer")?,
     };
     if chip.ports == 0 {
-        return Err(table.wrong("ports", "ports must be 1 or more, not 0", "ports = 32"));
+        return Err(table.wrong("ports", "ports must be 1 or more, not 0", Fix::set("ports", "32")));
     }
     table.above_zero("link", chip.link)?;
     table.above_zero("buffer", chip.buffer)?;

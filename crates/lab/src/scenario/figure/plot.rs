@@ -1,13 +1,13 @@
 //! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
 
 use super::super::table::{Table, list, nearest};
-use super::super::{Scenario, ScenarioError, TopologySpec, WorkloadSpec, schemes};
+use super::super::{Diagnostic, Fix, Scenario, TopologySpec, WorkloadSpec, schemes};
 use super::{Figure, ModelSpec};
 use anabranch_base::Bytes;
 use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
 
 /// Reads a `[plot]` table of a figure that is called `title`.
-pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError> {
+pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
     let keys = ["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"];
     table.only(&[&keys[..], &of_messages].concat())?;
@@ -160,7 +160,7 @@ impl Drawable {
     ///
     /// # Errors
     /// The first name that no run will have.
-    pub(super) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), Diagnostic> {
         match spec.kind {
             PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.numbers)?,
             PlotKind::Series | PlotKind::Points if self.curves.is_empty() => {
@@ -190,9 +190,9 @@ impl Drawable {
         if let Some(group) = spec.group.as_ref().filter(|group| !self.groups.contains(group)) {
             let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
             let help = match nearest(group, &groups) {
-                Some(near) => format!("group = {near:?}"),
-                None if groups.is_empty() => "no group: this workload is one".to_owned(),
-                None => format!("group = one of {}", list(&groups)),
+                Some(near) => Fix::set("group", format!("{near:?}")),
+                None if groups.is_empty() => "no group: this workload is one".to_owned().into(),
+                None => format!("group = one of {}", list(&groups)).into(),
             };
             return Err(table.wrong("group", format!("unknown group {group:?} in {}", table.name), help));
         }
@@ -218,7 +218,7 @@ impl Drawable {
     ///
     /// # Errors
     /// A measure that no run will have among others.
-    pub(super) fn explanation(&self, table: &Table) -> Result<Explanation, ScenarioError> {
+    pub(super) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
         table.only(&["measure", "called", "says"])?;
         let measure: String = table.need("measure")?;
         let hit: &[&str] = if self.faults { &[DATA_PACKETS_HIT] } else { &[] };
@@ -283,17 +283,19 @@ const BALLS_NUMBERS: [&str; 9] = [
 const TRACKING_NUMBERS: [&str; 6] =
     ["all_bytes", "cycles", "packet_rate_mpps", "queue_pair_bytes", "message_bytes", "messages_bytes"];
 
-fn known(table: &Table, key: &str, written: &str, known: &[&str]) -> Result<(), ScenarioError> {
+fn known(table: &Table, key: &str, written: &str, known: &[&str]) -> Result<(), Diagnostic> {
     if known.contains(&written) {
         return Ok(());
     }
     let message = format!("unknown {} {written:?} in {}", key.trim_end_matches('s'), table.name);
     let is_list = matches!(key, "per" | "schemes");
     let help = match nearest(written, known) {
-        Some(near) if is_list => format!("{key} = [{near:?}]"),
-        Some(near) => format!("{key} = {near:?}"),
-        None if known.is_empty() => format!("no {key}: nothing is swept here"),
-        None => format!("{key} = {}one of {}", if is_list { "a list, each " } else { "" }, list(known)),
+        Some(near) if is_list => Fix::set(key, format!("[{near:?}]")),
+        Some(near) => Fix::set(key, format!("{near:?}")),
+        None if known.is_empty() => format!("no {key}: nothing is swept here").into(),
+        None => {
+            format!("{key} = {}one of {}", if is_list { "a list, each " } else { "" }, list(known)).into()
+        }
     };
     Err(table.wrong(key, message, help))
 }
@@ -322,7 +324,7 @@ mod tests {
     const BALLS: &str = "seeds = [1]\n[model]\nkind = \"balls-into-bins\"\nports = [4]\nrounds = 5\n\
         variants = [\"ops\", \"recycled\"]\n";
 
-    fn figure(what: &str, plot: &str) -> Result<Figure, ScenarioError> {
+    fn figure(what: &str, plot: &str) -> Result<Figure, Diagnostic> {
         read_figure("f.toml", &format!("{HEAD}{what}[plot]\n{plot}\n"), Scale::Quick, &NoFiles)
     }
 

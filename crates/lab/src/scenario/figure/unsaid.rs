@@ -3,7 +3,7 @@
 use super::super::sweep::{leaves, put, whole_value};
 use super::super::table::{Table, fault};
 use super::super::tree::{Fields, Item, Node};
-use super::super::{Scenario, ScenarioError};
+use super::super::{Diagnostic, Scenario};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// Reads a `[[unsaid]]` table. `scale` is what the scale at hand says for itself.
-pub(super) fn read<'a>(table: &Table<'a>, scale: Option<&Fields>) -> Result<Entry<'a>, ScenarioError> {
+pub(super) fn read<'a>(table: &Table<'a>, scale: Option<&Fields>) -> Result<Entry<'a>, Diagnostic> {
     table.only(&["what", "set", "because"])?;
     let example = "set = { \"*.transport.payload\" = [\"4096B\", \"1000B\"] }";
     let Some(set) = table.node("set") else {
@@ -71,7 +71,12 @@ pub(super) fn read<'a>(table: &Table<'a>, scale: Option<&Fields>) -> Result<Entr
                 let message = format!(
                     "{path:?} needs the figure's own value and one or more that the text permits too"
                 );
-                return Err(fault(table.file, node.at, message, Some(format!("{path:?} = [{only}, ...]"))));
+                return Err(fault(
+                    table.file,
+                    node.at,
+                    message,
+                    Some(format!("{path:?} = [{only}, ...]").into()),
+                ));
             }
         }
     }
@@ -92,7 +97,7 @@ pub(super) fn read<'a>(table: &Table<'a>, scale: Option<&Fields>) -> Result<Entr
     if let Some(twice) = (0..values.len()).find(|&place| (0..place).any(|other| tuple(other) == tuple(place)))
     {
         let message = format!("{first:?} has the value {} twice", set[first][twice]);
-        return Err(fault(table.file, values[twice].at, message, Some("each value once".to_owned())));
+        return Err(fault(table.file, values[twice].at, message, Some("each value once".to_owned().into())));
     }
     let varied = !set.keys().any(|path| scale.is_some_and(|fields| says(fields, path)));
     let spec = Unsaid { what: table.need("what")?, because: table.need("because")?, set, varied };
@@ -101,7 +106,7 @@ pub(super) fn read<'a>(table: &Table<'a>, scale: Option<&Fields>) -> Result<Entr
 
 impl Entry<'_> {
     /// Puts value `place` of each parameter into a scenario's document.
-    pub(super) fn apply(&self, file: &str, fields: &mut Fields, place: usize) -> Result<(), ScenarioError> {
+    pub(super) fn apply(&self, file: &str, fields: &mut Fields, place: usize) -> Result<(), Diagnostic> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
@@ -112,20 +117,21 @@ impl Entry<'_> {
         file: &str,
         written: &Fields,
         scenario: &Scenario,
-        changes: &dyn Fn(&str, &Node) -> Result<bool, ScenarioError>,
-    ) -> Result<(), ScenarioError> {
+        changes: &dyn Fn(&str, &Node) -> Result<bool, Diagnostic>,
+    ) -> Result<(), Diagnostic> {
         for (path, nodes) in &self.lists {
             if !changes(path, &nodes[0])? {
                 continue;
             }
             let first = nodes[0].value();
             let (own, help) = match own_value(written, scenario, path) {
-                Some(own) if own != first => {
-                    (format!("that is {own} here"), format!("{path:?} = [{own}, {first}]"))
-                }
+                Some(own) if own != first => (
+                    format!("that is {own} here"),
+                    Fix::set(format!("{path:?}"), format!("[{own}, {first}]")),
+                ),
                 _ => (
                     "that is another one here".to_owned(),
-                    "an [[unsaid]] for each scheme with a value of its own".to_owned(),
+                    "an [[unsaid]] for each scheme with a value of its own".into(),
                 ),
             };
             let message = format!("the first value of {path:?} must be the figure's own; {own}, not {first}");
@@ -139,8 +145,8 @@ impl Entry<'_> {
 const PARTS: [&str; 4] = ["topology", "workload", "fault", "limits"];
 
 /// Puts one parameter into a scenario's document.
-pub(super) fn apply(file: &str, fields: &mut Fields, path: &str, value: &Node) -> Result<(), ScenarioError> {
-    let refused = |message: String, help: String| Err(fault(file, value.at, message, Some(help)));
+pub(super) fn apply(file: &str, fields: &mut Fields, path: &str, value: &Node) -> Result<(), Diagnostic> {
+    let refused = |message: String, help: String| Err(fault(file, value.at, message, Some(help.into())));
     if section(fields, "sweep", &|node| matches!(node.item, Item::Array(_)))
         .iter()
         .any(|(swept, _)| swept == path)
@@ -259,7 +265,7 @@ bytes = "1KiB"
         format!("{FIGURE}[[unsaid]]\nwhat = \"it\"\nbecause = \"the text is silent\"\nset = {{ {set} }}\n")
     }
 
-    fn under(set: &str, scale: Scale, choice: &[usize]) -> Result<Figure, ScenarioError> {
+    fn under(set: &str, scale: Scale, choice: &[usize]) -> Result<Figure, Diagnostic> {
         read_figure_under(&Registry::new(), "f.toml", &unsaid(set), scale, &NoFiles, choice)
     }
 

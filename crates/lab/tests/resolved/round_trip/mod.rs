@@ -5,7 +5,7 @@
 mod keys;
 mod parameters;
 
-use anabranch_lab::scenario::{Files, Overrides, Registry, Scenario, ScenarioError, find_in, read_with};
+use anabranch_lab::scenario::{Diagnostic, Files, Overrides, Registry, Scenario, find_in, read_with};
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn all(otherwise: &'static str) -> Folder {
     Folder { files: BTreeMap::new(), otherwise }
 }
 
-fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, ScenarioError> {
+fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, Diagnostic> {
     // A question is a sweep over the values that it looks at.
     match find_in("s.toml", text, &Overrides::default())? {
         Some(find) => find.scenario(&find.ends(), files),

@@ -1,0 +1,326 @@
+//! Faults of an input as values: what is wrong, where, and how to mend it. Only [`fmt::Display`] makes text of them.
+
+use std::fmt;
+
+/// A way to mend an input.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Fix {
+    /// Another value at the place of the fault, in the format of the file that has it.
+    Value {
+        /// The value as that file writes it.
+        value: String,
+    },
+    /// A key with its value, in the format of the file that has it.
+    Set {
+        /// The key or the dotted path, with the quotes that the file wants.
+        key: String,
+        /// The value as that file writes it.
+        value: String,
+    },
+    /// Another name, which is only supposed to be meant.
+    Rename {
+        /// The text to write: the key or a table's header.
+        written: String,
+        /// The name that is supposed to be meant.
+        name: String,
+        /// The value that goes over from the name that was written, where the other one takes it.
+        value: Option<String>,
+    },
+    /// Instructions in words.
+    Text {
+        /// The words behind "write: ".
+        text: String,
+    },
+}
+
+impl Fix {
+    /// Another value at the place of the fault.
+    pub fn value(value: impl fmt::Display) -> Fix {
+        Fix::Value { value: value.to_string() }
+    }
+
+    /// `key = value`.
+    pub fn set(key: impl fmt::Display, value: impl fmt::Display) -> Fix {
+        Fix::Set { key: key.to_string(), value: value.to_string() }
+    }
+
+    /// Instructions in words.
+    pub fn text(text: impl fmt::Display) -> Fix {
+        Fix::Text { text: text.to_string() }
+    }
+
+    /// The fix where the fault is the value of `key` in a TOML file: a value gets its key, and quotes if it needs them.
+    pub fn of_key(self, key: &str) -> Fix {
+        match self {
+            Fix::Value { value } => {
+                let is_toml = value.parse::<f64>().is_ok() || value.starts_with(['"', '[', '{']);
+                let value = if is_toml { value } else { format!("{value:?}") };
+                Fix::Set { key: key.to_owned(), value }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Instructions in words.
+impl From<String> for Fix {
+    fn from(text: String) -> Fix {
+        Fix::Text { text }
+    }
+}
+
+/// Instructions in words.
+impl From<&str> for Fix {
+    fn from(text: &str) -> Fix {
+        Fix::text(text)
+    }
+}
+
+impl fmt::Display for Fix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fix::Value { value } => f.write_str(value),
+            Fix::Set { key, value } => write!(f, "{key} = {value}"),
+            Fix::Rename { written, name, value: Some(value) } => {
+                write!(f, "{written} = {value} (did you mean {name:?}?)")
+            }
+            Fix::Rename { written, name, value: None } => write!(f, "{written} (did you mean {name:?}?)"),
+            Fix::Text { text } => f.write_str(text),
+        }
+    }
+}
+
+/// A fault of a value, a line or a file, by someone who does not know where that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The fault, without a full stop.
+    pub message: String,
+    /// The way to mend it, where one is known.
+    pub fix: Option<Fix>,
+}
+
+impl Problem {
+    /// A problem that is mended by another value at its place.
+    pub fn with_value(message: impl Into<String>, value: impl fmt::Display) -> Problem {
+        Problem { message: message.into(), fix: Some(Fix::value(value)) }
+    }
+
+    /// A problem that is mended as a text says.
+    pub fn with_text(message: impl Into<String>, text: impl fmt::Display) -> Problem {
+        Problem { message: message.into(), fix: Some(Fix::text(text)) }
+    }
+
+    /// The problem that a sentence says, with its fix behind `; write `.
+    pub fn from_sentence(sentence: &str) -> Problem {
+        match sentence.rsplit_once("; write ") {
+            Some((message, instead))
+                if !instead.contains(' ') || (instead.starts_with('[') && instead.ends_with(']')) =>
+            {
+                Problem::with_value(message, instead)
+            }
+            Some((message, instead)) => Problem::with_text(message, instead),
+            None => sentence.into(),
+        }
+    }
+
+    /// The problem with something put before its message.
+    pub fn prefixed(self, prefix: impl fmt::Display) -> Problem {
+        Problem { message: format!("{prefix}{}", self.message), ..self }
+    }
+}
+
+/// A problem without a fix.
+impl From<String> for Problem {
+    fn from(message: String) -> Problem {
+        Problem { message, fix: None }
+    }
+}
+
+/// A problem without a fix.
+impl From<&str> for Problem {
+    fn from(message: &str) -> Problem {
+        Problem::from(message.to_owned())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.fix {
+            Some(fix) => write!(f, "; write: {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The weight of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing runs.
+    Error,
+    /// The input is valid and hardly meant.
+    Warning,
+}
+
+/// The place of a diagnostic: a file, and perhaps a line and a column of it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Span {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line in the file, from 1; none when the fault has no place in it (the table of a missing key, a flag).
+    pub line: Option<usize>,
+    /// Column in characters, from 1.
+    pub column: Option<usize>,
+}
+
+/// The subject of a diagnostic, for programs that tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// A value that its key does not take, alone or beside others.
+    InvalidValue,
+    /// A key that its table does not have.
+    UnknownKey,
+    /// A key without which its table says too little.
+    MissingKey,
+    /// A name (of a kind, a scheme, a setup) that does not exist.
+    UnknownName,
+    /// Text that is not of its format.
+    Syntax,
+    /// A file that cannot be read, or whose contents are wrong.
+    ImportedFile,
+    /// A scenario that is valid and hardly meant.
+    Doubtful,
+}
+
+/// A fault of an input, or a doubt about one, for people and programs.
+///
+/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug form,
+/// which is what people see of a `main` that returns errors.
+#[derive(Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Diagnostic {
+    /// The weight.
+    pub severity: Severity,
+    /// The subject.
+    pub code: Code,
+    /// The place.
+    #[serde(flatten)]
+    pub span: Span,
+    /// The fault or doubt, without a full stop.
+    pub message: String,
+    /// The way to mend it, where one is known.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(span: Span, code: Code, message: impl Into<String>, fix: Option<Fix>) -> Diagnostic {
+        Diagnostic { severity: Severity::Error, code, span, message: message.into(), fix }
+    }
+
+    /// A warning at a place.
+    pub fn warning(span: Span, message: impl Into<String>, fix: Option<Fix>) -> Diagnostic {
+        let (severity, code) = (Severity::Warning, Code::Doubtful);
+        Diagnostic { severity, code, span, message: message.into(), fix }
+    }
+
+    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no key
+    /// of the scenario takes it.
+    pub fn in_file(file: impl Into<String>, line: Option<usize>, problem: Problem) -> Diagnostic {
+        let span = Span { file: file.into(), line, column: None };
+        Diagnostic::error(span, Code::ImportedFile, problem.message, problem.fix)
+    }
+
+    /// The diagnostic as a warning.
+    pub fn as_warning(self) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, code: Code::Doubtful, ..self }
+    }
+
+    /// The diagnostic with another fix.
+    pub fn with_fix(self, fix: Fix) -> Diagnostic {
+        Diagnostic { fix: Some(fix), ..self }
+    }
+
+    /// The text to write instead, where there is one.
+    pub fn help(&self) -> Option<String> {
+        self.fix.as_ref().map(Fix::to_string)
+    }
+
+    /// The message and the fix in one line, without the place: for readers who have only the results.
+    pub fn in_a_line(&self) -> String {
+        let fix = self.fix.clone();
+        Problem { message: self.message.clone(), fix }.to_string()
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl fmt::Debug for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.span.file)?;
+        for place in [self.span.line, self.span.column].into_iter().flatten() {
+            write!(f, ":{place}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        match &self.fix {
+            Some(fix) => write!(f, "\n  write: {fix}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_for_an_imported_file_is_no_key_of_the_scenario() {
+        for value in ["3", "100Gbps", "1000us", "0 2 100Gbps 1us 0", "\"x\"", "[1, 2]"] {
+            let problem = Problem::with_value("it is wrong", value);
+            let error = Diagnostic::in_file("t.txt", Some(3), problem);
+            assert_eq!(error.to_string(), format!("t.txt:3: it is wrong\n  write: {value}"));
+        }
+        let whole = Diagnostic::in_file("t.txt", None, "it is empty".into());
+        assert_eq!(whole.to_string(), "t.txt: it is empty");
+    }
+
+    #[test]
+    fn a_main_that_returns_it_shows_the_fault_and_the_fix() {
+        let span = Span { file: "s.toml".into(), line: Some(7), column: Some(1) };
+        let fix = Fix::set("link", "\"400Gbps\"");
+        let error = Diagnostic::error(span, Code::UnknownKey, "unknown key \"lnk\"", Some(fix));
+        let shown: Box<dyn std::error::Error> = error.clone().into();
+        assert_eq!(format!("{shown:?}"), error.to_string());
+        assert_eq!(format!("{error:?}"), "s.toml:7:1: unknown key \"lnk\"\n  write: link = \"400Gbps\"");
+        assert_eq!(error.in_a_line(), "unknown key \"lnk\"; write: link = \"400Gbps\"");
+    }
+
+    #[test]
+    fn a_value_gets_its_key_and_quotes_where_it_needs_them() {
+        for (value, written) in [("5", "5"), ("5us", "\"5us\""), ("\"a\"", "\"a\""), ("[1, 2]", "[1, 2]")] {
+            assert_eq!(Fix::value(value).of_key("key").to_string(), format!("key = {written}"));
+        }
+        assert_eq!(Fix::text("another file").of_key("key").to_string(), "another file");
+    }
+
+    #[test]
+    fn a_name_that_may_be_meant_is_said_with_doubt() {
+        let fix = |value: Option<&str>| Fix::Rename {
+            written: "[topology.tier]".into(),
+            name: "tier".into(),
+            value: value.map(str::to_owned),
+        };
+        assert_eq!(fix(None).to_string(), "[topology.tier] (did you mean \"tier\"?)");
+        assert_eq!(fix(Some("3")).to_string(), "[topology.tier] = 3 (did you mean \"tier\"?)");
+    }
+}
