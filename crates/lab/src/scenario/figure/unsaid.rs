@@ -3,7 +3,7 @@
 use super::super::sweep::{leaves, put, whole_value};
 use super::super::table::{Table, fault};
 use super::super::tree::{Fields, Item, Node};
-use super::super::{Diagnostic, Scenario};
+use super::super::{Diagnostic, Fix, Scenario};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
