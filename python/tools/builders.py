@@ -269,7 +269,7 @@ def keys_part() -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
 
 def measures(keys: list[Key]) -> list[str]:
     """The overloads of `measure`: by what a series has points of, as the code says."""
-    path = "crates/lab/src/scenario/written_rest.rs"
+    path = "crates/lab/src/scenario/resolve/rest.rs"
     text = (ROOT / path).read_text(encoding="utf-8")
     names = dict(
         (variant, name) for name, variant in re.findall(r'\("([a-z-]+)", Series::(\w+)\)', text)

@@ -1,0 +1,309 @@
+//! Figure files: a scenario, how it is drawn, and what the paper says about it.
+
+use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::expand::scenario;
+use crate::scenario::input::{Files, Overrides};
+use crate::scenario::read::document;
+use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::table::Table;
+use crate::scenario::schema::keys;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, Explanation, PlotSpec};
+use plot::Drawable;
+use sensitivity::Entry;
+use serde::{Deserialize, Serialize};
+
+pub(in crate::scenario) mod model;
+pub(in crate::scenario) mod plot;
+pub(in crate::scenario) mod sensitivity;
+
+pub use model::{BallsVariant, Chip, LosslessReach, ModelSpec, PacketTracking};
+pub use sensitivity::Unsaid;
+
+/// How large a figure is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Seconds; the file's `[quick]` table says how.
+    Quick,
+    /// The paper's own sizes; the file's `[paper]` table says what differs from the rest of the file.
+    Paper,
+}
+
+/// A figure of a paper: what to run or compute, how to draw it, and the paper's claims.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name in commands: `reps/fig-7`.
+    pub id: String,
+    /// One line for people.
+    pub title: String,
+    /// The paper's name in commands: `reps`.
+    pub paper: String,
+    /// The paper's own name for it: `Figure 7`.
+    pub figure: String,
+    /// The packet simulation, for a figure that has one.
+    pub scenario: Option<Scenario>,
+    /// The abstract model, for a figure without packets.
+    pub model: Option<ModelSpec>,
+    /// How to draw it; one picture each.
+    pub plots: Vec<PlotSpec>,
+    /// What the page of the league holds the time of each scheme against.
+    pub explain: Option<Explanation>,
+    /// What the paper does not say and this file therefore assumes, in sentences.
+    pub assumptions: Vec<String>,
+    /// Those of them that are varied, with the values that the text permits.
+    pub unsaid: Vec<Unsaid>,
+    /// What the paper says about it.
+    pub claims: Vec<ClaimSpec>,
+}
+
+/// The keys of a figure file that a scenario does not have.
+const OWN_KEYS: &[&str] =
+    &["id", "paper", "figure", "assumptions", "unsaid", "plot", "explain", "claim", "model", "quick"];
+
+/// Reads a figure file at a scale.
+///
+/// `[quick]` holds what is different at the quick scale, `[paper]` what is at the paper's: any key of a scenario,
+/// and `model`. Tables merge into those of the file, a table with a `kind` and everything else replaces. Instead
+/// of `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before
+/// the slash.
+///
+/// # Errors
+/// The first fault, with its place and what to write instead.
+pub fn read_figure(
+    file_name: &str,
+    text: &str,
+    scale: Scale,
+    files: &dyn Files,
+) -> Result<Figure, Diagnostic> {
+    read_figure_with(&Registry::new(), file_name, text, scale, files)
+}
+
+/// Reads a figure file whose scenario may name what is in `registry` beside ours.
+///
+/// # Errors
+/// Those of [`read_figure`].
+pub fn read_figure_with(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    scale: Scale,
+    files: &dyn Files,
+) -> Result<Figure, Diagnostic> {
+    read_figure_under(registry, file_name, text, scale, files, &[])
+}
+
+/// As [`read_figure_with`], with other values of what the paper leaves unsaid: of each `[[unsaid]]` the place of its value
+/// in its lists, 0 (the figure's own) where `choice` ends and where this scale varies nothing.
+///
+/// # Errors
+/// Those of [`read_figure`], and those of the values chosen.
+///
+/// # Panics
+/// When there is no value in a place.
+pub fn read_figure_under(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    scale: Scale,
+    files: &dyn Files,
+    choice: &[usize],
+) -> Result<Figure, Diagnostic> {
+    let mut fields = document::parse(file_name, text)?;
+    let overlays = [(Scale::Quick, fields.remove("quick")), (Scale::Paper, take_table(&mut fields, "paper"))];
+    for (of, overlay) in &overlays {
+        let Some(overlay) = overlay else { continue };
+        let name = if *of == Scale::Quick { "[quick]" } else { "[paper]" };
+        let table = Table::open(file_name, name, overlay)?;
+        let known: Vec<&str> = keys::of("scenario").into_iter().chain(["model"]).collect();
+        table.only(&known)?;
+        if *of == scale {
+            document::merge(&mut fields, table.fields);
+        }
+    }
+    let at_scale = overlays.iter().find(|(of, _)| *of == scale).and_then(|(_, node)| node.as_ref());
+    let at_scale = at_scale.and_then(|node| match &node.item {
+        Item::Table(fields) => Some(fields),
+        _ => None,
+    });
+
+    let root = Node { at: None, item: Item::Table(fields) };
+    let table = Table::open(file_name, "", &root)?;
+    table.only(&[&keys::of("scenario"), OWN_KEYS].concat())?;
+    let id: String = table.need("id")?;
+    let paper = match table.get::<String>("paper")? {
+        Some(paper) => paper,
+        None => id.split('/').next().unwrap_or_default().to_owned(),
+    };
+    let title: String = table.need("title")?;
+    let plot_tables = plot_tables(&table)?;
+    let plots = plot_tables.iter().map(|table| plot::read(table, &title)).collect::<Result<_, _>>()?;
+    let mut figure = Figure {
+        title,
+        paper,
+        figure: table.get("figure")?.unwrap_or_else(|| id.rsplit('/').next().unwrap_or_default().to_owned()),
+        scenario: None,
+        model: None,
+        plots,
+        explain: None,
+        assumptions: table.get("assumptions")?.unwrap_or_default(),
+        unsaid: Vec::new(),
+        claims: table.tables("claim", "claim")?.iter().map(claim).collect::<Result<_, _>>()?,
+        id,
+    };
+    let unsaid = table.tables("unsaid", "unsaid")?;
+    let unsaid: Vec<Entry<'_>> =
+        unsaid.iter().map(|table| sensitivity::read(table, at_scale)).collect::<Result<_, _>>()?;
+    if let Some(node) = table.node("model") {
+        let model_table = Table::open(file_name, "[model]", node)?;
+        figure.model = Some(model::read(&model_table, &table)?);
+    }
+    if figure.model.is_none() || table.node("topology").is_some() {
+        let Item::Table(mut fields) = root.item.clone() else { return Err(table.missing("topology")) };
+        for key in OWN_KEYS {
+            fields.remove(*key);
+        }
+        let resolve = |fields| scenario::resolve(registry, file_name, fields, files, &Overrides::default());
+        let plain = fields.clone();
+        for (entry, &place) in
+            unsaid.iter().zip(choice).filter(|(entry, place)| entry.spec.varied && **place > 0)
+        {
+            entry.apply(file_name, &mut fields, place)?;
+        }
+        let scenario = resolve(fields)?;
+        if choice.is_empty() {
+            check_first_values(file_name, &unsaid, &plain, &scenario, &resolve)?;
+        }
+        let varied = unsaid.iter().flat_map(|entry| entry.spec.set.keys().cloned());
+        figure.scenario = Some(scenario.varying(varied.collect()));
+    } else if let Some(table) = table.tables("unsaid", "unsaid")?.first() {
+        return Err(table.wrong(
+            "set",
+            "a model has no scenario of which something could be varied",
+            "no [[unsaid]]",
+        ));
+    }
+    figure.unsaid = unsaid.into_iter().map(|entry| entry.spec).collect();
+    let drawable = Drawable::of(&figure);
+    for (table, spec) in plot_tables.iter().zip(&figure.plots) {
+        drawable.check(table, spec)?;
+    }
+    if let Some(node) = table.node("explain") {
+        figure.explain = Some(drawable.explanation(&Table::open(file_name, "[explain]", node)?)?);
+    }
+    Ok(figure)
+}
+
+/// That the first value of everything unsaid is the figure's own: with all of them the scenario is the same.
+fn check_first_values(
+    file: &str,
+    unsaid: &[Entry<'_>],
+    plain: &Fields,
+    scenario: &Scenario,
+    resolve: &dyn Fn(Fields) -> Result<Scenario, Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let varied = || unsaid.iter().filter(|entry| entry.spec.varied);
+    if varied().next().is_none() {
+        return Ok(());
+    }
+    let mut fields = plain.clone();
+    varied().try_for_each(|entry| entry.apply(file, &mut fields, 0))?;
+    if resolve(fields)? == *scenario {
+        return Ok(());
+    }
+    let changes = |path: &str, value: &Node| {
+        let mut fields = plain.clone();
+        sensitivity::apply(file, &mut fields, path, value)?;
+        Ok(resolve(fields)? != *scenario)
+    };
+    varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
+}
+
+/// Takes a key out when a table stands there.
+fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
+    let is_table = matches!(fields.get(key), Some(Node { item: Item::Table(_), .. }));
+    is_table.then(|| fields.remove(key)).flatten()
+}
+
+/// `[plot]`, or several `[[plot]]`.
+fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
+    match root.node("plot") {
+        Some(node) if matches!(node.item, Item::Table(_)) => {
+            Ok(vec![Table::open(root.file, "[plot]", node)?])
+        }
+        _ => root.tables("plot", "plot"),
+    }
+}
+
+fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
+    table.only(&["says", "source", "paper", "measure", "kind", "why", "found"])?;
+    let kind = table.word(
+        "kind",
+        &[
+            ("ratio", ClaimKind::Ratio),
+            ("at-least", ClaimKind::AtLeast),
+            ("at-most", ClaimKind::AtMost),
+            ("value", ClaimKind::Value),
+            ("range", ClaimKind::Range),
+            ("zero", ClaimKind::Zero),
+            ("order", ClaimKind::Order),
+        ],
+    )?;
+    if table.node("found").is_some() && table.node("why").is_some() {
+        let message = "why and found are two names for the same";
+        return Err(table.wrong("found", message, "why = \"...\", and no found"));
+    }
+    Ok(ClaimSpec {
+        says: table.need("says")?,
+        source: table.need("source")?,
+        kind,
+        paper: paper_value(table, kind)?,
+        order: if kind == ClaimKind::Order { order(table)? } else { Vec::new() },
+        measure: table.need("measure")?,
+        why: table.get("why")?.or(table.get("found")?),
+    })
+}
+
+/// Reads a claim's `paper`, whose form follows from the claim's kind; an order's is not a number.
+fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Diagnostic> {
+    match kind {
+        ClaimKind::Order => Ok(None),
+        ClaimKind::Zero if table.node("paper").is_none() => Ok(None),
+        ClaimKind::Zero => match table.need::<f64>("paper")? {
+            0.0 => Ok(None),
+            other => {
+                let message = format!("a claim of kind \"zero\" is about 0, not {other}");
+                Err(table.wrong("paper", message, Fix::set("paper", "0")))
+            }
+        },
+        ClaimKind::Ratio | ClaimKind::AtLeast | ClaimKind::AtMost | ClaimKind::Value => {
+            let number: f64 = table.need("paper")?;
+            if number <= 0.0 {
+                let message =
+                    format!("paper must be above 0 in a claim of kind {:?}, not {number}", kind.to_string());
+                return Err(table.wrong("paper", message, "paper = 1.25, or kind = \"zero\""));
+            }
+            Ok(Some(ClaimValue::Number(number)))
+        }
+        ClaimKind::Range => match table.need::<Vec<f64>>("paper")?[..] {
+            [low, high] if 0.0 < low && low <= high => Ok(Some(ClaimValue::Range([low, high]))),
+            _ => {
+                let message = "a range has a smallest and a largest number above 0";
+                Err(table.wrong("paper", message, Fix::set("paper", "[1.1, 1.4]")))
+            }
+        },
+    }
+}
+
+/// Reads what an order's `paper` compares.
+fn order(table: &Table) -> Result<Vec<String>, Diagnostic> {
+    match table.node("paper").map(|node| &node.item) {
+        Some(Item::Array(names)) if names.len() >= 2 => table.need("paper"),
+        _ => Err(table.wrong(
+            "paper",
+            "an order has two names or more, the smallest first",
+            Fix::set("paper", "[\"reps\", \"ops\"]"),
+        )),
+    }
+}

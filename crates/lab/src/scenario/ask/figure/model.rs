@@ -1,0 +1,419 @@
+//! `[model]`: what a figure without packets computes.
+
+use crate::scenario::expand::scenario;
+use crate::scenario::input::Overrides;
+use crate::scenario::read::table::Table;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Diagnostic, Fix};
+use serde::{Deserialize, Serialize};
+
+/// A figure that is an abstract model and no packet network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ModelSpec {
+    /// Balls thrown into bins: queues at the ports of one switch (REPS, section 5.1).
+    BallsIntoBins {
+        /// Numbers of ports to try.
+        ports: Vec<u32>,
+        /// Rounds to play.
+        rounds: u32,
+        /// Balls per round for each port, above 0, at most 1.
+        load: f64,
+        /// Who throws.
+        variants: Vec<BallsVariant>,
+        /// A ball in a queue longer than this loses its colour (tau).
+        threshold: u32,
+        /// Colours for each port (b).
+        colors_per_port: u32,
+        /// Of so many balls that leave a bin one is recycled, at random, and the others are forgotten: a game for each.
+        #[serde(default = "each", skip_serializing_if = "is_each")]
+        recycle_every: Vec<u32>,
+        /// Seeds; one game each.
+        seeds: Vec<u64>,
+    },
+    /// How unevenly entropy values spread flows over the uplinks of a switch (REPS, section 4.5.2).
+    LoadImbalance {
+        /// Uplinks of the switch.
+        uplinks: u32,
+        /// Numbers of flows to try, each with all entropy values.
+        flows: Vec<u32>,
+        /// Numbers of entropy values to try.
+        evs: Vec<u32>,
+        /// Seeds; one throw each.
+        seeds: Vec<u64>,
+    },
+    /// The hardware state of each algorithm, in bits (REPS, Table 1).
+    StateBits {},
+    /// What a receiver takes to know which packets came (DCP, section 4.5).
+    PacketTracking(PacketTracking),
+    /// How far a switch's buffer reaches without loss (DCP, equation 1).
+    LosslessReach(LosslessReach),
+}
+
+/// How balls choose their bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BallsVariant {
+    /// At random, each time.
+    Ops,
+    /// The bin of a ball that found a short queue is used again.
+    Recycled,
+    /// The same, but the colour of a ball that is not recycled keeps what it remembers.
+    Kept,
+    /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1 counts
+    /// (REPS, Appendix B).
+    Returned,
+}
+
+impl BallsVariant {
+    /// All, with their names.
+    pub(in crate::scenario) const ALL: [(&str, BallsVariant); 4] = [
+        ("ops", BallsVariant::Ops),
+        ("recycled", BallsVariant::Recycled),
+        ("kept", BallsVariant::Kept),
+        ("returned", BallsVariant::Returned),
+    ];
+
+    /// Its name, in figures and results.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, variant)| *variant == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// REPS without coalesced ACKs: every ball.
+fn each() -> Vec<u32> {
+    vec![1]
+}
+
+fn is_each(every: &[u32]) -> bool {
+    every == [1]
+}
+
+/// Memory and time of three ways to keep track of packets: bitmaps for all packets in flight, bitmaps in linked
+/// chunks, and DCP's counters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketTracking {
+    /// Rate of the link.
+    pub link: Rate,
+    /// Round-trip time.
+    pub rtt: Duration,
+    /// Bytes of a packet. `link`, `rtt` and this say how many packets are in flight.
+    pub packet: Bytes,
+    /// Bits of a chunk. Bitmaps for all packets in flight are as many whole chunks, allocated at once.
+    pub chunk_bits: u32,
+    /// Bitmaps of a queue pair.
+    pub bitmaps: u32,
+    /// Queue pairs, for the memory of all.
+    pub queue_pairs: u32,
+    /// Clock of the NIC, in MHz.
+    pub clock_mhz: f64,
+    /// Cycles from an index to the memory there.
+    pub access_cycles: u32,
+    /// Cycles to find out whether a PSN is in a chunk.
+    pub check_cycles: u32,
+    /// Cycles to the next chunk.
+    pub next_cycles: u32,
+    /// Degrees of reordering: how many PSNs a packet is ahead of the one expected next.
+    pub degrees: Vec<u32>,
+}
+
+impl PacketTracking {
+    /// Packets in flight: those of a BDP, the last one perhaps in part.
+    pub fn packets(&self) -> u64 {
+        let bits = u128::from(self.link.0) * u128::from(self.rtt.0);
+        let packets = bits.div_ceil(8 * 1_000_000_000_000 * u128::from(self.packet.0.max(1)));
+        u64::try_from(packets).unwrap_or(u64::MAX)
+    }
+}
+
+/// The longest cable over which PFC loses nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LosslessReach {
+    /// Time that a bit takes for a kilometre.
+    pub km_delay: Duration,
+    /// Numbers of lossless queues among which a port's share of the buffer is divided.
+    pub queues: Vec<u32>,
+    /// The switches.
+    pub chips: Vec<Chip>,
+}
+
+/// A switch, as far as equation 1 of DCP asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chip {
+    /// Its name in results.
+    pub name: String,
+    /// Ports.
+    pub ports: u32,
+    /// Rate of a port.
+    pub link: Rate,
+    /// Buffer of all ports together.
+    pub buffer: Bytes,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    BallsIntoBins,
+    LoadImbalance,
+    StateBits,
+    PacketTracking,
+    LosslessReach,
+}
+
+/// Reads `[model]`; `root` is the figure's file, which has the seeds.
+pub(in crate::scenario) fn read(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
+    const KINDS: &[(&str, Kind)] = &[
+        ("balls-into-bins", Kind::BallsIntoBins),
+        ("load-imbalance", Kind::LoadImbalance),
+        ("state-bits", Kind::StateBits),
+        ("packet-tracking", Kind::PacketTracking),
+        ("lossless-reach", Kind::LosslessReach),
+    ];
+    match table.word("kind", KINDS)? {
+        Kind::BallsIntoBins => balls(table, root),
+        Kind::LoadImbalance => load_imbalance(table, root),
+        Kind::StateBits => table.only(&["kind"]).map(|()| ModelSpec::StateBits {}),
+        Kind::PacketTracking => packet_tracking(table).map(ModelSpec::PacketTracking),
+        Kind::LosslessReach => lossless_reach(table).map(ModelSpec::LosslessReach),
+    }
+}
+
+fn balls(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
+    table.only(&[
+        "kind",
+        "ports",
+        "rounds",
+        "load",
+        "variants",
+        "threshold",
+        "colors_per_port",
+        "recycle_every",
+    ])?;
+    let ports = counts(table, "ports", table.need("ports")?, "[8, 16]")?;
+    let recycle_every = table.get("recycle_every")?.unwrap_or_else(each);
+    let rounds: u32 = table.need("rounds")?;
+    table.within("rounds", u64::from(rounds), 1, u64::MAX)?;
+    let load: f64 = table.get("load")?.unwrap_or(1.0);
+    if !(load > 0.0 && load <= 1.0) {
+        return Err(table.wrong(
+            "load",
+            format!("load must be above 0 and at most 1, not {load}"),
+            Fix::set("load", "0.99"),
+        ));
+    }
+    let colors_per_port: u32 = table.get("colors_per_port")?.unwrap_or(1);
+    table.within("colors_per_port", u64::from(colors_per_port), 1, u64::MAX)?;
+    Ok(ModelSpec::BallsIntoBins {
+        ports,
+        rounds,
+        load,
+        variants: variants(table)?,
+        threshold: table.get("threshold")?.unwrap_or(5),
+        colors_per_port,
+        recycle_every: counts(table, "recycle_every", recycle_every, "[1, 2, 4]")?,
+        seeds: scenario::seeds(root, &Overrides::default())?,
+    })
+}
+
+fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
+    table.only(&["kind", "uplinks", "flows", "evs"])?;
+    let uplinks: u32 = table.need("uplinks")?;
+    table.within("uplinks", u64::from(uplinks), 2, 65_536)?;
+    let evs = counts(table, "evs", table.need("evs")?, "[256, 65536]")?;
+    if let Some(most) = evs.iter().max().filter(|most| **most > 65_536) {
+        let message = format!("evs must be at most 65536, the values of 16 bits, not {most}");
+        return Err(table.wrong("evs", message, Fix::set("evs", "[256, 65536]")));
+    }
+    Ok(ModelSpec::LoadImbalance {
+        uplinks,
+        flows: counts(table, "flows", table.need("flows")?, "[1, 32]")?,
+        evs,
+        seeds: scenario::seeds(root, &Overrides::default())?,
+    })
+}
+
+/// Numbers of 1 or more.
+fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, Diagnostic> {
+    match numbers.is_empty() || numbers.contains(&0) {
+        true => Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), Fix::set(key, example))),
+        false => Ok(numbers),
+    }
+}
+
+fn variants(table: &Table) -> Result<Vec<BallsVariant>, Diagnostic> {
+    let written: Vec<String> = table.need("variants")?;
+    if written.is_empty() {
+        return Err(table.wrong(
+            "variants",
+            "variants is empty, so nobody throws",
+            Fix::set("variants", "[\"ops\", \"recycled\"]"),
+        ));
+    }
+    let find = |name: &String| {
+        let known = BallsVariant::ALL.iter().find(|(known, _)| known == name);
+        known.map(|(_, variant)| *variant).ok_or_else(|| {
+            table.wrong(
+                "variants",
+                format!("unknown variant {name:?}"),
+                Fix::set("variants", "[\"ops\", \"recycled\"]"),
+            )
+        })
+    };
+    written.iter().map(find).collect()
+}
+
+fn packet_tracking(table: &Table) -> Result<PacketTracking, Diagnostic> {
+    const COUNTS: [&str; 6] =
+        ["chunk_bits", "bitmaps", "queue_pairs", "access_cycles", "check_cycles", "next_cycles"];
+    table.only(&[&["kind", "link", "rtt", "packet", "clock_mhz", "degrees"], &COUNTS[..]].concat())?;
+    let count = |key| {
+        let count: u32 = table.need(key)?;
+        table.within(key, u64::from(count), 1, u64::from(u32::MAX))?;
+        Ok(count)
+    };
+    let spec = PacketTracking {
+        link: table.need("link")?,
+        rtt: table.need("rtt")?,
+        packet: table.need("packet")?,
+        chunk_bits: count("chunk_bits")?,
+        bitmaps: count("bitmaps")?,
+        queue_pairs: count("queue_pairs")?,
+        clock_mhz: table.need("clock_mhz")?,
+        access_cycles: count("access_cycles")?,
+        check_cycles: count("check_cycles")?,
+        next_cycles: count("next_cycles")?,
+        degrees: table.need("degrees")?,
+    };
+    table.above_zero("link", spec.link)?;
+    table.above_zero("rtt", spec.rtt)?;
+    table.above_zero("packet", spec.packet)?;
+    if spec.clock_mhz <= 0.0 {
+        return Err(table.wrong("clock_mhz", "clock_mhz must be above 0", Fix::set("clock_mhz", "300")));
+    }
+    let packets = spec.packets();
+    if spec.degrees.is_empty() || spec.degrees.iter().any(|degree| u64::from(*degree) >= packets) {
+        let message = format!("degrees must be numbers below {packets}, the packets in flight");
+        return Err(table.wrong("degrees", message, Fix::set("degrees", format!("[0, {}]", packets - 1))));
+    }
+    Ok(spec)
+}
+
+fn lossless_reach(table: &Table) -> Result<LosslessReach, Diagnostic> {
+    table.only(&["kind", "km_delay", "queues", "chips"])?;
+    let spec = LosslessReach {
+        km_delay: table.need("km_delay")?,
+        queues: table.need("queues")?,
+        chips: table.tables("chips", "model.chips")?.iter().map(chip).collect::<Result<_, _>>()?,
+    };
+    table.above_zero("km_delay", spec.km_delay)?;
+    if spec.queues.is_empty() || spec.queues.contains(&0) {
+        return Err(table.wrong(
+            "queues",
+            "queues must be numbers of 1 or more",
+            Fix::set("queues", "[1, 8]"),
+        ));
+    }
+    let name = |place: usize| spec.chips[place].name.as_str();
+    if let Some(twice) = (1..spec.chips.len()).find(|&place| (0..place).any(|it| name(it) == name(place))) {
+        let message = format!("two chips are called {:?}", name(twice));
+        return Err(table.wrong("chips", message, "a name of its own for each"));
+    }
+    if spec.chips.is_empty() {
+        return Err(table.missing("chips"));
+    }
+    Ok(spec)
+}
+
+fn chip(table: &Table) -> Result<Chip, Diagnostic> {
+    table.only(&["name", "ports", "link", "buffer"])?;
+    let chip = Chip {
+        name: table.need("name")?,
+        ports: table.need("ports")?,
+        link: table.need("link")?,
+        buffer: table.need("buffer")?,
+    };
+    if chip.ports == 0 {
+        return Err(table.wrong("ports", "ports must be 1 or more, not 0", Fix::set("ports", "32")));
+    }
+    table.above_zero("link", chip.link)?;
+    table.above_zero("buffer", chip.buffer)?;
+    Ok(chip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::ask::figure::{Scale, read_figure};
+    use crate::scenario::input::Files;
+
+    struct NoFiles;
+
+    impl Files for NoFiles {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Err("no such file".to_owned())
+        }
+    }
+
+    const TRACKING: &str = "kind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\
+        chunk_bits = 128\nbitmaps = 5\nqueue_pairs = 10000\nclock_mhz = 300\naccess_cycles = 2\ncheck_cycles = 1\n\
+        next_cycles = 1\ndegrees = [0, 499]\n";
+    const REACH: &str = "kind = \"lossless-reach\"\nkm_delay = \"5us\"\nqueues = [1, 8]\n\
+        [[model.chips]]\nname = \"a\"\nports = 32\nlink = \"400Gbps\"\nbuffer = \"64MB\"\n\
+        [[model.chips]]\nname = \"b\"\nports = 64\nlink = \"800Gbps\"\nbuffer = \"165MB\"\n";
+
+    fn model(text: &str) -> Result<ModelSpec, String> {
+        let text = format!("id = \"dcp/table-1\"\ntitle = \"T\"\n[model]\n{text}");
+        let figure = read_figure("f.toml", &text, Scale::Quick, &NoFiles).map_err(|e| e.to_string())?;
+        Ok(figure.model.expect("it has a model"))
+    }
+
+    #[test]
+    fn models_are_read_and_stored_whole() {
+        let Ok(ModelSpec::PacketTracking(tracking)) = model(TRACKING) else { panic!() };
+        assert_eq!((tracking.packets(), tracking.queue_pairs, tracking.clock_mhz), (500, 10_000, 300.0));
+        let Ok(ModelSpec::LosslessReach(reach)) = model(REACH) else { panic!() };
+        assert_eq!((reach.chips.len(), reach.chips[1].ports, reach.chips[1].name.as_str()), (2, 64, "b"));
+        for spec in [ModelSpec::PacketTracking(tracking), ModelSpec::LosslessReach(reach)] {
+            let stored = toml::to_string(&spec).unwrap();
+            assert_eq!(toml::from_str::<ModelSpec>(&stored).unwrap(), spec, "{stored}");
+        }
+    }
+
+    #[test]
+    fn a_packet_in_part_is_in_flight_too() {
+        let Ok(ModelSpec::PacketTracking(tracking)) = model(&TRACKING.replace("1000B", "999B")) else {
+            panic!()
+        };
+        assert_eq!(tracking.packets(), 501);
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_refused() {
+        let cases = [
+            (TRACKING, "499]", "500]", "degrees = [0, 499]"),
+            (TRACKING, "[0, 499]", "[]", "degrees = [0, 499]"),
+            (TRACKING, "clock_mhz = 300", "clock_mhz = 0", "clock_mhz = 300"),
+            (TRACKING, "access_cycles = 2", "access_cycles = 0", "access_cycles = 1"),
+            (TRACKING, "chunk_bits = 128", "chunk_bits = 0", "chunk_bits = 1"),
+            (TRACKING, "packet = \"1000B\"", "packet = \"0B\"", "packet must be above 0"),
+            (TRACKING, "rtt = \"10us\"", "rtt = \"0us\"", "rtt must be above 0"),
+            (TRACKING, "link = \"400Gbps\"", "link = \"0bps\"", "link must be above 0"),
+            (TRACKING, "bitmaps", "bitmap", "bitmaps"),
+            (REACH, "queues = [1, 8]", "queues = [0]", "queues = [1, 8]"),
+            (REACH, "queues = [1, 8]", "queues = []", "queues = [1, 8]"),
+            (REACH, "km_delay = \"5us\"", "km_delay = \"0us\"", "km_delay must be above 0"),
+            (REACH, "name = \"b\"", "name = \"a\"", "two chips are called \"a\""),
+            (REACH, "ports = 64", "ports = 0", "ports = 32"),
+            (REACH, "link = \"800Gbps\"", "link = \"0bps\"", "link must be above 0"),
+            (REACH, "buffer = \"165MB\"", "buffer = \"0B\"", "buffer must be above 0"),
+            (REACH, &REACH[REACH.find("[[").unwrap()..], "", "chips"),
+            (REACH, "lossless-reach", "losless-reach", "lossless-reach"),
+        ];
+        for (text, from, to, said) in cases {
+            let error = model(&text.replace(from, to)).expect_err(to);
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,842 @@
+//! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
+
+use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::expand::scenario;
+use crate::scenario::expand::sweep::ZIP;
+use crate::scenario::expand::sweep::as_toml;
+use crate::scenario::input::{Files, Overrides};
+use crate::scenario::read::document;
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::source_map::Asked;
+use crate::scenario::read::table::{Table, fault};
+use crate::scenario::schema::keys;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::Span;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Diagnostic, Fix};
+
+/// Relative distance at which a bisection ends unless said.
+const RESOLUTION: f64 = 0.02;
+/// How much further a range to try instead may go.
+const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
+/// How often a range is halved before it is said that it holds nowhere in it: 7 values.
+const RANGE_HALVINGS: usize = 3;
+/// Likewise a list, of which people write every value: all of 65.
+const LIST_HALVINGS: usize = 6;
+/// The example of a range in messages.
+const RANGE: &str = "[\"16KB\", \"8MB\"]";
+
+/// A scenario with a question about one of its parameters.
+#[derive(Debug)]
+pub struct Find {
+    /// The parameter, by its path as `[set]` and `[sweep]` take it.
+    pub parameter: String,
+    /// Which value is wanted among those for which it holds.
+    pub wanted: Wanted,
+    /// What has to hold, as a measure that is 1 or 0.
+    pub holds: String,
+    /// Relative distance at which a bisection ends.
+    pub resolution: f64,
+    values: Values,
+    at: Place,
+    /// Where each of the values stands, as they are written.
+    values_at: Vec<Place>,
+    /// Where [`holds`](Self::holds) stands.
+    where_at: Place,
+    file: String,
+    document: Fields,
+    over: Overrides,
+}
+
+/// Which end of the values for which something holds is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// What holds for a value holds for every larger one.
+    Smallest,
+    /// What holds for a value holds for every smaller one.
+    Largest,
+}
+
+/// The values that the parameter may have.
+#[derive(Debug)]
+enum Values {
+    /// These, in this order.
+    List(Vec<toml::Value>),
+    /// All between two, which are written like this.
+    Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
+}
+
+/// How a number between two ends is written.
+#[derive(Debug)]
+enum Spelling {
+    Whole,
+    Number,
+    /// With a unit behind it, as a whole number of them or not.
+    Unit {
+        unit: String,
+        whole: bool,
+    },
+}
+
+/// Reads a scenario that has `[find]`.
+///
+/// # Errors
+/// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
+pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagnostic> {
+    find_in(file, text, over)?.ok_or_else(|| {
+        let help = format!(
+            "[find] and below it parameter = \"*.fabric.queue\", smallest = {RANGE}, where = \"drops(scheme) == 0\""
+        );
+        fault(file, None, "the scenario has no [find]", Some(help.into()))
+    })
+}
+
+/// The question of a scenario; none where it has none.
+///
+/// # Errors
+/// As [`read_find`].
+pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, Diagnostic> {
+    let mut document = document::parse(file, text)?;
+    let Some(node) = document.remove("find") else { return Ok(None) };
+    for key in ["sweep", "point"] {
+        if let Some(node) = document.get(key) {
+            let message =
+                format!("[find] and {key} exclude each other: one question has one answer per scheme");
+            return Err(fault(file, node.at, message, Some(format!("a scenario without {key}").into())));
+        }
+    }
+    let question = Question::read(&Table::open(file, "[find]", &node)?)?;
+    let Question { parameter, at, wanted, holds, where_at, resolution, values, values_at } = question;
+    Ok(Some(Find {
+        parameter,
+        wanted,
+        holds,
+        resolution,
+        values,
+        at,
+        values_at,
+        where_at,
+        file: file.to_owned(),
+        document,
+        over: over.clone(),
+    }))
+}
+
+/// What stands in `[find]`.
+struct Question {
+    parameter: String,
+    at: Place,
+    wanted: Wanted,
+    holds: String,
+    where_at: Place,
+    resolution: f64,
+    values: Values,
+    values_at: Vec<Place>,
+}
+
+impl Question {
+    fn read(table: &Table) -> Result<Question, Diagnostic> {
+        table.only(&keys::of("find"))?;
+        let parameter: String = table.need("parameter")?;
+        let at = table.node("parameter").map_or(table.at, |node| node.at);
+        if parameter == ZIP {
+            return Err(table.wrong(
+                "parameter",
+                "one parameter is varied",
+                Fix::set("parameter", "\"*.fabric.queue\""),
+            ));
+        }
+        let holds: String = table.need("where")?;
+        let where_at = table.node("where").and_then(|node| node.at);
+        let resolution: f64 = table.get("resolution")?.unwrap_or(RESOLUTION);
+        if !(1e-6..1.0).contains(&resolution) {
+            let message = format!("resolution must be between 0.000001 and 1, not {resolution}");
+            return Err(table.wrong("resolution", message, Fix::set("resolution", RESOLUTION)));
+        }
+        let (key, wanted) = match (table.node("smallest"), table.node("largest")) {
+            (Some(_), None) => ("smallest", Wanted::Smallest),
+            (None, Some(_)) => ("largest", Wanted::Largest),
+            (Some(_), Some(_)) => {
+                return Err(table.wrong("largest", "smallest and largest exclude each other", "one of them"));
+            }
+            (None, None) => {
+                let message = "[find] has neither smallest nor largest";
+                return Err(table.wrong(
+                    "smallest",
+                    message,
+                    format!("smallest = {RANGE}, where it is looked for"),
+                ));
+            }
+        };
+        let (list, values_at): (Vec<toml::Value>, Vec<Place>) = match table.node(key).map(|node| &node.item) {
+            Some(Item::Array(nodes)) if nodes.len() >= 2 => {
+                nodes.iter().map(|node| (node.value(), node.at)).unzip()
+            }
+            _ => {
+                let message = format!(
+                    "{key} must be a list: both ends of a range, or three values or more in their order"
+                );
+                return Err(table.wrong(key, message, Fix::set(key, RANGE)));
+            }
+        };
+        let values = values(list.clone()).map_err(|message| {
+            let rising = rising(list).filter(|rising| values(rising.clone()).is_ok());
+            let help = match rising {
+                Some(rising) => Fix::set(key, toml::Value::Array(rising)),
+                None => Fix::set(key, RANGE),
+            };
+            table.wrong(key, message, help)
+        })?;
+        Ok(Question { parameter, at, wanted, holds, where_at, resolution, values, values_at })
+    }
+}
+
+fn values(list: Vec<toml::Value>) -> Result<Values, String> {
+    let [first, last] = &list[..] else {
+        let rise = list.windows(2).map(|pair| Some(rises(&pair[0], &pair[1])? > 1.0));
+        return match rise.collect::<Option<Vec<bool>>>() {
+            Some(steps) if steps.windows(2).any(|pair| pair[0] != pair[1]) => {
+                Err("the values neither rise nor fall all the way, so that nothing is between them"
+                    .to_owned())
+            }
+            _ => Ok(Values::List(list)),
+        };
+    };
+    let range = |low: f64, high: f64, spelling: Spelling| {
+        if low < high && low.is_finite() && high.is_finite() {
+            return Ok(Values::Range { ends: [first.clone(), last.clone()], low, high, spelling });
+        }
+        Err(format!("the ends of a range rise, but {last} is not above {first}"))
+    };
+    match (first, last) {
+        (toml::Value::Integer(low), toml::Value::Integer(high)) => {
+            range(*low as f64, *high as f64, Spelling::Whole)
+        }
+        (toml::Value::String(low), toml::Value::String(high)) => {
+            let kinds = || format!("{first} and {last} are no two quantities of one kind");
+            let (number, unit) = quantity(low).ok_or_else(kinds)?;
+            let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
+            let high =
+                if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
+            // Nothing is smaller than these.
+            let whole = ["B", "bps", "ps"].contains(&unit.as_str());
+            range(number, high, Spelling::Unit { unit, whole })
+        }
+        _ => match (number(first), number(last)) {
+            (Some(low), Some(high)) => range(low, high, Spelling::Number),
+            _ => Err(format!("{first} and {last} are no ends of a range; a list has three values or more")),
+        },
+    }
+}
+
+/// How many times one number or quantity the next one is, where they are of one kind.
+fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
+    match (one.as_str(), next.as_str()) {
+        (Some(one), Some(next)) => times(one, next),
+        _ => Some(number(next)? / number(one)?),
+    }
+}
+
+/// The values in their order, each once; none, where they are not of one kind, or no list or no range any more.
+fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
+    let first = list.first()?.clone();
+    let size = |value: &toml::Value| match (first.as_str(), value.as_str()) {
+        (Some(first), Some(next)) => times(first, next),
+        _ => number(value),
+    };
+    let was_a_range = list.len() == 2;
+    let sized = |value: toml::Value| Some((size(&value).filter(|size| size.is_finite())?, value));
+    let mut list: Vec<(f64, toml::Value)> = list.into_iter().map(sized).collect::<Option<_>>()?;
+    list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    list.dedup_by(|a, b| a.0 == b.0);
+    let is_whole = if was_a_range { list.len() == 2 } else { list.len() > 2 };
+    is_whole.then(|| list.into_iter().map(|(_, value)| value).collect())
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// `16KB` as 16 and `KB`.
+fn quantity(text: &str) -> Option<(f64, String)> {
+    let text = text.trim();
+    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
+}
+
+/// How many times `low` the quantity `high` is, where both have units of one kind.
+fn times(low: &str, high: &str) -> Option<f64> {
+    let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
+    let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
+    let spans = || ratio(low.parse::<Duration>().ok()?.0, high.parse::<Duration>().ok()?.0);
+    let rates = || ratio(low.parse::<Rate>().ok()?.0, high.parse::<Rate>().ok()?.0);
+    sizes().or_else(spans).or_else(rates)
+}
+
+impl Find {
+    /// The scenario with the parameter swept over `values`.
+    ///
+    /// # Errors
+    /// The first fault, with its place and what to write instead.
+    pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, Diagnostic> {
+        let own = self.own_values();
+        let leaf = |value: &toml::Value| {
+            let place = own.iter().position(|own| own == value).unwrap_or(0);
+            Node { at: self.values_at[place], item: Item::Leaf(value.clone()) }
+        };
+        let values = Node { at: self.at, item: Item::Array(values.iter().map(leaf).collect()) };
+        let sweep = Fields::from([(self.parameter.clone(), values)]);
+        let mut document = self.document.clone();
+        document.insert("sweep".to_owned(), Node { at: self.at, item: Item::Table(sweep) });
+        let scenario = scenario::resolve(&Registry::new(), &self.file, document, files, &self.over);
+        let scenario = scenario.map_err(|error| self.in_find(error))?;
+        Ok(scenario.asking(Asked { key: self.key(), values: own, at: self.values_at[0] }))
+    }
+
+    /// A fault of the sweep that stands for the question, in terms of the question.
+    fn in_find(&self, error: Diagnostic) -> Diagnostic {
+        let Some(Fix::Set { key, value }) = &error.fix else { return error };
+        let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
+        let place = error.span.line.zip(error.span.column);
+        let which = self.values_at.iter().position(|at| *at == place);
+        if which.is_none() && place != self.at {
+            return error;
+        }
+        if path != self.parameter {
+            // What to sweep instead is what to ask for instead; of a buffer that pauses, where nothing does, the queue.
+            let (line, column) = self.at.unzip();
+            let path = match self.parameter.strip_suffix("fabric.pfc.buffer") {
+                Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),
+                _ => path.to_owned(),
+            };
+            let span = Span { line, column, ..error.span.clone() };
+            return Diagnostic { fix: Some(Fix::set("parameter", format!("{path:?}"))), span, ..error };
+        }
+        let mut mended = self.own_values();
+        let value = as_toml(value).and_then(|value| match value {
+            // In the list of a sweep the mended one is that which the question does not have.
+            toml::Value::Array(list) => list.into_iter().find(|value| !mended.contains(value)),
+            value => Some(value),
+        });
+        let (Some(which), Some(value)) = (which, value) else { return error };
+        // A unit that one number lacked the others lack too.
+        let bare = mended[which].to_string();
+        if let Some(unit) = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())) {
+            for other in mended.iter_mut().filter(|other| number(other).is_some()) {
+                *other = format!("{other}{unit}").into();
+            }
+        }
+        mended[which] = value;
+        match values(mended.clone()) {
+            Ok(_) => {
+                let fix = Fix::set(self.key(), toml::Value::Array(mended));
+                error.with_fix(fix)
+            }
+            Err(_) => error,
+        }
+    }
+
+    /// What is wanted, as it is written: `smallest` or `largest`.
+    pub fn key(&self) -> &'static str {
+        match self.wanted {
+            Wanted::Smallest => "smallest",
+            Wanted::Largest => "largest",
+        }
+    }
+
+    /// The values as they are written: both ends, or all of a list.
+    fn own_values(&self) -> Vec<toml::Value> {
+        match &self.values {
+            Values::List(list) => list.clone(),
+            Values::Range { ends, .. } => ends.to_vec(),
+        }
+    }
+
+    /// Both ends of what is looked through, in the order in which they are written.
+    pub fn ends(&self) -> [toml::Value; 2] {
+        let own = self.own_values();
+        [own[0].clone(), own[own.len() - 1].clone()]
+    }
+
+    /// The smallest and the largest of what is looked through; of a list the first and the last.
+    pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
+        [false, true].map(|last| (self.end(last), self.value(self.end(last))))
+    }
+
+    /// A fault of what has to hold, at its place.
+    pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        fault(&self.file, self.where_at, message, Some(help.into().into()))
+    }
+
+    /// Whether all values of a list are looked through, and not a range.
+    pub fn is_list(&self) -> bool {
+        matches!(self.values, Values::List(_))
+    }
+
+    /// The question in a line, from which another one differs.
+    pub fn text(&self) -> String {
+        let values = match &self.values {
+            Values::List(list) => format!("{list:?}"),
+            Values::Range { ends, .. } => format!("{ends:?}"),
+        };
+        let Find { parameter, wanted, holds, resolution, .. } = self;
+        format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
+    }
+
+    /// Ranges to try instead when the answer lies beyond the `last` or the first end of this one, the widest first; none of
+    /// a list. Not every value beyond may be one that the parameter can have.
+    pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
+        let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
+        let [first, second] = ends;
+        let ranges = WIDER.iter().map(|times| match last {
+            true => [second.clone(), self.written(high * times)],
+            false => [self.written(low / times), first.clone()],
+        });
+        ranges.filter(|[low, high]| low != high).collect()
+    }
+
+    /// Places to look at where it holds at neither end: the middle first, then the middles of what that leaves.
+    fn inside(&self) -> Vec<f64> {
+        let halvings = if self.is_list() { LIST_HALVINGS } else { RANGE_HALVINGS };
+        let mut edges = vec![self.end(false), self.end(true)];
+        let mut inside = Vec::new();
+        for _ in 0..halvings {
+            let between = edges.windows(2).filter_map(|pair| self.between(pair[0], pair[1]));
+            let middles: Vec<f64> = between.collect();
+            edges.extend(&middles);
+            edges.sort_by(f64::total_cmp);
+            inside.extend(middles);
+        }
+        inside
+    }
+
+    fn end(&self, last: bool) -> f64 {
+        match (&self.values, last) {
+            (Values::List(list), true) => (list.len() - 1) as f64,
+            (Values::Range { high, .. }, true) => *high,
+            (Values::List(_), false) => 0.0,
+            (Values::Range { low, .. }, false) => *low,
+        }
+    }
+
+    /// Something in the middle of two places; none when they are next to each other.
+    fn between(&self, one: f64, other: f64) -> Option<f64> {
+        let (low, high) = (one.min(other), one.max(other));
+        let Values::Range { low: first, high: last, spelling, .. } = &self.values else {
+            return (high - low > 1.5).then(|| ((low + high) / 2.0).floor());
+        };
+        // Near 0 no share of a value is small enough.
+        let scale = if low > 0.0 { high } else { high.abs().max(low.abs()).max((last - first) / 100.0) };
+        if high - low <= self.resolution * scale {
+            return None;
+        }
+        let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
+        let whole = matches!(spelling, Spelling::Whole | Spelling::Unit { whole: true, .. });
+        let middle = if whole { middle.round() } else { self.rounded(middle) };
+        (low < middle && middle < high).then_some(middle)
+    }
+
+    /// To a digit more than the resolution asks for: values are read by people.
+    fn rounded(&self, number: f64) -> f64 {
+        let (mut digits, mut step) = (2, 0.1);
+        while step > self.resolution {
+            (digits, step) = (digits + 1, step / 10.0);
+        }
+        format!("{number:.digits$e}").parse().unwrap_or(number)
+    }
+
+    fn value(&self, place: f64) -> toml::Value {
+        match &self.values {
+            Values::List(list) => list[place as usize].clone(),
+            Values::Range { ends, low, .. } if place == *low => ends[0].clone(),
+            Values::Range { ends, high, .. } if place == *high => ends[1].clone(),
+            Values::Range { .. } => self.written(place),
+        }
+    }
+
+    fn written(&self, number: f64) -> toml::Value {
+        match &self.values {
+            Values::List(_) => toml::Value::Float(number),
+            Values::Range { spelling: Spelling::Whole, .. } => toml::Value::Integer(number.round() as i64),
+            Values::Range { spelling: Spelling::Number, .. } => toml::Value::Float(self.rounded(number)),
+            Values::Range { spelling: Spelling::Unit { unit, whole }, .. } => {
+                let number = if *whole { number.round() } else { self.rounded(number) };
+                toml::Value::String(format!("{number}{unit}"))
+            }
+        }
+    }
+}
+
+/// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
+///
+/// It tries both ends, halves what is between them, and at last tries a value on each side of what it found: something
+/// that is not monotone shows there, if it shows at all. Where it holds at neither end it looks for a value between them
+/// for which it does, and takes that for the good end.
+#[derive(Debug)]
+pub struct Search<'a> {
+    find: &'a Find,
+    /// What was tried, in that order.
+    tried: Vec<(f64, bool)>,
+    /// Nearest to each other: where it holds and where it does not.
+    good: f64,
+    bad: f64,
+    next: Option<f64>,
+    stage: Stage,
+    /// Places between the ends that are left to look at, where it holds at neither.
+    inside: std::vec::IntoIter<f64>,
+    /// The value that began as the good end, where it is known to hold there.
+    anchor: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    GoodEnd,
+    BadEnd,
+    /// It holds at neither end.
+    Inside,
+    Between,
+    BesideGood,
+    BesideBad,
+    Done,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The last value for which it holds, and the next one tried, for which it does not.
+    Found {
+        /// The answer.
+        value: toml::Value,
+        /// It does not hold here.
+        fails: toml::Value,
+    },
+    /// It holds at both ends.
+    Everywhere,
+    /// It holds at neither end, nor at the values tried between them.
+    Nowhere,
+    /// It holds at the end at which it should not, and does not at the other.
+    Backwards,
+}
+
+impl<'a> Search<'a> {
+    /// Nothing tried yet.
+    pub fn new(find: &'a Find) -> Search<'a> {
+        let good = find.end(find.wanted == Wanted::Smallest);
+        let bad = find.end(find.wanted == Wanted::Largest);
+        let (inside, stage) = (Vec::new().into_iter(), Stage::GoodEnd);
+        Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
+    }
+
+    /// The value to try, with its place among all of them; none when all is known.
+    pub fn next(&self) -> Option<(f64, toml::Value)> {
+        self.next.map(|place| (place, self.find.value(place)))
+    }
+
+    /// Whether it holds for the value that was to be tried.
+    pub fn tell(&mut self, holds: bool) {
+        let Some(place) = self.next else { return };
+        self.tried.push((place, holds));
+        if self.stage == Stage::Between {
+            *(if holds { &mut self.good } else { &mut self.bad }) = place;
+        }
+        let bad_end = self.find.end(self.find.wanted == Wanted::Largest);
+        match self.stage {
+            Stage::GoodEnd if holds => self.anchor = Some(place),
+            Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
+            Stage::Inside if holds => {
+                (self.anchor, self.good) = (Some(place), place);
+                // Nearest to it on the side of the bad end.
+                let beside = self.tried.iter().map(|(tried, _)| *tried);
+                let beside = beside.filter(|tried| (*tried < place) == (bad_end < place) && *tried != place);
+                self.bad =
+                    beside.min_by(|a, b| (a - place).abs().total_cmp(&(b - place).abs())).unwrap_or(bad_end);
+            }
+            _ => {}
+        }
+        loop {
+            (self.stage, self.next) = match (self.stage, self.anchor) {
+                (Stage::GoodEnd, _) => (Stage::BadEnd, Some(bad_end)),
+                (Stage::BadEnd, _) if self.tried[1].1 => (Stage::Done, None),
+                (Stage::BadEnd | Stage::Inside, None) => match self.inside.next() {
+                    Some(place) => (Stage::Inside, Some(place)),
+                    None => (Stage::Done, None),
+                },
+                (Stage::BadEnd | Stage::Inside, Some(_)) => {
+                    (Stage::Between, self.find.between(self.good, self.bad))
+                }
+                (Stage::Between, anchor) => match self.find.between(self.good, self.bad) {
+                    Some(place) => (Stage::Between, Some(place)),
+                    None => {
+                        (Stage::BesideGood, anchor.and_then(|anchor| self.find.between(self.good, anchor)))
+                    }
+                },
+                (Stage::BesideGood, _) => match self.nearer() {
+                    Some(place) => (Stage::BesideGood, Some(place)),
+                    None => (Stage::BesideBad, self.find.between(self.bad, bad_end)),
+                },
+                (Stage::BesideBad | Stage::Done, _) => (Stage::Done, None),
+            };
+            if self.next.is_some() || self.stage == Stage::Done {
+                return;
+            }
+        }
+    }
+
+    /// Beside the answer, a quarter as far from it as what was tried last.
+    fn nearer(&self) -> Option<f64> {
+        let (last, _) = *self.tried.last()?;
+        self.find.between(self.good, self.find.between(self.good, last)?)
+    }
+
+    /// Has one more value tried when all is known: the answer of another search. It changes nothing of this one's.
+    pub fn try_also(&mut self, place: f64) {
+        if self.next.is_none() && self.held(place).is_none() {
+            self.next = Some(place);
+        }
+    }
+
+    /// Whether it held at a place; none where that was not tried.
+    pub fn held(&self, place: f64) -> Option<bool> {
+        self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
+    }
+
+    /// What it came to; none before all is known.
+    pub fn answer(&self) -> Option<Answer> {
+        if self.next.is_some() {
+            return None;
+        }
+        Some(match (self.tried[0].1, self.tried[1].1) {
+            (_, false) if self.anchor.is_some() => {
+                Answer::Found { value: self.find.value(self.good), fails: self.find.value(self.bad) }
+            }
+            (true, _) => Answer::Everywhere,
+            (false, false) => Answer::Nowhere,
+            (false, true) => Answer::Backwards,
+        })
+    }
+
+    /// Whether it was found between two ends for which it does not hold.
+    pub fn fails_at_both_ends(&self) -> bool {
+        self.anchor.is_some() && !self.tried[0].1
+    }
+
+    /// Where the answer lies among those of other searches, from small to large.
+    pub fn place(&self) -> f64 {
+        self.good
+    }
+
+    /// What was tried, in that order: its place among all values, the value, and whether it held.
+    pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
+        self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
+    }
+
+    /// Values that say that the question is not monotone: beyond what was found it is as it should not be.
+    pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
+        if !matches!(self.answer(), Some(Answer::Found { .. })) {
+            return Vec::new();
+        }
+        let towards_good = |from: f64, to: f64| if self.good > self.bad { to > from } else { to < from };
+        let wrong = |(place, holds): &&(f64, bool)| match holds {
+            true => towards_good(*place, self.bad),
+            false => towards_good(self.good, *place),
+        };
+        self.tried.iter().filter(wrong).map(|(place, holds)| (self.find.value(*place), *holds)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
+                        [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+
+    fn read(question: &str) -> Result<Find, Diagnostic> {
+        read_find("f.toml", &format!("{HEAD}[find]\n{question}\n"), &Overrides::default())
+    }
+
+    fn find(parameter: &str, values: &str) -> Find {
+        read(&format!("parameter = \"{parameter}\"\n{values}\nwhere = \"drops(scheme) == 0\"")).unwrap()
+    }
+
+    /// Searches where `holds` is the truth; the answer, the number of values tried, and what contradicts.
+    fn search(
+        find: &Find,
+        holds: impl Fn(&toml::Value) -> bool,
+    ) -> (Answer, usize, Vec<(toml::Value, bool)>) {
+        let mut search = Search::new(find);
+        while let Some((_, value)) = search.next() {
+            let truth = holds(&value);
+            search.tell(truth);
+        }
+        (search.answer().unwrap(), search.tried().count(), search.contradictions())
+    }
+
+    fn bytes(value: &toml::Value) -> u64 {
+        value.as_str().unwrap().parse::<Bytes>().unwrap().0
+    }
+
+    #[test]
+    fn a_range_of_sizes_is_halved_to_the_resolution() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        for threshold in [16_001, 20_000, 123_456, 1_000_000, 7_900_000] {
+            let (answer, tried, wrong) = search(&find, |value| bytes(value) >= threshold);
+            let Answer::Found { value, fails } = answer else { panic!("{threshold}: {answer:?}") };
+            let (value, fails) = (bytes(&value), bytes(&fails));
+            assert!(fails < threshold && threshold <= value, "{fails} {threshold} {value}");
+            assert!(value as f64 <= 1.021 * fails as f64, "{fails} {value}");
+            assert!(tried <= 18 && wrong.is_empty(), "{tried}");
+        }
+    }
+
+    #[test]
+    fn the_largest_number_is_found_from_the_other_side() {
+        let find = find("workload.load", "largest = [0.1, 0.9]\nresolution = 0.01");
+        let (answer, _, wrong) = search(&find, |value| value.as_float().unwrap() <= 0.6543);
+        let Answer::Found { value, fails } = answer else { panic!("{answer:?}") };
+        let (value, fails) = (value.as_float().unwrap(), fails.as_float().unwrap());
+        assert!(value <= 0.6543 && 0.6543 < fails && fails < 1.011 * value, "{value} {fails}");
+        assert_eq!(wrong, []);
+    }
+
+    #[test]
+    fn whole_numbers_and_lists_are_exact() {
+        let whole = find("workload.degree", "largest = [1, 100]");
+        let (answer, ..) = search(&whole, |value| value.as_integer().unwrap() <= 7);
+        assert_eq!(answer, Answer::Found { value: 7.into(), fails: 8.into() });
+        let list = find("topology.link", "smallest = [\"100Gbps\", \"200Gbps\", \"400Gbps\", \"800Gbps\"]");
+        let (answer, ..) = search(&list, |value| ["400Gbps", "800Gbps"].contains(&value.as_str().unwrap()));
+        assert_eq!(answer, Answer::Found { value: "400Gbps".into(), fails: "200Gbps".into() });
+    }
+
+    #[test]
+    fn ends_that_answer_alike_are_told() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
+        // The ends and seven between them.
+        assert_eq!(search(&find, |_| false), (Answer::Nowhere, 9, vec![]));
+        assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
+        assert_eq!(find.wider(true)[0], ["8MB".into(), "80000KB".into()]);
+        assert_eq!(find.wider(false)[0], ["1.6KB".into(), "16KB".into()]);
+    }
+
+    #[test]
+    fn what_holds_between_the_ends_only_is_found() {
+        for (wanted, low, high) in
+            [("smallest", 100_000, 300_000), ("largest", 100_000, 300_000), ("smallest", 30_000, 60_000)]
+        {
+            let find = find("*.fabric.queue", &format!("{wanted} = [\"16KB\", \"8MB\"]"));
+            let (answer, tried, wrong) = search(&find, |value| (low..=high).contains(&bytes(value)));
+            let Answer::Found { value, fails } = answer else { panic!("{low}: {answer:?}") };
+            let (edge, value, fails) =
+                (if wanted == "smallest" { low } else { high }, bytes(&value), bytes(&fails));
+            assert!(
+                (low..=high).contains(&value) && value.abs_diff(edge) * 40 < edge,
+                "{wanted} {edge}: {value}"
+            );
+            assert!(
+                !(low..=high).contains(&fails) && fails.abs_diff(edge) * 40 < edge,
+                "{wanted} {edge}: {fails}"
+            );
+            let far = if wanted == "smallest" { "8MB" } else { "16KB" };
+            assert!(wrong.contains(&(far.into(), false)) && tried < 20, "{tried}: {wrong:?}");
+        }
+        // Every value of a list is looked at.
+        for inside in ["32KB", "64KB", "128KB"] {
+            let list =
+                find("*.fabric.queue", "smallest = [\"16KB\", \"32KB\", \"64KB\", \"128KB\", \"8MB\"]");
+            let (answer, ..) = search(&list, |value| value.as_str() == Some(inside));
+            let Answer::Found { value, .. } = answer else { panic!("{inside}: {answer:?}") };
+            assert_eq!(value, inside.into());
+        }
+    }
+
+    #[test]
+    fn numbers_without_a_unit_get_it_all() {
+        let find = find("*.fabric.queue", "smallest = [16, 8000]");
+        let said = find.scenario(&find.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
+        assert!(said.ends_with("\n  write: smallest = [\"16B\", \"8000B\"]"), "{said}");
+        let none = read(
+            "parameter = \"*.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"8MB\"]\nwhere = \"drops(scheme) == 0\"",
+        );
+        let none = none.unwrap();
+        let said = none.scenario(&none.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
+        assert!(said.ends_with("\n  write: parameter = \"*.fabric.queue\""), "{said}");
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_mended_in_its_range() {
+        let find = find("*.fabric.ecn_pmax", "smallest = [0.5, 2.0]");
+        let said = find.scenario(&find.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
+        assert!(said.starts_with("f.toml:11:18: "), "{said}");
+        assert!(said.contains("\n  write: smallest = [0.5, 1"), "{said}");
+    }
+
+    #[test]
+    fn what_is_not_monotone_shows_beside_the_answer() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=500_000 | 7_000_000..);
+        let (answer, _, wrong) = search(&find, holds);
+        let Answer::Found { .. } = answer else { panic!("{answer:?}") };
+        assert!(!wrong.is_empty());
+        // A gap close to the answer is seen, too.
+        let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=112_000 | 130_000..);
+        let (answer, _, wrong) = search(&find, holds);
+        let Answer::Found { value, .. } = answer else { panic!("{answer:?}") };
+        assert!(bytes(&value) < 103_000 && wrong.len() == 1 && !wrong[0].1, "{value}: {wrong:?}");
+    }
+
+    #[test]
+    fn the_scenario_has_the_value_and_is_labelled_by_it() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        let scenario = find.scenario(&["64KB".into()], &crate::scenario::input::NoFiles).unwrap();
+        let points = scenario.points().unwrap();
+        assert_eq!(points[0].sweep["*.fabric.queue"].to_string(), "64KB");
+        assert_eq!(points[0].scheme.fabric.queue.unwrap().to_string(), "64KB");
+    }
+
+    #[test]
+    fn wrong_questions_have_a_place_and_a_cure() {
+        let good = "parameter = \"*.fabric.queue\"\nwhere = \"drops(scheme) == 0\"\n";
+        for (question, expected) in [
+            ("parameter = \"*.fabric.queue\"", "[find] has no \"where\""),
+            (good, "[find] has neither smallest nor largest\n  write: smallest = [\"16KB\", \"8MB\"]"),
+            (&format!("{good}smallest = \"1MB\""), "f.toml:12:1: smallest must be a list"),
+            (
+                &format!("{good}largest = [\"8MB\", \"16KB\"]"),
+                "the ends of a range rise, but \"16KB\" is not above \"8MB\"",
+            ),
+            (
+                &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
+                "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
+            ),
+            // One that is the same is no range, two are no list.
+            (&format!("{good}largest = [\"1MB\", \"1000KB\"]"), "\n  write: largest = [\"16KB\", \"8MB\"]"),
+            (
+                &format!("{good}largest = [\"64KB\", \"16KB\", \"64KB\"]"),
+                "\n  write: largest = [\"16KB\", \"8MB\"]",
+            ),
+            (&format!("{good}largest = [0, 8, 4]"), "\n  write: largest = [0, 4, 8]"),
+            (&format!("{good}largest = [-3, -5]"), "\n  write: largest = [-5, -3]"),
+            (
+                &format!("{good}largest = [\"8MB\", \"16us\"]"),
+                "\"8MB\" and \"16us\" are no two quantities of one kind",
+            ),
+            (
+                &format!("{good}largest = [1, 2]\nsmallest = [1, 2]"),
+                "smallest and largest exclude each other",
+            ),
+            (&format!("{good}largest = [1, 2]\nuntil = 5"), "unknown key \"until\" in [find]"),
+            (&format!("{good}largest = [1, 2]\nresolution = 2"), "resolution must be between"),
+            (
+                &format!("{good}largest = [1, 2]\n[sweep]\n\"topology.hosts\" = [4, 8]"),
+                "[find] and sweep exclude each other",
+            ),
+        ] {
+            let said = read(question).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+        let none = read_find("f.toml", HEAD, &Overrides::default()).unwrap_err().to_string();
+        assert!(none.contains("the scenario has no [find]\n  write: [find] and below it"), "{none}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Questions to scenarios: searches for a value, and figures.
+
+pub(in crate::scenario) mod figure;
+pub(in crate::scenario) mod find;

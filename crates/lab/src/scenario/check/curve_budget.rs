@@ -1,0 +1,86 @@
+//! How many points the curves of a scenario may have, and how many they have at least.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_base::{Duration, LinkId, Time};
+use anabranch_engine::MeasureSpec;
+use anabranch_fabric::Topology;
+use anabranch_workload::{Start, Workload};
+
+/// Points of all curves of all runs at most: some gigabytes on disk.
+const MOST_POINTS: u64 = 50_000_000;
+/// Points of all curves of a run at most: some three gigabytes of memory.
+const MOST_POINTS_A_RUN: u64 = 20_000_000;
+
+/// Points that each of `runs` runs may have. It depends on nothing else, so that no run's end depends on another's.
+pub(in crate::scenario) fn share(runs: usize) -> u64 {
+    (MOST_POINTS / runs.max(1) as u64).min(MOST_POINTS_A_RUN)
+}
+
+/// Refuses measures that come to more than a run's share however fast the run is. `curves` says of how many links,
+/// switches or queue pairs each is.
+pub(in crate::scenario) fn check(
+    measures: &[MeasureSpec],
+    curves: &[usize],
+    runs: usize,
+    ends: Duration,
+    origin: &Origin,
+) -> Result<(), Diagnostic> {
+    let share = share(runs);
+    let points = |i: usize| measures[i].points(curves[i], ends);
+    let all: f64 = (0..measures.len()).map(points).sum();
+    let Some(worst) = (0..measures.len()).max_by(|&a, &b| points(a).total_cmp(&points(b))) else {
+        return Ok(());
+    };
+    if all <= share as f64 {
+        return Ok(());
+    }
+    let message = format!(
+        "the curves of [[measure]] would have {all:.0} points even in a run as short as can be, {}; {runs} runs have \
+         room for {share} each",
+        ends.rounded_up(2)
+    );
+    // Room for a run three times as long.
+    let every = Duration((measures[worst].every.0 as f64 * all / share as f64 * 3.0) as u64).rounded_up(2);
+    let help = format!(
+        "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",
+        curves[worst]
+    );
+    Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help.into())))
+}
+
+/// No run ends before: the last start, and what the busiest host's link needs for its bytes.
+pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Duration {
+    let mut sent = vec![[0_u64; 2]; on.hosts as usize];
+    let mut last = Time::ZERO;
+    for message in &workload.messages {
+        let ends = workload.qps[message.qp.index()];
+        for (host, way) in [(ends.src, 0), (ends.dst, 1)] {
+            let bytes = &mut sent[host.index()][way];
+            *bytes = bytes.saturating_add(message.bytes);
+        }
+        if let Start::At(time) = message.start {
+            last = last.max(time);
+        }
+    }
+    let busy = sent.iter().zip(&on.port_base).flat_map(|(bytes, &link)| {
+        let back = on.reverse(LinkId(link));
+        [(bytes[0], LinkId(link)), (bytes[1], back)]
+    });
+    let busiest = busy.map(|(bytes, link)| on.ports[link.index()].rate.time_for(bytes)).max();
+    busiest.unwrap_or_default().max(Duration(last.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_has_the_same_share() {
+        assert_eq!(share(1), MOST_POINTS_A_RUN);
+        assert_eq!(share(2), MOST_POINTS_A_RUN);
+        assert_eq!(share(8), MOST_POINTS / 8);
+        assert_eq!(share(100_000), 500);
+    }
+}

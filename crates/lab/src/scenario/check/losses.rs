@@ -1,0 +1,232 @@
+//! Faults that lose packets so rarely that most runs meet none.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_base::{Fix, Span};
+use anabranch_base::{HostId, LinkId, NodeId};
+use anabranch_engine::Taken;
+use anabranch_engine::{FaultKind, FaultSpec};
+use anabranch_fabric::TopologySpec;
+use anabranch_fabric::{Routing, Topology};
+use anabranch_workload::Workload;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run in which fewer data packets than this are expected to be lost often loses none: at 3 one in twenty does.
+const FEWEST: f64 = 3.0;
+/// With so many a seed without a loss is out of the question (one in 20,000).
+const PLENTY: f64 = 10.0;
+/// Pairs of ToRs whose paths are looked at; on larger fabrics nothing is said.
+const MOST_PAIRS: usize = 20_000;
+
+/// What was found at the points so far.
+#[derive(Default)]
+pub(in crate::scenario) struct RareLoss {
+    /// By fault: the rarest of its losses, and how many points have one that is too rare.
+    rarest: BTreeMap<usize, (Rare, usize)>,
+    points: usize,
+}
+
+/// A loss that is too rare.
+struct Rare {
+    probability: f64,
+    /// Data packets that cross the links in a run.
+    packets: f64,
+    /// The fault in words.
+    kind: String,
+    /// Where the topology's file gives it, if it does.
+    in_file: Option<(String, usize)>,
+}
+
+impl RareLoss {
+    /// Looks at the faults of another point, of which these links are taken; packets have the payload `payload`.
+    pub(in crate::scenario) fn look(
+        &mut self,
+        faults: &[(&FaultSpec, Taken)],
+        workload: &Workload,
+        (topology, fabric): (&Topology, &TopologySpec),
+        routing: &Routing,
+        payload: u64,
+    ) {
+        self.points += 1;
+        for (number, (spec, taken)) in faults.iter().enumerate() {
+            let (FaultKind::PacketLoss { probability, .. } | FaultKind::SwitchLoss { probability, .. }) =
+                spec.kind
+            else {
+                continue;
+            };
+            if probability == 0.0 {
+                continue;
+            }
+            let links = taken.links.iter().copied().collect();
+            let Some(packets) = crossing(workload, topology, routing, &links, payload) else { continue };
+            // At most: the fault may be there for a part of the run only.
+            if packets * probability >= FEWEST {
+                continue;
+            }
+            let line = spec.error_rate(topology).map(|rate| rate.lines[0]);
+            let in_file = fabric.file().map(str::to_owned).zip(line);
+            let rare = Rare { probability, packets, kind: spec.kind.to_string(), in_file };
+            match self.rarest.get_mut(&number) {
+                Some((known, points)) => {
+                    *points += 1;
+                    if packets * probability < known.packets * known.probability {
+                        *known = rare;
+                    }
+                }
+                None => drop(self.rarest.insert(number, (rare, 1))),
+            }
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let all = self.points;
+        let warning = |(number, (rare, points)): (usize, (Rare, usize))| {
+            let Rare { probability, packets, kind, in_file } = rare;
+            let at = if all > 1 { format!(" at {points} of {all} points") } else { String::new() };
+            let message = format!(
+                "fault.{number} ({kind}) is expected to hit {} data packets in a run{at}: about {packets:.0} cross its \
+                 links, each with probability {probability}; a run without a hit says nothing about the fault",
+                few(packets * probability)
+            );
+            let enough = PLENTY / packets.max(1.0);
+            let higher = match enough < 0.5 {
+                true => format!("probability = {}, ", rounded_up(enough)),
+                false => String::new(),
+            };
+            let times = PLENTY / (packets * probability).max(1e-9);
+            let longer = if times < 1e3 {
+                format!("messages {times:.0} times as long")
+            } else {
+                "much longer messages".to_owned()
+            };
+            let help = format!("{higher}more links (such as \"tor-uplinks:10%\"), {longer}, or more seeds");
+            if let Some((file, line)) = in_file.filter(|_| !origin.has_fault(number)) {
+                let help = Some(help.replace("probability = ", "an error rate of "));
+                let span = Span { file, line: Some(line), column: None };
+                return Diagnostic::warning(span, message, help.map(Fix::from));
+            }
+            let place = origin.place(&format!("fault.{number}.probability"));
+            fault(&origin.file, place, message, Some(help.into()))
+        };
+        self.rarest.into_iter().map(warning).collect()
+    }
+}
+
+fn few(number: f64) -> String {
+    match number {
+        0.0 => "no".to_owned(),
+        little if little < 0.001 => "below 0.001".to_owned(),
+        _ => format!("{}", (number * 1000.0).round() / 1000.0),
+    }
+}
+
+/// With one digit.
+fn rounded_up(number: f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(number)));
+    // Without the digits that only binary fractions have.
+    let text = format!("{:.12}", (number / unit).ceil() * unit);
+    text.parse().unwrap_or(number)
+}
+
+/// How many data packets of a workload cross these links, if each path is as likely as the others; none where that takes
+/// too long to say.
+fn crossing(
+    workload: &Workload,
+    topology: &Topology,
+    routing: &Routing,
+    links: &BTreeSet<LinkId>,
+    payload: u64,
+) -> Option<f64> {
+    let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    let has = |link: LinkId| f64::from(u8::from(links.contains(&link)));
+    let mut all = 0.0;
+    for message in &workload.messages {
+        let qp = &workload.qps[message.qp.index()];
+        let (src, dst): (HostId, HostId) = (qp.src, qp.dst);
+        if src == dst {
+            continue;
+        }
+        let pair = (routing.tor_index(src), routing.tor_index(dst));
+        let between = match of_pairs.get(&pair) {
+            Some(known) => *known,
+            None if of_pairs.len() == MOST_PAIRS => return None,
+            None => {
+                let between = between(topology, routing, links, pair);
+                of_pairs.insert(pair, between);
+                between
+            }
+        };
+        let ends = has(topology.link(src.into(), 0)) + has(topology.reverse(topology.link(dst.into(), 0)));
+        let packets = message.bytes.div_ceil(payload.max(1)).max(1);
+        all += packets as f64 * (ends + between);
+    }
+    Some(all)
+}
+
+/// How many of the links a packet crosses from ToR to ToR, in the mean over equally likely paths.
+fn between(topology: &Topology, routing: &Routing, links: &BTreeSet<LinkId>, pair: (u32, u32)) -> f64 {
+    let (from, to) = pair;
+    let (mut crossed, mut here) = (0.0, BTreeMap::from([(from, 1.0)]));
+    // No shortest path has more hops than there are switches.
+    for _ in 0..topology.switches.len() {
+        let mut next: BTreeMap<u32, f64> = BTreeMap::new();
+        for (switch, share) in here.into_iter().filter(|(switch, _)| *switch != to) {
+            let ports = routing.group(switch as usize, to);
+            let each = share / ports.len().max(1) as f64;
+            for &port in ports {
+                let link = topology.link(NodeId(topology.hosts + switch), port);
+                if links.contains(&link) {
+                    crossed += each;
+                }
+                *next.entry(topology.ports[link.index()].peer.0 - topology.hosts).or_default() += each;
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        here = next;
+    }
+    crossed
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::expand::scenario::read;
+    use crate::scenario::input::{NoFiles, Overrides};
+
+    fn warned(bytes: &str, links: &str, probability: &str) -> Vec<String> {
+        let text = format!(
+            "schemes = [\"reps\", \"ops\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 32\nhosts_per_tor = 4\nlink = \
+             \"400Gbps\"\n[workload]\nkind = \"incast\"\ntarget = 0\ndegree = 28\nbytes = {bytes:?}\n[[fault]]\nkind = \
+             \"packet-loss\"\nlinks = {links:?}\nprobability = {probability}\n"
+        );
+        let scenario = read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+        scenario.check().unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_loss_that_hardly_hits_is_said_with_what_to_write() {
+        // 28 senders of 100 packets of 4096 B to host 0: all of them over its link.
+        let said = warned("409600B", "tor:0/down:0", "0.001");
+        let said = said.iter().find(|said| said.contains("is expected to hit"));
+        assert_eq!(
+            said.map(String::as_str),
+            Some(
+                "s.toml:15:1: fault.0 (packet-loss tor:0/down:0) is expected to hit 2.8 data packets in a run: about 2800 cross its \
+                 links, each with probability 0.001; a run without a hit says nothing about the fault\n  write: \
+                 probability = 0.004, more links (such as \"tor-uplinks:10%\"), messages 4 times as long, or more seeds"
+            )
+        );
+        let is_rare = |said: Vec<String>| said.iter().any(|said| said.contains("is expected to hit"));
+        assert!(!is_rare(warned("409600B", "tor:0/down:0", "0.002")));
+        // Each of the 4 senders of ToR 1 sends a quarter over each uplink: 100 packets.
+        let said = warned("409600B", "tor:1/up:0", "0.01");
+        assert!(
+            said.iter().any(|said| said.contains("hit 1 data packets") && said.contains("about 100 cross")),
+            "{said:?}"
+        );
+        assert!(!is_rare(warned("409600B", "tor-uplinks:100%", "0.01")));
+    }
+}

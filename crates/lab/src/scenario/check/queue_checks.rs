@@ -1,0 +1,257 @@
+//! Queues and windows that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too
+//! long for a timeout. And choices and targets that leave nothing to do.
+
+use crate::scenario::check::pfc::round_up;
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Bytes;
+use anabranch_base::Diagnostic;
+use anabranch_engine::Scheme;
+use anabranch_engine::{Unmarked, unmarked};
+use anabranch_fabric::Topology;
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
+use std::collections::BTreeMap;
+
+/// What was found so far: by scheme and parameter, what is wrong and a value that is not.
+#[derive(Default)]
+pub(in crate::scenario) struct IdleQueues {
+    found: BTreeMap<(String, &'static str), Found>,
+    /// By scheme: how often it was looked at.
+    looked: BTreeMap<String, u32>,
+    /// By scheme: a queue that is long enough for a packet and for the thresholds, where one was not.
+    enough: BTreeMap<String, Bytes>,
+}
+
+/// What is wrong, a value that is not, and how often that was so.
+struct Found {
+    message: String,
+    instead: String,
+    times: u32,
+}
+
+impl IdleQueues {
+    /// Looks at the queues of a scheme's switches on a fabric.
+    pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
+        let mut note = |parameter, problem: String, instead: String| {
+            let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
+            let new = Found { message, instead, times: 0 };
+            self.found.entry((scheme.name.clone(), parameter)).or_insert(new).times += 1;
+        };
+        *self.looked.entry(scheme.name.clone()).or_default() += 1;
+        let framing = scheme.transport.framing();
+        // Where ACKs wait with data, only headers of trimmed packets come here.
+        let (what, size) = match scheme.fabric.acks_with_data {
+            true => ("a trimmed packet's header", framing.header),
+            false => ("an ACK", framing.ack),
+        };
+        let control = scheme.fabric.control_queue;
+        if control.on(facts) < size {
+            let problem = format!(
+                "= \"{control}\" does not hold {what} of {size}: each one that does not find its link idle is dropped"
+            );
+            note("fabric.control_queue", problem, "\"1bdp\"".to_owned());
+        }
+        for (parameter, window) in windows(scheme) {
+            if window.on(facts) < facts.packet {
+                let problem = format!(
+                    "= \"{window}\" is smaller than a packet of {}: one packet per round trip is sent all the same",
+                    facts.packet
+                );
+                note(parameter, problem, "\"1bdp\"".to_owned());
+            }
+        }
+        // ECMP has none, and means it.
+        let evs = toml::Value::try_from(&scheme.lb).ok().and_then(|lb| lb.get("evs")?.as_integer());
+        if evs == Some(1) {
+            let problem = "= 1: there is one entropy value, and all packets of all queue pairs have it";
+            note("lb.evs", problem.to_owned(), "65536".to_owned());
+        }
+        let Some(queue) = scheme.fabric.queue else {
+            let kmin = scheme.fabric.ecn_kmin.on(facts, None);
+            if let Some(pfc) = &scheme.fabric.pfc
+                && hears_marks(scheme)
+                && scheme.fabric.ecn_from.is_empty()
+                && kmin >= pfc.buffer
+            {
+                let problem = format!(
+                    "({kmin}) is not below the whole buffer of a switch (fabric.pfc.buffer = \"{}\"): nothing is ever marked",
+                    pfc.buffer
+                );
+                note("fabric.ecn_kmin", problem, format!("\"{}\"", round_up(Bytes(pfc.buffer.0 / 5))));
+            }
+            return;
+        };
+        let fabric = &scheme.fabric;
+        let shares = fabric.shared_buffer.0 > 0;
+        if !shares && fabric.shared_alpha != 1.0 {
+            let problem = format!(
+                "= \"0B\": each queue has a limit of its own, and fabric.shared_alpha = {} nothing to share",
+                fabric.shared_alpha
+            );
+            note("fabric.shared_buffer", problem, "\"32MB\"".to_owned());
+        }
+        let even = queue.on(facts);
+        let holds = fabric.longest_queue(facts).unwrap_or(even);
+        let its = match shares {
+            true => {
+                let most = holds.about();
+                format!("of fabric.shared_buffer = \"{}\" it takes {most} at the most", fabric.shared_buffer)
+            }
+            false => format!("fabric.queue = \"{queue}\", {holds}"),
+        };
+        if !shares && let Some(longer) = longer(scheme, on, facts, holds) {
+            let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
+            *known = longer.max(*known);
+        }
+        let rto = scheme.transport.rto();
+        let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
+        // A shorter one than that is told of without a queue.
+        if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
+            let problem = format!(
+                "= \"{rto}\" is over before a packet behind a full queue ({its}) and its ACK are \
+                 through, which takes {}: it is sent again while it waits",
+                full.rounded_up(3)
+            );
+            // Five of the longest ones, counted in even shares.
+            let queues = 5 * holds.0.div_ceil(even.0.max(1)).max(1);
+            note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
+        }
+        if let CcConfig::Strack(cc) = &scheme.cc
+            && let Some(slowest) = on.ports.iter().map(|port| port.rate).min()
+            && cc.target_qdelay.on(facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
+        {
+            let problem = format!(
+                "= \"{}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long",
+                cc.target_qdelay
+            );
+            note("cc.target_qdelay", problem, "\"1queue\"".to_owned());
+        }
+        if holds < facts.packet {
+            let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
+            let (parameter, written, enough) = match shares {
+                true => ("fabric.shared_buffer", fabric.shared_buffer.to_string(), "\"32MB\""),
+                false => ("fabric.queue", queue.to_string(), "\"100packets\""),
+            };
+            let problem = format!(
+                "= \"{written}\" does not hold a packet of {} in a queue: every full packet that does not find its link idle is {fate}",
+                facts.packet
+            );
+            note(parameter, problem, enough.to_owned());
+        } else if hears_marks(scheme)
+            && let Some(Unmarked { parameter, kmin, rate }) = unmarked(&scheme.fabric, on, facts)
+        {
+            let problem = format!(
+                "({kmin} on links of {rate}) is not below what waits behind a packet in a full queue \
+                 ({its}): nothing is ever marked"
+            );
+            let fifth = round_up(Bytes(holds.0 / 5));
+            if fifth.0 + facts.packet.0 >= holds.0 && !shares {
+                let problem = format!(
+                    "= \"{queue}\" holds {} full packet(s) of {}: no threshold ({parameter} is {kmin}) is of use below that, \
+                     nothing is ever marked",
+                    holds.0 / facts.packet.0,
+                    facts.packet
+                );
+                note("fabric.queue", problem, "\"100packets\"".to_owned());
+                return;
+            }
+            let instead = match parameter {
+                "fabric.ecn_from" => {
+                    format!(
+                        "[{{ rate = \"{rate}\", kmin = \"{fifth}\", kmax = \"{}\" }}]",
+                        round_up(Bytes(holds.0 / 5 * 4))
+                    )
+                }
+                _ => format!("\"{fifth}\""),
+            };
+            note(parameter, problem, instead);
+        } else if hears_marks(scheme) && scheme.fabric.ecn_from.is_empty() {
+            let kmin = scheme.fabric.ecn_kmin.on(facts, Some(holds));
+            let kmax = scheme.fabric.ecn_kmax.on(facts, Some(holds));
+            if kmax > holds {
+                let reached = holds.0.saturating_sub(kmin.0) as f64 / (kmax.0 - kmin.0) as f64;
+                let problem = format!(
+                    "({kmax}) is above what a queue holds ({its}): no packet is marked with \
+                     a probability above {:.2}, and fabric.ecn_pmax is {}",
+                    reached * scheme.fabric.ecn_pmax,
+                    scheme.fabric.ecn_pmax
+                );
+                note(
+                    "fabric.ecn_kmax",
+                    problem,
+                    format!("\"{}\"", round_up(Bytes(holds.0 / 5 * 4)).max(kmin)),
+                );
+            }
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let IdleQueues { found, enough, looked } = self;
+        // What a question looks through begins where it fails. That a queue holds no packet is told all the same.
+        let asked = |scheme: &str, parameter: &str| {
+            origin.is_asked(scheme, parameter)
+                || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
+        };
+        let is_everywhere = |((scheme, parameter), found): &((String, &str), Found)| {
+            !asked(scheme, parameter)
+                || *parameter == "fabric.queue"
+                || looked.get(scheme).is_none_or(|looked| found.times >= *looked)
+        };
+        let warning = |((scheme, parameter), Found { message, instead, .. }): ((String, &str), Found)| {
+            let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
+            // Thresholds that follow a queue have no better value where it is too short.
+            let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
+            let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
+            let longer = enough
+                .and_then(|bytes| origin.beginning_with(&scheme, "fabric.queue", &format!("\"{bytes}\"")));
+            let help = longer
+                .or_else(|| origin.beginning_with(&scheme, parameter, &instead))
+                .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
+            fault(&origin.file, at, message, Some(help.into()))
+        };
+        found.into_iter().filter(is_everywhere).map(warning).collect()
+    }
+}
+
+/// A queue that holds a packet and reaches the thresholds of its scheme, where one that holds `holds` does not.
+fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Option<Bytes> {
+    let does = |bytes: Bytes| {
+        let mut fabric = scheme.fabric.clone();
+        fabric.queue = Some(Size::Bytes(bytes));
+        let facts = PathFacts { queue: bytes, ..*facts };
+        let reached = !hears_marks(scheme)
+            || (unmarked(&fabric, on, &facts).is_none()
+                && (!fabric.ecn_from.is_empty() || fabric.ecn_kmax.on(&facts, Some(bytes)) <= bytes));
+        bytes >= facts.packet && reached
+    };
+    if does(holds) {
+        return None;
+    }
+    let mut tried = (1..=MOST_DOUBLED).map(|times| round_up(Bytes(facts.packet.0 << times)));
+    tried.find(|bytes| *bytes > holds && does(*bytes))
+}
+
+/// Queues that a packet may wait in one after the other: there are fewer switches on the paths of all built-in fabrics.
+const MOST_QUEUES: u64 = 8;
+
+/// Beyond so many doublings no queue is of use.
+const MOST_DOUBLED: u32 = 30;
+
+/// The windows of a scheme's congestion control.
+fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
+    let values = toml::Value::try_from(&scheme.cc).ok();
+    let window = |key: &'static str| {
+        let written = values.as_ref()?.get(key.strip_prefix("cc.")?)?.as_str()?.parse().ok()?;
+        Some((key, written))
+    };
+    ["cc.window", "cc.initial_window", "cc.max_window"].into_iter().filter_map(window).collect()
+}
+
+/// Whether anything in a scheme acts on marks.
+pub(in crate::scenario) fn hears_marks(scheme: &Scheme) -> bool {
+    let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
+        && scheme.all_lbs().all(|lb| matches!(lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. }))
+        && scheme.fabric.program.is_none();
+    !deaf && scheme.fabric.ecn_pmax > 0.0
+}

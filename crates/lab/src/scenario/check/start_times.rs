@@ -1,0 +1,32 @@
+//! Messages that would start after simulated time has ended.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_base::Time;
+use anabranch_engine::Limits;
+use anabranch_workload::WorkloadSpec;
+use anabranch_workload::{Start, Workload};
+
+/// Refuses a workload with a message that starts when no run can still go on, whatever its limits.
+pub(in crate::scenario) fn check(
+    spec: &WorkloadSpec,
+    workload: &Workload,
+    origin: &Origin,
+) -> Result<(), Diagnostic> {
+    let ends = Time::ZERO + Limits::MOST_TIME;
+    let late = workload.messages.iter().enumerate().find_map(|(number, message)| match message.start {
+        Start::At(start) if start >= ends => Some((number, start.since(Time::ZERO))),
+        _ => None,
+    });
+    let Some((number, start)) = late else { return Ok(()) };
+    let message =
+        format!("message {number} starts at {start}, and simulated time ends at {}", Limits::MOST_TIME);
+    let (place, help) = match spec {
+        WorkloadSpec::Messages { .. } => {
+            (format!("workload.message.{number}.start"), "start = \"280s\" or earlier".to_owned())
+        }
+        _ => ("workload".to_owned(), "messages that start earlier".to_owned()),
+    };
+    Err(fault(&origin.file, origin.place(&place), message, Some(help.into())))
+}

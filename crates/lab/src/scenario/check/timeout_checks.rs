@@ -1,0 +1,123 @@
+//! Times of a scenario that are shorter than a round trip of a packet, or than a run.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_base::{Duration, HostId};
+use anabranch_engine::Ideal;
+use anabranch_engine::{Limits, Scheme};
+use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_workload::Workload;
+use std::collections::BTreeMap;
+
+/// What was found so far: by the scheme (none: a limit) and the parameter, its value and whom it is too short for.
+#[derive(Default)]
+pub(in crate::scenario) struct TooShort {
+    found: BTreeMap<(Option<String>, &'static str), (String, Beyond)>,
+    /// The longest of what runs take at least.
+    soonest: Duration,
+}
+
+/// A round trip that takes longer than a time allows.
+struct Beyond {
+    rtt: Duration,
+    /// The queue pair whose it is, and how many of how many have such a one; none: the longest path's.
+    of: Option<(HostId, HostId, usize, usize)>,
+}
+
+impl TooShort {
+    /// Looks at the timeouts of a scheme on a fabric, of which `ideal` knows the paths, and at the time that a run has.
+    pub(in crate::scenario) fn look<'a>(
+        &mut self,
+        scheme: &Scheme,
+        limits: &Limits,
+        facts: &PathFacts,
+        workload: &Workload,
+        ideal: impl Fn() -> Ideal<'a>,
+    ) {
+        let rto_low = match &scheme.transport {
+            TransportConfig::Irn(irn) => Some((RTO_LOW, irn.rto_low)),
+            _ => None,
+        };
+        for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
+            if timeout.on(facts) <= facts.base_rtt
+                && let Some(beyond) = Beyond::of(workload, &ideal(), timeout.on(facts))
+            {
+                self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), beyond);
+            }
+        }
+        if limits.max_time <= facts.base_rtt {
+            let beyond = Beyond { rtt: facts.base_rtt, of: None };
+            self.note(None, "max_time", limits.max_time.to_string(), beyond);
+        }
+    }
+
+    /// Looks at how long a run of a point takes at least.
+    pub(in crate::scenario) fn look_at_end(&mut self, soonest: Duration) {
+        self.soonest = self.soonest.max(soonest);
+    }
+
+    fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, beyond: Beyond) {
+        let found = self
+            .found
+            .entry((scheme, parameter))
+            .or_insert((value, Beyond { rtt: Duration::ZERO, of: None }));
+        if beyond.rtt > found.1.rtt {
+            found.1 = beyond;
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(in crate::scenario) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<Diagnostic> {
+        let TooShort { found, soonest } = self;
+        let is_said = found.contains_key(&(None, "max_time"));
+        let unfinished = (soonest > limits.max_time && !is_said).then(|| {
+            let message = format!(
+                "limits.max_time = \"{}\" is below what the hosts' links take for the messages, {}: they cannot all finish",
+                limits.max_time,
+                soonest.rounded_up(3)
+            );
+            let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MOST_TIME));
+            fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()))
+        });
+        let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {
+            let rtt = beyond.rtt.rounded_up(3);
+            let (Some(scheme), Some((src, dst, few, all))) = (scheme, beyond.of) else {
+                let message = format!(
+                    "limits.{parameter} = \"{value}\" is not above the longest path's round trip of {rtt}: no message over that \
+                     path can finish"
+                );
+                let help = format!("{parameter} = \"{}\" below [limits]", (beyond.rtt * 20).rounded_up(3));
+                return fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()));
+            };
+            let message = format!(
+                "scheme {scheme:?}: {parameter} = \"{value}\" is not above the round trip of {rtt} from host {src} to host \
+                 {dst}: there, and on {few} of {all} queue pairs in all, packets are sent again before their ACK can be back"
+            );
+            let (at, written) = origin.setting(&scheme, parameter, &[]);
+            let long = if parameter == RTO_LOW { "1.5rtt" } else { "4rtt" };
+            let help = match origin.is_swept(&scheme, parameter) {
+                true => format!("longer ones, such as \"{long}\", in {}", origin.sweeps()),
+                false => format!("{written} = \"{long}\" below [set]"),
+            };
+            fault(&origin.file, at, message, Some(help.into()))
+        };
+        found.into_iter().map(warning).chain(unfinished).collect()
+    }
+}
+
+impl Beyond {
+    /// The longest round trip among the queue pairs of `workload` that `timeout` does not wait for, if there is one.
+    fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<Beyond> {
+        let rtts = workload.qps.iter().map(|qp| (ideal.path_facts_of(qp.src, qp.dst).base_rtt, qp));
+        let too_long = rtts.filter(|(rtt, _)| timeout <= *rtt);
+        let (few, longest) = too_long.fold((0, None), |(few, longest), (rtt, qp)| match longest {
+            Some((other, _)) if other >= rtt => (few + 1, longest),
+            _ => (few + 1, Some((rtt, qp))),
+        });
+        let (rtt, qp) = longest?;
+        Some(Beyond { rtt, of: Some((qp.src, qp.dst, few, workload.qps.len())) })
+    }
+}
+
+const RTO_LOW: &str = "transport.rto_low";

@@ -1,0 +1,59 @@
+//! Timers that run in step with links that flap.
+
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_base::Duration;
+use anabranch_base::Fix;
+use anabranch_engine::{FaultKind, FaultSpec, Scheme};
+use anabranch_proto::PathFacts;
+use std::collections::BTreeMap;
+
+/// So near to a whole number of periods a timer comes back to the same part of each.
+const NEAR: f64 = 0.03;
+/// Of more periods nobody waits so often that it matters.
+const MOST_PERIODS: f64 = 20.0;
+
+/// What was found so far: by fault, the period and the schemes with their timeouts.
+#[derive(Default)]
+pub(in crate::scenario) struct InStep(BTreeMap<usize, (Duration, BTreeMap<String, Duration>)>);
+
+impl InStep {
+    /// Looks at the timeout of a scheme at a point of the sweep.
+    pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, faults: &[FaultSpec], facts: &PathFacts) {
+        let rto = scheme.transport.rto().on(facts);
+        for (number, fault) in faults.iter().enumerate() {
+            let FaultKind::LinkFlap { period, .. } = fault.kind else { continue };
+            let periods = rto.0 as f64 / period.0 as f64;
+            let whole = periods.round();
+            if (1.0..=MOST_PERIODS).contains(&whole) && (periods - whole).abs() <= NEAR {
+                let (_, schemes) = self.0.entry(number).or_insert((period, BTreeMap::new()));
+                schemes.insert(scheme.name.clone(), rto);
+            }
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let warning = |(number, (period, schemes)): (usize, (Duration, BTreeMap<String, Duration>))| {
+            let rto = schemes.values().next().copied()?;
+            let told: Vec<String> = schemes.iter().map(|(name, rto)| format!("{name} ({rto})")).collect();
+            let message = format!(
+                "the period of fault.{number} ({period}) goes a whole number of times into the timeout of {}: what is sent \
+                 again comes in the same part of each period, and may be lost each time",
+                told.join(", ")
+            );
+            // Half a period off.
+            let periods = (rto.0 as f64 / period.0 as f64).round();
+            let other = Duration((rto.0 as f64 / (periods + 0.5)) as u64).rounded_up(2);
+            let help = Some(format!("period = \"{other}\", or two periods in [sweep]"));
+            Some(fault(
+                &origin.file,
+                origin.place(&format!("fault.{number}.period")),
+                message,
+                help.map(Fix::from),
+            ))
+        };
+        self.0.into_iter().filter_map(warning).collect()
+    }
+}

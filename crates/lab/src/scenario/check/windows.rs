@@ -1,0 +1,119 @@
+//! Windows under which a queue pair that is alone leaves its path idle.
+
+use crate::scenario::compare::fairness::in_flight;
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::fault;
+use anabranch_base::Diagnostic;
+use anabranch_engine::Scheme;
+use anabranch_proto::{CcConfig, PathFacts, TransportConfig};
+use anabranch_workload::Workload;
+use std::collections::BTreeMap;
+
+/// Short windows so far, by the scheme and the parameter: the share of the line rate, the problem, and the
+/// value to set instead.
+#[derive(Default)]
+pub(in crate::scenario) struct ShortWindows(BTreeMap<(String, String), (f64, String, String)>);
+
+/// A queue pair that comes so close to its line rate is fast enough.
+const NEARLY: f64 = 0.98;
+
+impl ShortWindows {
+    /// Looks at the largest window of a scheme on a fabric, which `workload` has messages for that are longer.
+    pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, facts: &PathFacts, workload: &Workload) {
+        // That of HPCC is what its own path holds, and of somebody else's a first one says nothing.
+        if matches!(scheme.cc, CcConfig::Hpcc(_) | CcConfig::Registered(_)) {
+            return;
+        }
+        let [_, window] = in_flight(scheme, facts);
+        let packet = facts.packet.0.max(1);
+        let longest = workload.messages.iter().map(|message| message.bytes).max().unwrap_or(0);
+        let packets =
+            longest.div_ceil(u64::from(scheme.qps).max(1) * scheme.transport.framing().payload.0.max(1));
+        let holds = match scheme.transport {
+            // A packet goes when the window holds it as well.
+            TransportConfig::Strack(_)
+            | TransportConfig::RackTlp(_)
+            | TransportConfig::MpRdma(_)
+            | TransportConfig::Dcp(_) => (window.bytes / packet).max(1),
+            // A packet goes while less than the window is in flight.
+            _ => window.bytes.div_ceil(packet),
+        };
+        if packets <= holds {
+            return;
+        }
+        // An ACK is back a round trip after its packet began, and of `every` packets the first ones wait for the last.
+        let every = u64::from(ack_every(&scheme.transport));
+        let path = facts.bdp.0 as f64 / packet as f64;
+        let needed = path + (every - 1) as f64;
+        let share = (holds * u64::from(scheme.qps)) as f64 / needed;
+        if share >= NEARLY {
+            return;
+        }
+        let fits = holds as f64 >= NEARLY * path;
+        let (parameter, problem, instead) = match fits {
+            true => {
+                let problem =
+                    format!("= {every}: ACKs for every {every} packets come late for a window of {holds}");
+                ("transport.ack_every".to_owned(), problem, "1".to_owned())
+            }
+            false => {
+                let least = path.ceil() as u64;
+                // A packet of `dcp` counts until its whole request has arrived.
+                let bdps = if matches!(scheme.transport, TransportConfig::Dcp(_)) { 1.5 } else { 1.0 };
+                let (written, instead) = match window.of.ends_with("window_packets") {
+                    true => (holds.to_string(), least.to_string()),
+                    false => (format!("\"{}\"", window.written), format!("\"{bdps}bdp\"")),
+                };
+                let problem = format!(
+                    "= {written} is a window of {holds} packet(s), and the longest path holds {least}"
+                );
+                (window.of, problem, instead)
+            }
+        };
+        let found = self.0.entry((scheme.name.clone(), parameter)).or_insert((
+            share,
+            problem.clone(),
+            instead.clone(),
+        ));
+        if share < found.0 {
+            *found = (share, problem, instead);
+        }
+    }
+
+    /// A warning for each short window, with its place and the text to write instead.
+    pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let warning = |((scheme, parameter), (share, problem, instead)): (
+            (String, String),
+            (f64, String, String),
+        )| {
+            let message = format!(
+                "scheme {scheme:?}: {parameter} {problem}: alone on it, a queue pair comes to {:.0} % of its line rate",
+                share * 100.0
+            );
+            let (at, written) = origin.setting(&scheme, &parameter, &[]);
+            let help = origin
+                .beginning_with(&scheme, &parameter, &instead)
+                .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
+            fault(&origin.file, at, message, Some(help.into()))
+        };
+        self.0.into_iter().map(warning).collect()
+    }
+}
+
+/// For how many packets there is an ACK at the latest.
+fn ack_every(transport: &TransportConfig) -> u32 {
+    let every = match transport {
+        TransportConfig::Sack(config) => config.ack_every,
+        TransportConfig::GoBackN(config) => config.ack_every,
+        TransportConfig::RnicSr(config) => config.ack_every,
+        TransportConfig::Irn(config) => config.ack_every,
+        TransportConfig::RackTlp(config) => config.ack_every,
+        // An ACK for each packet, for each in order, or for each request, of which its windows know.
+        TransportConfig::Eqds(_)
+        | TransportConfig::MpRdma(_)
+        | TransportConfig::Strack(_)
+        | TransportConfig::Dcp(_)
+        | TransportConfig::Registered(_) => 1,
+    };
+    every.max(1)
+}

@@ -1,0 +1,477 @@
+//! The ground on which the schemes of a scenario stand: in what it differs, and whether they need that.
+
+use crate::scenario::check::queue_checks::hears_marks;
+use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::resolve::setup::{GROUND, Setup};
+use anabranch_base::Bytes;
+use anabranch_engine::{FabricSpec, Scheme};
+use anabranch_proto::{CcConfig, Pace, PathFacts, Size, Span, Threshold, TransportConfig};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the schemes of a scenario stand on, as far as it differs between them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ground {
+    /// The scenario's setup.
+    pub setup: String,
+    /// The schemes, in the scenario's order.
+    pub schemes: Vec<String>,
+    /// What each scheme needs on anybody's ground, in words; empty: nothing.
+    pub needs: Vec<String>,
+    /// The parameters in which they differ.
+    pub differences: Vec<GroundDifference>,
+    /// One sentence where they differ by more than they need.
+    pub not_the_same: Option<String>,
+}
+
+/// A parameter in which the ground of schemes differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroundDifference {
+    /// As `[set]` names it: `transport.payload`.
+    pub parameter: String,
+    /// Of each scheme, in plain units on the fabric; none for one that has no such parameter.
+    pub values: Vec<Option<String>>,
+    /// Of each scheme, whether the value follows from what the scheme needs.
+    pub needed: Vec<bool>,
+    /// Of each scheme, whether the need alone does not say the value: the setup gives it to all fabrics that pause or trim.
+    pub given: Vec<bool>,
+    /// Of each scheme, whether it has the parameter and takes no notice of it: thresholds of marks that nobody hears.
+    pub unused: Vec<bool>,
+    /// Values that no need explains differ.
+    pub unexplained: bool,
+}
+
+/// A parameter of a scheme that follows what is swept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// The scheme's name.
+    pub scheme: String,
+    /// As `[set]` names it: `fabric.ecn_kmin`.
+    pub parameter: String,
+    /// At the first point of the sweep, in plain units on the fabric.
+    pub from: String,
+    /// At the last.
+    pub to: String,
+}
+
+/// What switches do under overload.
+const OVERLOAD: &str = "overload action";
+/// What memory data has in a switch. It tells what [`OVERLOAD`] and the parameters of queues and buffers come to, so it is
+/// shown and never judged.
+const BUFFER: &str = "buffer";
+/// What a queue pair may have in flight when it starts, and at any time: the smaller one of the windows of its congestion
+/// control and of its transport, whatever they are called.
+const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
+/// How soon switches route around a fault: part of the ground, though no setup says it.
+const ROUTING: &str = "fabric.routing_delay";
+/// The same rule comes to a little more where headers are longer: that is told, but it is no other ground.
+const LITTLE: f64 = 0.05;
+/// A window of so many BDPs is none.
+const NO_WINDOW: f64 = 1000.0;
+/// Parameters named in the sentence; the matrix has them all.
+const MOST_NAMED: usize = 4;
+
+impl Scenario {
+    /// In what the ground of the schemes differs: the differences are those of the first point of the sweep, the sentence
+    /// names also the first point at which something else differs. `facts` are those of [`Scenario::examine`].
+    pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
+        let points = self.schemes_by_point();
+        let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
+            let setup = sweep.get("setup").map_or(self.setup.clone(), ToString::to_string);
+            (sweep, Ground::of(&setup, schemes, facts))
+        });
+        let Some((_, mut ground)) = grounds.next() else {
+            return Ground::of(&self.setup, &self.schemes, &[]);
+        };
+        let mut named: BTreeSet<String> = ground.unexplained().map(str::to_owned).collect();
+        let mut sentences: Vec<String> = ground.not_the_same.take().into_iter().collect();
+        for (sweep, other) in grounds {
+            if other.unexplained().all(|parameter| named.contains(parameter)) {
+                continue;
+            }
+            named.extend(other.unexplained().map(str::to_owned));
+            let at: Vec<String> = sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let sentence = other.not_the_same.as_deref().unwrap_or_default();
+            sentences.push(format!("At {}: {sentence}", at.join(", ")));
+        }
+        ground.not_the_same = (!sentences.is_empty()).then(|| sentences.join(" "));
+        ground.setup.clone_from(&self.setup);
+        ground
+    }
+
+    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
+    /// themselves, as what they are follows what is. `facts` are those of [`Scenario::examine`].
+    pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<Moved> {
+        let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
+            let each = schemes.iter().zip(facts);
+            each.map(|(scheme, facts)| (scheme.name.clone(), Values::of(scheme, facts))).collect()
+        };
+        let points = self.schemes_by_point();
+        let ends = [points.first().zip(facts.first()), points.last().zip(facts.last())];
+        let [Some(((_, first), of_first)), Some(((_, last), of_last))] = ends else { return Vec::new() };
+        let (first, last) = (values((*first, of_first)), values((*last, of_last)));
+        let mut moved = Vec::new();
+        for (scheme, before) in first {
+            let Some((_, after)) = last.iter().find(|(name, _)| *name == scheme) else { continue };
+            let is_swept = |path: &str| {
+                let names = [format!("*.{path}"), format!("{scheme}.{path}")];
+                names.iter().any(|name| self.sweep.contains_key(name))
+            };
+            let found = before.by_path.iter().filter_map(|(path, from)| {
+                let to = after.by_path.get(path).filter(|to| !to.is(from) && to.shown != from.shown)?;
+                let (from, to) = (from.shown.clone(), to.shown.clone());
+                let parameter = path.clone();
+                // What is told under other names has no path.
+                (path.contains('.') && !is_swept(path)).then(|| Moved {
+                    scheme: scheme.clone(),
+                    parameter,
+                    from,
+                    to,
+                })
+            });
+            moved.extend(found);
+        }
+        moved
+    }
+}
+
+impl Ground {
+    fn of(setup: &str, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
+        let values: Vec<Values> =
+            schemes.iter().zip(facts).map(|(scheme, facts)| Values::of(scheme, facts)).collect();
+        // Windows are told as what they let be in flight, under whatever name.
+        let ground = GROUND.iter().map(String::as_str);
+        let ground =
+            ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
+        let parameters = [OVERLOAD, BUFFER, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
+        let base = setup.split(',').next().unwrap_or_default();
+        let of_layers = Setup::named(base).map(|setup| setup.of_layers()).unwrap_or_default();
+        let differences: Vec<GroundDifference> =
+            parameters.filter_map(|parameter| difference(parameter, &values, &of_layers)).collect();
+        let schemes: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
+        let not_the_same = sentence(&schemes, &differences);
+        Ground {
+            setup: setup.to_owned(),
+            schemes,
+            needs: values.into_iter().map(|of| of.needs).collect(),
+            differences,
+            not_the_same,
+        }
+    }
+
+    /// The parameters that differ and no need explains.
+    fn unexplained(&self) -> impl Iterator<Item = &str> {
+        let unexplained = self.differences.iter().filter(|difference| difference.unexplained);
+        unexplained.map(|difference| difference.parameter.as_str())
+    }
+
+    /// The differences as a table: a row for each parameter, a column for each scheme. What a scheme needs has a star, what
+    /// the setup gives to a fabric as it needs one a plus.
+    pub fn matrix(&self) -> String {
+        let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
+            Some(value) if difference.given[place] => format!("{value} +"),
+            Some(value) if difference.needed[place] => format!("{value} *"),
+            Some(value) => value.clone(),
+            None if difference.unused[place] => "unused".to_owned(),
+            None => "-".to_owned(),
+        };
+        let head = std::iter::once(String::new()).chain(self.schemes.iter().cloned()).collect();
+        let rows = self.differences.iter().map(|difference| {
+            let cells = (0..self.schemes.len()).map(|place| cell(difference, place));
+            std::iter::once(difference.parameter.clone()).chain(cells).collect()
+        });
+        let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+        let width = |column: usize| {
+            rows.iter().map(|row: &Vec<String>| row[column].chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..=self.schemes.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            format!("{}\n", cells.join("  ").trim_end())
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    /// For people, in plain units.
+    shown: String,
+    /// The rule: `1bdp`.
+    written: String,
+    /// What a quantity comes to on the fabric, in bytes, picoseconds or bits per second.
+    amount: Option<u64>,
+}
+
+impl Known {
+    fn plain(text: &str) -> Known {
+        Known { shown: text.to_owned(), written: text.to_owned(), amount: None }
+    }
+
+    fn is(&self, other: &Known) -> bool {
+        match (self.amount, other.amount) {
+            (Some(amount), Some(its)) => amount == its,
+            _ => self.written == other.written,
+        }
+    }
+
+    /// Whether both are shown as the same, and rightly: by the same rule, which comes to something else where the fabric
+    /// is crossed by other packets, but to less than three digits tell.
+    fn looks_like(&self, other: &Known) -> bool {
+        self.is(other) || (self.written == other.written && self.shown == other.shown)
+    }
+
+    /// Whether both are the same ground: by the same rule, and [`LITTLE`] apart at most.
+    fn stands_with(&self, other: &Known) -> bool {
+        let little = || {
+            let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
+            (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
+        };
+        // What reads alike is alike, however it was written.
+        self.is(other) || self.shown == other.shown || (self.written == other.written && little())
+    }
+}
+
+/// The parameters of a scheme on a fabric.
+struct Values {
+    by_path: BTreeMap<String, Known>,
+    own: Vec<String>,
+    needs: String,
+    cc: String,
+    pauses: bool,
+    hears_marks: bool,
+    /// Of [`IN_FLIGHT`], whether what the scheme needs explains it.
+    window_needed: [bool; 2],
+}
+
+impl Values {
+    fn of(scheme: &Scheme, facts: &PathFacts) -> Values {
+        let whole = toml::Table::try_from(scheme).expect("a scheme is made of what TOML can say");
+        let cc = whole["cc"].get("kind").and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        let mut by_path = BTreeMap::new();
+        for part in ["transport", "cc", "fabric"] {
+            flatten(part, &whole[part], &mut |path, text| {
+                by_path.insert(path, known(&text, facts));
+            });
+        }
+        let pauses = scheme.fabric.pfc.is_some();
+        let overload = match (pauses, scheme.fabric.trim) {
+            (true, _) => "PFC",
+            (_, true) => "trim",
+            _ => "drop",
+        };
+        by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
+        by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
+        // What is left out where it says "no".
+        let mut unless_said = |path: &str, is: &str| {
+            by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
+        };
+        unless_said("fabric.acks_with_data", "false");
+        unless_said("fabric.arrival_order", "port");
+        unless_said("fabric.clock_ppm", "0");
+        for time in ["nic_jitter", "timer_tick", "timer_jitter"] {
+            unless_said(&format!("fabric.{time}"), "0us");
+        }
+        if !pauses {
+            unless_said("fabric.shared_buffer", "0B");
+            unless_said("fabric.full_queue", "arriving");
+        }
+        by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
+        let windows = in_flight(scheme, facts);
+        let window_needed = windows.each_ref().map(|window| {
+            let of_rates = matches!(scheme.cc, CcConfig::Dcqcn(_)) && window.is_none(facts);
+            scheme.own.contains(&window.of)
+                || (!scheme.needs.is_empty() && (of_rates || window.of.is_empty()))
+        });
+        for (name, window) in IN_FLIGHT.into_iter().zip(windows) {
+            let is_none = window.is_none(facts);
+            let Window { bytes, written, .. } = window;
+            let shown = if is_none { "none".to_owned() } else { Bytes(bytes).about() };
+            let known = Known { shown, written, amount: Some(bytes) };
+            by_path.insert(name.to_owned(), known);
+        }
+        let (own, needs) = (scheme.own.clone(), scheme.needs.clone());
+        Values { by_path, own, needs, cc, pauses, hears_marks: hears_marks(scheme), window_needed }
+    }
+
+    fn get(&self, parameter: &str) -> Option<Known> {
+        let unsaid = || {
+            let none = self.pauses && parameter.starts_with("fabric.pfc.");
+            none.then(|| Known::plain("no"))
+        };
+        let known = self.by_path.get(parameter).cloned().or_else(unsaid);
+        known.filter(|_| !self.ignores(parameter))
+    }
+
+    fn ignores(&self, parameter: &str) -> bool {
+        parameter.starts_with("fabric.ecn_") && !self.hears_marks
+    }
+
+    fn needs(&self, parameter: &str) -> bool {
+        let own = |path: &str| self.own.iter().any(|own| own == path);
+        match parameter {
+            OVERLOAD => own("fabric.pfc") || own("fabric.trim"),
+            BUFFER => own("fabric.pfc"),
+            _ => match IN_FLIGHT.iter().position(|name| *name == parameter) {
+                Some(place) => self.window_needed[place],
+                None => own(parameter),
+            },
+        }
+    }
+}
+
+/// `32 MB per switch, shared, headroom apart`, or `1 MB per egress port`.
+fn buffer(fabric: &FabricSpec, facts: &PathFacts) -> String {
+    match (&fabric.pfc, fabric.queue) {
+        (Some(pfc), _) => {
+            let headroom = if pfc.headroom_apart { "apart" } else { "within" };
+            let of =
+                pfc.buffer_rate.map_or("switch".to_owned(), |rate| format!("switch of {}", rate.about()));
+            format!("{} per {of}, shared, headroom {headroom}", pfc.buffer.about())
+        }
+        (None, _) if fabric.shared_buffer.0 > 0 => {
+            format!("{} per switch, shared", fabric.shared_buffer.about())
+        }
+        (None, queue) => {
+            let queue = queue.map_or_else(String::new, |queue| queue.on(facts).about());
+            format!("{queue} per egress port")
+        }
+    }
+}
+
+fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)) {
+    match value {
+        toml::Value::Table(fields) => {
+            for (key, value) in fields {
+                flatten(&format!("{at}.{key}"), value, found);
+            }
+        }
+        toml::Value::String(text) => found(at.to_owned(), text.clone()),
+        other => found(at.to_owned(), other.to_string()),
+    }
+}
+
+/// A window, and what gives it.
+pub(in crate::scenario) struct Window {
+    pub bytes: u64,
+    /// The rule: `1.5bdp`.
+    pub written: String,
+    /// The parameter that decides it; empty where the congestion control itself does.
+    pub of: String,
+}
+
+impl Window {
+    fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
+        Window { bytes: size.window_on(facts).0, written: size.to_string(), of: of.to_owned() }
+    }
+
+    fn is_none(&self, facts: &PathFacts) -> bool {
+        self.bytes as f64 >= NO_WINDOW * facts.bdp.0 as f64
+    }
+}
+
+/// What a queue pair may have in flight at first, and at most.
+pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
+    let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
+    let adaptive = |first: Size, most: Size| {
+        [Window::new(first, "cc.initial_window", facts), Window::new(most, "cc.max_window", facts)]
+    };
+    let of_cc = match &scheme.cc {
+        CcConfig::Dctcp(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::Strack(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::MpRdma(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::Constant(config) => both(config.window, "cc.window"),
+        CcConfig::Dcqcn(config) => both(config.window, "cc.window"),
+        // HPCC's is never above its start, and what somebody else's may become, only it knows.
+        CcConfig::Hpcc(_) | CcConfig::Registered(_) => {
+            both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), "")
+        }
+    };
+    let of_transport = match &scheme.transport {
+        TransportConfig::Irn(config) => Some((config.window, "transport.window")),
+        TransportConfig::RackTlp(config) => Some((config.window, "transport.window")),
+        TransportConfig::RnicSr(config) => {
+            Some((Size::Packets(config.window_packets.into()), "transport.window_packets"))
+        }
+        _ => None,
+    };
+    let Some((size, of)) = of_transport else { return of_cc };
+    of_cc.map(|of_cc| {
+        let own = Window::new(size, of, facts);
+        if own.bytes <= of_cc.bytes { own } else { of_cc }
+    })
+}
+
+/// A value in plain units on a fabric.
+fn known(text: &str, facts: &PathFacts) -> Known {
+    let size = || {
+        let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));
+        Some((size.about(), size.0))
+    };
+    let span = || {
+        let span = text.parse::<Span>().ok()?.on(facts);
+        Some((span.about(), span.0))
+    };
+    let pace = || {
+        let pace = text.parse::<Pace>().ok()?.on(facts);
+        Some((pace.about(), pace.0))
+    };
+    let (shown, amount) = match size().or_else(span).or_else(pace) {
+        Some((shown, amount)) => (shown, Some(amount)),
+        None => (text.to_owned(), None),
+    };
+    Known { shown, written: text.to_owned(), amount }
+}
+
+/// A parameter, if it differs.
+fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>) -> Option<GroundDifference> {
+    let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
+    let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();
+    // Numbers of different congestion controls mean different things; their windows compare as what is in flight.
+    let alike = |one: &Values, other: &Values| !parameter.starts_with("cc.") || one.cc == other.cc;
+    let any = |differ: fn(&Known, &Known) -> bool, may: fn(bool) -> bool| {
+        let known = || {
+            let known = schemes.iter().zip(&values).zip(&needed).filter(move |(_, needed)| may(**needed));
+            known.filter_map(|((scheme, value), _)| Some((scheme, value.as_ref()?)))
+        };
+        known().any(|(one, value)| known().any(|(other, its)| alike(one, other) && differ(value, its)))
+    };
+    if !any(|value, its| !value.looks_like(its), |_| true) {
+        return None;
+    }
+    let is_ground = GROUND.contains(parameter)
+        || [OVERLOAD, ROUTING].contains(&parameter)
+        || IN_FLIGHT.contains(&parameter);
+    let unexplained = is_ground && any(|value, its| !value.stands_with(its), |needed| !needed);
+    let given = needed.iter().map(|needed| *needed && of_layers.contains(parameter)).collect();
+    let unused = schemes.iter().map(|scheme| scheme.ignores(parameter)).collect();
+    let values = values.into_iter().map(|value| value.map(|value| value.shown)).collect();
+    Some(GroundDifference { parameter: parameter.to_owned(), values, needed, given, unused, unexplained })
+}
+
+/// `Not on the same ground: transport.payload is 4.1 KB (reps) and 1 KB (dcp).`
+fn sentence(schemes: &[String], differences: &[GroundDifference]) -> Option<String> {
+    let unexplained: Vec<&GroundDifference> =
+        differences.iter().filter(|difference| difference.unexplained).collect();
+    let named = unexplained.iter().take(MOST_NAMED).map(|difference| {
+        let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
+        for ((scheme, value), needed) in schemes.iter().zip(&difference.values).zip(&difference.needed) {
+            let Some(value) = value.as_deref().filter(|_| !needed) else { continue };
+            match by_value.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, names)) => names.push(scheme),
+                None => by_value.push((value, vec![scheme])),
+            }
+        }
+        let values: Vec<String> =
+            by_value.iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
+        format!("{} is {}", difference.parameter, values.join(" and "))
+    });
+    let named: Vec<String> = named.collect();
+    let more = match unexplained.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more, which anabranch check shows"),
+    };
+    (!named.is_empty()).then(|| format!("Not on the same ground: {}{more}.", named.join("; ")))
+}

@@ -1,0 +1,173 @@
+//! The resolved form for people: beside each quantity that refers to the fabric stands what it comes to.
+
+use anabranch_engine::Scheme;
+use anabranch_proto::PathFacts;
+
+/// Whose parameters a line of the resolved form is about.
+#[derive(Clone, Copy)]
+enum Owner {
+    /// Nothing's that refers to the fabric.
+    Nobody,
+    /// A scheme's, at all points of the sweep that have none of their own.
+    Everywhere(usize),
+    /// A scheme's of a point of the sweep.
+    At(usize, usize),
+}
+
+/// Points of a sweep of which a comment has one value each.
+const MOST_POINTS: usize = 64;
+
+/// `toml`, the resolved form of a scenario, with a comment behind each parameter of a scheme that is given in `bdp`,
+/// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. It says the same as without comments.
+///
+/// In a scenario with faults a scheme of which nothing says when routing follows them has a comment that says so.
+///
+/// `own` tells of each point of the sweep whether it has schemes of its own. Where points differ in what a parameter
+/// comes to, the comment has each value.
+pub(in crate::scenario) fn annotated(
+    toml: &str,
+    facts: &[Vec<PathFacts>],
+    own: &[bool],
+    schemes: &[Scheme],
+) -> String {
+    let mut text = String::with_capacity(toml.len());
+    let (mut owner, mut of_path) = (Owner::Nobody, false);
+    let (mut next_scheme, mut next_point, mut in_points) = (0, 0, false);
+    let has_faults = toml.lines().any(|line| line == "[[fault]]");
+    let mut rest = toml.lines();
+    while let Some(line) = rest.next() {
+        if line.starts_with('[') {
+            match (line, owner) {
+                ("[[scheme]]", _) => {
+                    // Points, which have schemes of their own, stand before them.
+                    let number = if in_points { 0 } else { next_scheme };
+                    (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
+                }
+                ("[[point]]", _) => {
+                    (owner, next_point, next_scheme) = (Owner::Nobody, next_point + 1, 0);
+                    in_points = true;
+                }
+                ("[[point.scheme]]", _) => {
+                    owner = Owner::At(next_point - 1, next_scheme);
+                    next_scheme += 1;
+                }
+                _ if line.starts_with("[scheme.") || line.starts_with("[[scheme.") => {}
+                _ if line.starts_with("[point.scheme.") || line.starts_with("[[point.scheme.") => {}
+                _ => owner = Owner::Nobody,
+            }
+            of_path = line.ends_with(".cc]");
+        }
+        text.push_str(line);
+        let seen: Vec<&PathFacts> = match owner {
+            Owner::Nobody => Vec::new(),
+            Owner::At(point, scheme) => facts.get(point).and_then(|of| of.get(scheme)).into_iter().collect(),
+            Owner::Everywhere(scheme) => {
+                let without = |point: &usize| !own.get(*point).copied().unwrap_or(false);
+                (0..facts.len()).filter(without).filter_map(|point| facts[point].get(scheme)).collect()
+            }
+        };
+        let scheme = match owner {
+            Owner::Everywhere(scheme) | Owner::At(_, scheme) => schemes.get(scheme),
+            Owner::Nobody => None,
+        };
+        // Such a congestion control has the facts of its queue pair's path, which is no longer than the longest.
+        let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
+        if let Some(value) = quoted(line) {
+            let mut units: Vec<String> = seen.iter().filter_map(|facts| facts.in_units(value)).collect();
+            // One of each point, in their order, unless all are the same; of many points each value once.
+            if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
+                units.dedup();
+            }
+            if !units.is_empty() {
+                text.push_str(if at_most { " # at most " } else { " # = " });
+                text.push_str(&units.join(", "));
+            }
+        }
+        text.push('\n');
+        if has_faults && ["[scheme.fabric]", "[point.scheme.fabric]"].contains(&line) {
+            let its = || rest.clone().take_while(|line| !line.starts_with('['));
+            if !its().any(|line| line.starts_with("routing_delay = ")) {
+                let except = match its().any(|line| line == "routing = \"adaptive\"") {
+                    true => ", except for links of a switch's own that are down",
+                    false => "",
+                };
+                text.push_str(&format!("# without routing_delay, routing never follows a fault{except}\n"));
+            }
+        }
+    }
+    text
+}
+
+/// The text that a line sets a key to: `1bdp` of `queue = "1bdp"`.
+fn quoted(line: &str) -> Option<&str> {
+    line.split_once(" = \"")?.1.strip_suffix('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::expand::resolved::Scenario;
+    use crate::scenario::expand::scenario::read;
+    use crate::scenario::input::{NoFiles, Overrides};
+
+    fn scenario(more: &str) -> Scenario {
+        let text = format!(
+            "schemes = [\"reps\", \"rocev2\"]\n\
+             topology = {{ kind = \"fat-tree\", hosts = 16, hosts_per_tor = 4, link = \"100Gbps\", link_latency = \"1us\" }}\n\
+             workload = {{ kind = \"permutation\", bytes = \"100KB\" }}\n{more}"
+        );
+        read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap()
+    }
+
+    fn annotated(scenario: &Scenario) -> String {
+        scenario.to_annotated_toml(&scenario.examine().unwrap().facts)
+    }
+
+    #[test]
+    fn what_refers_to_the_fabric_has_its_value_beside_it_and_says_the_same() {
+        let scenario =
+            scenario("[set]\n\"reps.fabric.queue\" = \"2bdp\"\n\"reps.transport.rto\" = \"5rtt\"\n");
+        let facts = scenario.examine().unwrap().facts;
+        let (bdp, rtt) = (facts[0][0].bdp, facts[0][0].base_rtt);
+        let text = annotated(&scenario);
+        let queue = format!("queue = \"2bdp\" # = {}\n", anabranch_base::Bytes(2 * bdp.0).about());
+        let rto = format!("rto = \"5rtt\" # = {}\n", (rtt * 5).about());
+        assert!(text.contains(&queue) && text.contains(&rto), "{queue}{rto} in:\n{text}");
+        assert_eq!(read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap(), scenario);
+        assert!(text.lines().any(|line| line == "bytes = \"100KB\""), "{text}");
+    }
+
+    #[test]
+    fn when_routing_follows_faults_is_said_where_nothing_sets_it() {
+        let never = "# without routing_delay, routing never follows a fault\n";
+        assert!(!annotated(&scenario("")).contains(never));
+        let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"1us\"\n";
+        assert_eq!(annotated(&scenario(fault)).matches(never).count(), 2);
+        let one = scenario(&format!("{fault}[set]\n\"reps.fabric.routing_delay\" = \"1ms\"\n"));
+        let text = annotated(&one);
+        assert_eq!(text.matches(never).count(), 1, "{text}");
+        assert!(
+            text.contains("Not on the same ground: fabric.routing_delay is 1 ms (reps) and never (rocev2)"),
+            "{text}"
+        );
+        assert_eq!(read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap(), one);
+    }
+
+    #[test]
+    fn points_of_a_sweep_have_their_own_values() {
+        let set = "[set]\n\"reps.fabric.queue\" = \"2bdp\"\n[sweep]\n";
+        let by_fabric =
+            annotated(&scenario(&format!("{set}\"topology.link_latency\" = [\"1us\", \"2us\"]\n")));
+        let line = by_fabric.lines().find(|line| line.starts_with("queue = \"2bdp\"")).unwrap();
+        assert_eq!(line.matches(" KB").count(), 2, "one of each fabric: {line}");
+        let of_schemes =
+            annotated(&scenario(&format!("{set}\"reps.fabric.queue\" = [\"1bdp\", \"3packets\"]\n")));
+        assert!(of_schemes.contains("queue = \"3packets\" # = 12."), "{of_schemes}");
+        assert!(of_schemes.contains("queue = \"1bdp\" # = "), "those of the first point too:\n{of_schemes}");
+        // Two of three are alike, and each has its place all the same.
+        let zip = "[[sweep.zip]]\n\"topology.link_latency\" = [\"1us\", \"1us\", \"2us\"]\n\
+                   \"workload.bytes\" = [\"1KB\", \"2KB\", \"1KB\"]\n";
+        let in_order = annotated(&scenario(&set.replace("[sweep]\n", zip)));
+        let line = in_order.lines().find(|line| line.starts_with("queue = \"2bdp\"")).unwrap();
+        assert_eq!(line.matches(" KB").count(), 3, "{line}");
+    }
+}

@@ -1,0 +1,370 @@
+//! A scenario as written, on its way to the resolved form.
+
+use crate::scenario::expand::resolved::{Point, Scenario};
+use crate::scenario::expand::sweep;
+use crate::scenario::expand::sweep::Setting;
+use crate::scenario::input::{Files, Overrides};
+use crate::scenario::read::document;
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::source_map::Origin;
+use crate::scenario::read::table::{Read, Table, fault, list, nearest};
+use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
+use crate::scenario::resolve::scheme::misnamed;
+use crate::scenario::resolve::setup::Setup;
+use crate::scenario::resolve::{rest, topology, workload};
+use crate::scenario::schema::files::Context;
+use crate::scenario::schema::keys;
+use crate::scenario::schema::kind_hints;
+use crate::scenario::schema::parameter_path;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_engine::Scheme;
+use std::collections::BTreeSet;
+
+/// Reads a scenario, in short or in resolved form.
+///
+/// # Errors
+/// The first fault, with its place and what to write instead.
+pub fn read(
+    file_name: &str,
+    text: &str,
+    files: &dyn Files,
+    over: &Overrides,
+) -> Result<Scenario, Diagnostic> {
+    read_with(&Registry::new(), file_name, text, files, over)
+}
+
+/// Reads a scenario that may name what is in `registry` beside ours.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_with(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    files: &dyn Files,
+    over: &Overrides,
+) -> Result<Scenario, Diagnostic> {
+    let fields = document::parse(file_name, text)?;
+    resolve(registry, file_name, fields, files, over)
+}
+
+/// Refuses a figure, which has an id of two parts, and says how to run it.
+fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
+    let Some(node) = table.node("id") else { return Ok(()) };
+    let value = node.value();
+    let Some((paper, name)) = value.as_str().and_then(|id| id.split_once('/')) else { return Ok(()) };
+    let help = match paper {
+        LEAGUE => format!("anabranch league {name}"),
+        _ => format!(
+            "anabranch reproduce {paper}/{name} (with --figures-dir DIR for a file of one's own, \
+             DIR/{paper}/{name}.toml)"
+        ),
+    };
+    let message = "unknown key \"id\": this is a figure of a paper, not a scenario".to_owned();
+    Err(fault(table.file, node.at, message, Some(help.into())))
+}
+
+/// The folder of figures whose scenarios are those of `anabranch league`.
+const LEAGUE: &str = "league";
+
+/// Resolves a document.
+pub(in crate::scenario) fn resolve(
+    registry: &Registry,
+    file: &str,
+    fields: Fields,
+    files: &dyn Files,
+    over: &Overrides,
+) -> Result<Scenario, Diagnostic> {
+    let cx = Context::new(file, files, registry);
+    let root = Node { at: None, item: Item::Table(fields) };
+    let table = Table::open(file, "", &root)?;
+    not_a_figure(&table)?;
+    table.only(&keys::of("scenario"))?;
+    let title = table.get("title")?.unwrap_or_else(|| file.to_owned());
+    let seeds = seeds(&table, over)?;
+    let limits = table.node("limits").map(|node| Table::open(file, "[limits]", node)).transpose()?;
+    let limits = rest::limits(limits.as_ref())?;
+    let measures = table.tables("measure", "measure")?;
+    let measures = measures.iter().map(rest::measure).collect::<Result<Vec<_>, _>>()?;
+    let observers = table.tables("observer", "observer")?;
+    let observers = observers.iter().map(|table| registry.observer_of(table)).collect::<Result<_, _>>()?;
+    let settings = match table.node("set") {
+        Some(node) => sweep::settings(&Table::open(file, "[set]", node)?)?,
+        None => Vec::new(),
+    };
+    let sweep = match table.node("sweep") {
+        Some(node) => sweep::Sweep::read(&Table::open(file, "[sweep]", node)?, table.fields, registry)?,
+        None => sweep::Sweep::default(),
+    };
+
+    let point = |step: sweep::Step| {
+        let stepped = Node { at: None, item: Item::Table(step.fields) };
+        let table = Table::open(file, "", &stepped)?;
+        let fabric = section(&table, "topology")?;
+        let (topology, hosts) = topology::read(&cx, &fabric)?;
+        let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
+        let workload = workload::read(&cx, &section(&table, "workload")?, hosts)?;
+        let faults = table.tables("fault", "fault")?;
+        let faults = faults.iter().map(|table| rest::fault(table, topology.link()));
+        let mut faults = faults.collect::<Result<Vec<_>, _>>()?;
+        faults.extend(topology::losses(&cx, &fabric, &topology, &faults)?);
+        Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
+    };
+    let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, Diagnostic>>();
+    let points = points.map_err(|error| sweep.in_its_list(error))?;
+    let swept = sweep.values();
+    let origin = Origin::new(file, root);
+    Ok(Scenario::new(title, seeds, measures, observers, swept, limits, points, cx.into_files(), origin))
+}
+
+fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Diagnostic> {
+    let name = format!("[{key}]");
+    match root.node(key) {
+        Some(node) => Table::open(root.file, &name, node),
+        None => {
+            let kind = if key == "topology" { "fat-tree" } else { "permutation" };
+            let help = format!("{name} and below it kind = {kind:?}");
+            Err(fault(root.file, root.at, format!("the scenario has no {name}"), Some(help.into())))
+        }
+    }
+}
+
+/// So many seeds are counted by who writes `seeds = 3`; a larger number is a seed itself.
+const MOST_COUNTED: i64 = 20;
+
+pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Diagnostic> {
+    let usual = || if over.usual_seeds.is_empty() { vec![1] } else { over.usual_seeds.clone() };
+    if let Some(Node { item: Item::Leaf(toml::Value::Integer(count @ 1..=MOST_COUNTED)), .. }) =
+        root.node("seeds")
+    {
+        let help = format!("seeds = {:?}", Vec::from_iter(1..=*count));
+        return Err(root.wrong("seeds", format!("seeds must be a list, not {count}"), help));
+    }
+    let seeds: Vec<u64> = elements(root, "seeds", "seed")?
+        .map_or_else(|| Ok(usual()), |seeds| seeds.into_iter().map(|(_, seed)| Ok(seed)).collect())?;
+    if over.seeds.is_empty() {
+        return Ok(seeds);
+    }
+    let most = i64::MAX as u64;
+    if let Some(seed) = over.seeds.iter().find(|seed| **seed > most) {
+        let message = format!("seed {seed} on the command line is too large");
+        return Err(fault(root.file, None, message, Some(format!("--seed 0 to {most}").into())));
+    }
+    match twice(&over.seeds) {
+        Some(seed) => {
+            let message = format!("seed {seed} is given twice on the command line");
+            Err(fault(root.file, None, message, Some(format!("--seed {seed} once").into())))
+        }
+        None => Ok(over.seeds.clone()),
+    }
+}
+
+/// The elements of a list with their places; the list is not empty and has no element twice.
+fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
+    root: &Table,
+    key: &str,
+    what: &str,
+) -> Result<Option<Vec<(Place, T)>>, Diagnostic> {
+    let Some(values) = root.get::<Vec<T>>(key)? else { return Ok(None) };
+    let Some(Node { item: Item::Array(nodes), .. }) = root.node(key) else { return Ok(None) };
+    if values.is_empty() {
+        let help = Fix::set(key, crate::scenario::read::table::example(key));
+        return Err(root.wrong(key, format!("{key} is empty, so nothing would run"), help));
+    }
+    let mut seen = BTreeSet::new();
+    for (node, value) in nodes.iter().zip(&values) {
+        if !seen.insert(value.clone()) {
+            let mut kept = values.clone();
+            let mut once = BTreeSet::new();
+            kept.retain(|value| once.insert(value.clone()));
+            let help = format!("{key} = [{}]", list(&kept));
+            return Err(fault(
+                root.file,
+                node.at,
+                format!("{what} {value:?} is given twice"),
+                Some(help.into()),
+            ));
+        }
+    }
+    Ok(Some(nodes.iter().map(|node| node.at).zip(values).collect()))
+}
+
+/// The first value that stands there twice.
+fn twice<T: Ord>(values: &[T]) -> Option<&T> {
+    let mut seen = BTreeSet::new();
+    values.iter().find(|value| !seen.insert(*value))
+}
+
+/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
+fn read_schemes(
+    registry: &Registry,
+    root: &Table,
+    set: &[Setting],
+    swept: &[Setting],
+    over: &Overrides,
+) -> Result<(String, Vec<Scheme>), Diagnostic> {
+    let file = root.file;
+    if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
+        let help = Some(format!("schemes = [{value}]"));
+        return Err(fault(
+            file,
+            *at,
+            format!("scheme must be a list of tables, not {value}"),
+            help.map(Fix::from),
+        ));
+    }
+    if let Some(node @ Node { at, item: Item::Array(nodes) }) = root.node("scheme")
+        && !nodes.is_empty()
+        && nodes.iter().all(|node| matches!(node.item, Item::Leaf(toml::Value::String(_))))
+    {
+        let help = Some(Fix::set("schemes", node.value()));
+        return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
+    }
+    let setup = Setup::read(root, registry)?;
+    let mut own: Vec<(Place, Draft)> = Vec::new();
+    for table in root.tables("scheme", "scheme")? {
+        let scheme = Draft::read(&table, registry)?;
+        if own.iter().any(|(_, other)| other.name == scheme.name) {
+            let message = format!("scheme {:?} is given twice", scheme.name);
+            return Err(table.wrong("name", message, "another name"));
+        }
+        // A resolved scenario has schemes whole, without a base, under their names.
+        if table.node("base").is_some() && registry.find_scheme(&scheme.name).is_some() {
+            let message =
+                format!("there is a scheme {:?} already, and this would run under its name", scheme.name);
+            let help = format!(
+                "name = \"my-{0}\", or its parameters below [set], such as \"{0}.fabric.queue\"",
+                scheme.name
+            );
+            return Err(table.wrong("name", message, help));
+        }
+        own.push((table.at, scheme));
+    }
+    let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
+    let own_names: Vec<&str> = own_names.chain(registry.scheme_names()).collect();
+    let find = |name: &str| {
+        own.iter()
+            .find(|(_, s)| s.name == name)
+            .cloned()
+            .or_else(|| Some((None, registry.find_scheme(name)?)))
+    };
+    let named = elements::<String>(root, "schemes", "scheme")?;
+    if named.is_none() && own.is_empty() {
+        return Err(root.missing("schemes"));
+    }
+    let joined = matches!(root.node("topology"), Some(Node { item: Item::Table(fields), .. })
+        if fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some("cross-dc")));
+    let mut running: Vec<(Place, Draft)> = Vec::new();
+    for (at, name) in named.into_iter().flatten() {
+        let Some((own_at, scheme)) = find(&name) else {
+            if let "all" | "*" = name.as_str() {
+                let help = format!("schemes = {:?}, or some of them", builtin::names(joined));
+                return Err(fault(
+                    file,
+                    at,
+                    format!("{name:?} is no scheme; schemes have names"),
+                    Some(help.into()),
+                ));
+            }
+            let (message, help) =
+                kind_hints::no_scheme(registry, &name).unwrap_or_else(|| builtin::unknown(&name, &own_names));
+            return Err(fault(file, at, message, Some(help.into())));
+        };
+        running.push((own_at.or(at), scheme));
+    }
+    for (at, scheme) in &own {
+        if running.iter().all(|(_, other)| other.name != scheme.name) {
+            running.push((*at, scheme.clone()));
+        }
+    }
+    let mut in_file: Vec<String> = running.iter().map(|(_, scheme)| scheme.name.clone()).collect();
+    if !over.schemes.is_empty() {
+        if let Some(name) = twice(&over.schemes) {
+            let message = format!("scheme {name:?} is given twice on the command line");
+            return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
+        }
+        running = over
+            .schemes
+            .iter()
+            .map(|name| {
+                find(name).ok_or_else(|| {
+                    if let "all" | "*" = name.as_str() {
+                        let help = format!("--scheme {}", builtin::names(joined).join(" --scheme "));
+                        return fault(
+                            file,
+                            None,
+                            format!("--scheme {name}: schemes have names"),
+                            Some(help.into()),
+                        );
+                    }
+                    let (message, help) = builtin::unknown(name, &own_names);
+                    let message = format!("{message} on the command line");
+                    fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        in_file.extend(over.schemes.iter().cloned());
+    }
+    let running = running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, registry, file, at)?)));
+    let running: Vec<(Place, Scheme)> = running.collect::<Result<_, Diagnostic>>()?;
+    for setting in set.iter().chain(swept) {
+        known_scheme(registry, file, setting, &in_file)?;
+        if setting.scheme == "*"
+            && let Some((_, first)) = running.first()
+            && running.iter().all(|(_, scheme)| !builtin::takes(scheme, &setting.path))
+        {
+            let wrong = misnamed::not_taken(registry, first, &setting.path, &setting.value);
+            return Err(refused(file, setting.at, Some(setting), &wrong));
+        }
+    }
+    running
+        .into_iter()
+        .map(|(at, scheme)| {
+            // `*` means every scheme that has the parameter.
+            let mine = |setting: &&Setting| {
+                setting.scheme == scheme.name
+                    || (setting.scheme == "*" && builtin::takes(&scheme, &setting.path))
+            };
+            let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
+            apply(&setup, registry, file, at, scheme.clone(), &settings)
+        })
+        .collect::<Result<_, _>>()
+        .map(|schemes| (setup.name, schemes))
+}
+
+/// Refuses a setting for a scheme that does not run.
+fn known_scheme(
+    registry: &Registry,
+    file: &str,
+    setting: &Setting,
+    running: &[String],
+) -> Result<(), Diagnostic> {
+    if setting.scheme == "*" || running.contains(&setting.scheme) {
+        return Ok(());
+    }
+    let known: Vec<&str> = running.iter().map(String::as_str).chain(["*"]).collect();
+    let known_elsewhere = registry.find_scheme(&setting.scheme).is_some();
+    let what = if known_elsewhere {
+        format!("this scenario does not run scheme {:?}", setting.scheme)
+    } else {
+        format!("unknown scheme {:?}", setting.scheme)
+    };
+    let near = nearest(&setting.scheme, &known).filter(|_| !known_elsewhere);
+    let help = match near {
+        _ if parameter_path::is_part(&setting.scheme) => {
+            format!("\"*.{}.{}\" = {}", setting.scheme, setting.path, setting.value)
+        }
+        _ if matches!(setting.scheme.as_str(), "topology" | "workload") => {
+            format!("{} = {} below [{}]", setting.path, setting.value, setting.scheme)
+        }
+        _ if setting.scheme == "setup" => format!("\"*.{}\" = {}", setting.path, setting.value),
+        Some(near) => format!("\"{near}.{}\" = {}", setting.path, setting.value),
+        None if known_elsewhere => {
+            format!("{:?} among the schemes, or this without it", setting.scheme)
+        }
+        None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
+    };
+    Err(fault(file, setting.at, what, Some(help.into())))
+}

@@ -1,0 +1,90 @@
+//! Scenarios that need nothing from elsewhere: every default explicit, every file that they name beside them.
+
+use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::expand::scenario::read_with;
+use crate::scenario::input::{Files, Overrides};
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::Diagnostic;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The folder beside a stored scenario that holds the files it names.
+pub const INPUTS: &str = "inputs";
+
+/// The files of a scenario that was read before, by name.
+struct Known<'a>(BTreeMap<String, &'a str>);
+
+impl Files for Known<'_> {
+    fn read(&self, name: &str) -> Result<String, String> {
+        self.0.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+impl Scenario {
+    /// The same scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
+    /// when it is run from its folder, so that both have one digest. `registry` is what it was read with.
+    ///
+    /// # Errors
+    /// The resolved form cannot be read back, which is a fault of this program.
+    pub fn stand_alone(&self, registry: &Registry) -> Result<Scenario, Diagnostic> {
+        let names = input_names(self.files.keys());
+        let mut document: toml::Table = toml::from_str(&self.to_toml()).expect("resolved scenarios are TOML");
+        for (_, value) in document.iter_mut() {
+            rename_files(value, &names);
+        }
+        let known = self.files.iter().map(|(name, text)| (names[name].clone(), text.as_str())).collect();
+        let text = toml::to_string(&document).expect("tables can be written");
+        read_with(registry, "scenario.toml", &text, &Known(known), &Overrides::default())
+    }
+}
+
+/// A name below `inputs/` for each file, distinct even where two folders hold files of one name.
+fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, String> {
+    let mut taken: Vec<String> = Vec::new();
+    let mut renamed = BTreeMap::new();
+    for name in names {
+        let base = Path::new(name).file_name().map_or("input".into(), |base| base.to_string_lossy());
+        let distinct = (1..)
+            .map(|i| if i == 1 { format!("{INPUTS}/{base}") } else { format!("{INPUTS}/{i}-{base}") })
+            .find(|candidate| !taken.contains(candidate))
+            .expect("numbers do not run out");
+        taken.push(distinct.clone());
+        renamed.insert(name.clone(), distinct);
+    }
+    renamed
+}
+
+/// Renames what stands at the keys that name files, at any depth.
+fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table.iter_mut() {
+                match value {
+                    toml::Value::String(text) if key == "file" || key == "sizes" => {
+                        if let Some(name) = names.get(text) {
+                            text.clone_from(name);
+                        }
+                    }
+                    _ => rename_files(value, names),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter_mut().for_each(|value| rename_files(value, names)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_stay_apart_and_keep_their_names() {
+        let names = ["a/x.cm", "b/x.cm", "y.txt"].map(str::to_owned);
+        let renamed = input_names(names.iter());
+        assert_eq!(renamed["a/x.cm"], "inputs/x.cm");
+        assert_eq!(renamed["b/x.cm"], "inputs/2-x.cm");
+        let again = input_names(renamed.values());
+        assert!(again.iter().all(|(name, renamed)| name == renamed), "{again:?}");
+    }
+}

@@ -1,0 +1,608 @@
+//! `[set]` and `[sweep]`: parameters by their path, one value or several.
+
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::table::{Table, as_list, fault, nearest};
+use crate::scenario::schema::parameter_path;
+use crate::scenario::schema::parameter_path::Meant;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_results::Value;
+use std::collections::BTreeMap;
+
+/// The most points that a sweep may have.
+const MOST_POINTS: usize = 10_000;
+
+/// One parameter of a scheme, set.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Setting {
+    /// A scheme's name, or `*` for every scheme that has the parameter.
+    pub scheme: String,
+    /// Within the scheme: `lb.buffer`.
+    pub path: String,
+    pub value: toml::Value,
+    pub at: Place,
+    /// It stands in a scheme's own table, where paths have no scheme in front.
+    own: bool,
+}
+
+impl Setting {
+    /// How `path` of this scheme is written where this setting stands.
+    pub(in crate::scenario) fn written(&self, path: &str) -> String {
+        if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
+    }
+}
+
+/// Reads `[set]`: `"reps.lb.buffer" = 16`.
+pub(in crate::scenario) fn settings(table: &Table) -> Result<Vec<Setting>, Diagnostic> {
+    let mut found = Vec::new();
+    leaves("", table.fields, &whole_value, &mut found);
+    found.into_iter().map(|(key, node)| setting(table.file, &key, node)).collect()
+}
+
+/// Reads the `set` of `[[scheme]]`: `"lb.buffer" = 16`.
+pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, Diagnostic> {
+    let mut found = Vec::new();
+    leaves("", table.fields, &whole_value, &mut found);
+    let own = |(path, node): (String, &Node)| Setting {
+        scheme: scheme.to_owned(),
+        path,
+        value: node.value(),
+        at: node.at,
+        own: true,
+    };
+    Ok(found.into_iter().map(own).collect())
+}
+
+fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
+    match key.split_once('.') {
+        Some((scheme, path)) if !scheme.is_empty() && !path.is_empty() => {
+            let (scheme, path) = (scheme.to_owned(), path.to_owned());
+            Ok(Setting { scheme, path, value: node.value(), at: node.at, own: false })
+        }
+        _ => {
+            let message = format!("{key:?} is no parameter of a scheme");
+            let value = node.value();
+            let part =
+                parameter_path::is_part(key).then(|| Meant { path: key.to_owned(), takes_value: true });
+            let meant = part.or_else(|| parameter_path::path_of(key, std::slice::from_ref(&value)));
+            let help = match meant {
+                Some(meant) => meant.of_all_schemes(&value),
+                None => {
+                    Fix::text("its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"")
+                }
+            };
+            Err(fault(file, node.at, message, Some(help)))
+        }
+    }
+}
+
+/// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
+/// all that a lossless class (`fabric.pfc`) needs, with what `fabric.wrr` may say, which is nothing at least, or with
+/// what `mix` must.
+pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
+    let Item::Table(fields) = &node.item else { return true };
+    let has = |key: &str| fields.contains_key(key);
+    has("kind")
+        || fields.is_empty()
+        || has("radix")
+        || has("weight")
+        || (has("every") && has("lb"))
+        || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
+}
+
+/// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
+pub(in crate::scenario) fn leaves<'a>(
+    prefix: &str,
+    fields: &'a Fields,
+    is_leaf: &dyn Fn(&Node) -> bool,
+    found: &mut Vec<(String, &'a Node)>,
+) {
+    for (key, node) in fields {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match &node.item {
+            Item::Table(below) if !is_leaf(node) => leaves(&path, below, is_leaf, found),
+            _ => found.push((path, node)),
+        }
+    }
+}
+
+/// `[sweep]`, or the points that a resolved scenario spells out.
+#[derive(Default)]
+pub(in crate::scenario) struct Sweep<'a> {
+    axes: Vec<Axis<'a>>,
+}
+
+/// Parameters that change together, each with a value per position; most often there is one.
+type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
+
+/// In `[sweep]`: parameters that change together.
+pub(in crate::scenario) const ZIP: &str = "zip";
+
+/// One point of a sweep: the document with the swept values in it.
+#[derive(Clone)]
+pub(in crate::scenario) struct Step {
+    pub fields: Fields,
+    pub values: BTreeMap<String, Value>,
+    pub settings: Vec<Setting>,
+}
+
+impl<'a> Sweep<'a> {
+    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of one length.
+    pub(in crate::scenario) fn read(
+        table: &Table<'a>,
+        root: &Fields,
+        registry: &Registry,
+    ) -> Result<Sweep<'a>, Diagnostic> {
+        let file = table.file;
+        let mut axes: Vec<Axis> = Vec::new();
+        let single: Vec<(&String, &Node)> = table.fields.iter().filter(|(key, _)| *key != ZIP).collect();
+        for (key, node) in single {
+            let mut found = Vec::new();
+            match &node.item {
+                Item::Table(below) => leaves(key, below, &is_list, &mut found),
+                _ => found.push((key.clone(), node)),
+            }
+            for (key, node) in found {
+                axes.push(vec![listed(file, &key, node, root, registry)?]);
+            }
+        }
+        for axis in &axes {
+            distinct(file, axis)?;
+        }
+        for group in zips(table)? {
+            let axis = linked(file, group, root, registry)?;
+            distinct(file, &axis)?;
+            axes.push(axis);
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for (key, nodes) in axes.iter().flatten() {
+            if seen.contains(&key.as_str()) {
+                let message = format!("{key:?} is swept twice");
+                return Err(fault(file, nodes[0].at, message, Some("each parameter once".to_owned().into())));
+            }
+            seen.push(key);
+        }
+        let points = axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis[0].1.len()));
+        // A resolved scenario spells its points out, which may be fewer than its values make.
+        if points > MOST_POINTS && !root.contains_key("point") {
+            let message = format!("the sweep has more than {MOST_POINTS} points");
+            let help = "fewer values, or several scenarios".to_owned();
+            return Err(fault(file, table.at, message, Some(help.into())));
+        }
+        Ok(Sweep { axes })
+    }
+
+    /// The swept parameters with their values, each value once.
+    pub(in crate::scenario) fn values(&self) -> BTreeMap<String, Vec<toml::Value>> {
+        let distinct = |nodes: &Vec<&Node>| {
+            let mut values: Vec<toml::Value> = Vec::new();
+            for value in nodes.iter().map(|node| node.value()) {
+                if !values.iter().any(|known| is_same(known, &value)) {
+                    values.push(value);
+                }
+            }
+            values
+        };
+        self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
+    }
+
+    /// The points, the last parameter changing fastest; without a sweep, one.
+    pub(in crate::scenario) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
+        if root.node("point").is_some() {
+            return spelled_out(root);
+        }
+        let mut steps =
+            vec![Step { fields: root.fields.clone(), values: BTreeMap::new(), settings: Vec::new() }];
+        for axis in &self.axes {
+            let positions = axis[0].1.len();
+            let mut next = Vec::with_capacity(steps.len() * positions);
+            for step in &steps {
+                for position in 0..positions {
+                    let mut moved = step.clone();
+                    for (key, values) in axis {
+                        moved.set(root.file, key, values[position])?;
+                    }
+                    next.push(moved);
+                }
+            }
+            steps = next;
+        }
+        Ok(steps)
+    }
+}
+
+impl Sweep<'_> {
+    /// An error about a swept value as it belongs in `[sweep]`: with the whole path, and with the list of which the
+    /// value is one.
+    pub(in crate::scenario) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
+        let at = error.span.line.zip(error.span.column);
+        match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
+            Some(line) => error.with_fix(line),
+            None => error,
+        }
+    }
+
+    /// The line of `[sweep]` for a fix of the value at `at`; none where the fix is about something else.
+    fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
+        let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
+        let (((key, nodes), together), place) = swept.find_map(|swept| {
+            let place = swept.0.1.iter().position(|node| node.at == Some(at))?;
+            Some((swept, place))
+        })?;
+        let (name, value, doubt) = match fix {
+            Fix::Set { key, value } => (key.trim_matches('"'), value, false),
+            Fix::Rename { written, value: Some(value), .. } => (written.trim_matches('"'), value, true),
+            _ => return None,
+        };
+        let value = as_toml(value)?;
+        let path = match key.rsplit_once('.') {
+            Some((above, _)) if !name.contains('.') => format!("{above}.{name}"),
+            _ => name.to_owned(),
+        };
+        // Another parameter is meant only where it has this name instead.
+        let is_renamed = doubt || value == nodes[place].value();
+        if path != *key && !is_renamed {
+            return None;
+        }
+        let mut values: Vec<toml::Value> = nodes.iter().map(|node| node.value()).collect();
+        if path == *key {
+            let is_there = together == 1 && values.contains(&value);
+            if is_there {
+                drop(values.remove(place))
+            } else {
+                values[place] = value
+            };
+        }
+        Some(Fix::set(format!("{path:?}"), toml::Value::Array(values)))
+    }
+}
+
+/// A value that is written as TOML.
+pub(in crate::scenario) fn as_toml(text: &str) -> Option<toml::Value> {
+    toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
+}
+
+fn is_list(node: &Node) -> bool {
+    matches!(node.item, Item::Array(_))
+}
+
+/// A swept parameter and its values.
+fn listed<'a>(
+    file: &str,
+    key: &str,
+    node: &'a Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<(String, Vec<&'a Node>), Diagnostic> {
+    let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
+    let Item::Array(values) = &node.item else {
+        let value = node.value();
+        return fail(
+            format!("the values of {key:?} must be a list, not {value}"),
+            Fix::set(format!("{key:?}"), toml::Value::Array(as_list(&value))),
+        );
+    };
+    if values.is_empty() {
+        return fail(
+            format!("{key:?} sweeps over nothing"),
+            Fix::text(format!("{key:?} = [...] with a value or more")),
+        );
+    }
+    check_key(file, key, node, root, registry)?;
+    Ok((key.to_owned(), values.iter().collect()))
+}
+
+/// The tables of `[[sweep.zip]]`, or the one of `[sweep.zip]`.
+fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
+    match table.fields.get(ZIP) {
+        None => Ok(Vec::new()),
+        Some(node @ Node { item: Item::Table(_), .. }) => Ok(vec![node]),
+        Some(Node { item: Item::Array(nodes), .. })
+            if nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+        {
+            Ok(nodes.iter().collect())
+        }
+        Some(node) => {
+            let message =
+                "sweep.zip must be a table of lists, for parameters that change together".to_owned();
+            let help = "[[sweep.zip]] and below it \"topology.hosts\" = [64, 128] and \"workload.bytes\" = [\"1MB\", \"2MB\"]";
+            Err(fault(table.file, node.at, message, Some(help.to_owned().into())))
+        }
+    }
+}
+
+/// Parameters that change together: lists of one length.
+fn linked<'a>(
+    file: &str,
+    group: &'a Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<Axis<'a>, Diagnostic> {
+    let mut found = Vec::new();
+    if let Item::Table(fields) = &group.item {
+        leaves("", fields, &is_list, &mut found);
+    }
+    let mut axis: Axis = Vec::new();
+    for (key, node) in found {
+        let (key, values) = listed(file, &key, node, root, registry)?;
+        if let Some((first, others)) = axis.first().filter(|(_, others)| others.len() != values.len()) {
+            let message = format!(
+                "parameters that change together need lists of one length, but {first:?} has {} and {key:?} has {}",
+                counted(others.len()),
+                counted(values.len()),
+            );
+            let help = format!("{} in each list", counted(others.len().max(values.len())));
+            return Err(fault(file, node.at, message, Some(help.into())));
+        }
+        axis.push((key, values));
+    }
+    if axis.is_empty() {
+        let help = "\"topology.hosts\" = [64, 128] and another such list below it".to_owned();
+        return Err(fault(file, group.at, "sweep.zip is empty".to_owned(), Some(help.into())));
+    }
+    Ok(axis)
+}
+
+fn counted(values: usize) -> String {
+    format!("{values} value{}", if values == 1 { "" } else { "s" })
+}
+
+/// Whether two values are the same, as `"1MB"` and `"1000KB"` are.
+fn is_same(one: &toml::Value, other: &toml::Value) -> bool {
+    fn reads<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
+        matches!((one.parse::<T>(), other.parse::<T>()), (Ok(one), Ok(other)) if one == other)
+    }
+    match (one.as_str(), other.as_str()) {
+        (Some(one), Some(other)) => {
+            one == other
+                || reads::<Bytes>(one, other)
+                || reads::<Rate>(one, other)
+                || reads::<Duration>(one, other)
+        }
+        _ => one == other,
+    }
+}
+
+/// Refuses positions with the same values.
+fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
+    let same =
+        |one: usize, other: usize| axis.iter().all(|(_, v)| is_same(&v[one].value(), &v[other].value()));
+    for position in 1..axis[0].1.len() {
+        if let Some(first) = (0..position).find(|other| same(*other, position)) {
+            let (keys, values): (Vec<String>, Vec<String>) =
+                axis.iter().map(|(key, v)| (format!("{key:?}"), v[position].value().to_string())).unzip();
+            let before = axis[0].1[first].value().to_string();
+            let message = match &keys[..] {
+                [key] if before != values[0] => {
+                    format!("{key} has one value twice, as {before} and as {}", values[0])
+                }
+                [key] => format!("{key} has the value {} twice", values[0]),
+                _ => format!("{} have the values {} twice", keys.join(", "), values.join(", ")),
+            };
+            let place = axis[0].1[position].at;
+            return Err(fault(file, place, message, Some("each value once".to_owned().into())));
+        }
+    }
+    Ok(())
+}
+
+impl Step {
+    /// Gives a parameter a value.
+    fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
+        self.values.insert(key.to_owned(), plain(value));
+        let path: Vec<&str> = key.split('.').collect();
+        if DOCUMENT.contains(&path[0]) {
+            put(&mut self.fields, &path, value).map_err(|what| {
+                fault(
+                    file,
+                    value.at,
+                    format!("{key:?} cannot be swept: {what}"),
+                    Some(numbered(&path, value, &self.fields).into()),
+                )
+            })
+        } else {
+            self.settings.push(setting(file, key, value)?);
+            Ok(())
+        }
+    }
+}
+
+/// What to write instead of a path that leads nowhere: elements of lists are named by their numbers.
+fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
+    let count = match fields.get(path[0]).map(|node| &node.item) {
+        Some(Item::Array(nodes)) => nodes.len(),
+        _ => 0,
+    };
+    let (first, rest) = (path[0], if path.len() > 2 { &path[2..] } else { &path[1..] });
+    let values = match fields.get("sweep").map(|node| &node.item) {
+        Some(Item::Table(swept)) => swept.get(&path.join(".")).map(Node::value),
+        _ => None,
+    };
+    let values = values.unwrap_or_else(|| vec![value.value()].into());
+    let named = format!("\"{first}.0.{}\" = {values}", rest.join("."));
+    match count {
+        0 => format!("[[{first}]] and below it what it is, then {named}"),
+        1 => named,
+        _ => format!("{named}, or another number up to {}", count - 1),
+    }
+}
+
+/// The parts of a scenario that a sweep can change; any other first word is a scheme.
+const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
+/// The ground, by its name or by what is changed of it.
+const SETUP: &str = "setup";
+
+/// Refuses a path that leads nowhere, whatever its values.
+fn check_key(
+    file: &str,
+    key: &str,
+    node: &Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<(), Diagnostic> {
+    let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+    let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
+    // The name of the ground is all of it.
+    if key == SETUP {
+        return Ok(());
+    }
+    if rest.is_empty() {
+        return fail(
+            format!("{key:?} is no parameter of the topology, the workload, a fault or a scheme"),
+            whole_path(key, &node.value(), root),
+        );
+    }
+    if DOCUMENT.contains(&first) || first == "*" || registry.find_scheme(first).is_some() {
+        return Ok(());
+    }
+    let own = match root.get("scheme").map(|node| &node.item) {
+        Some(Item::Array(schemes)) => schemes
+            .iter()
+            .filter_map(|scheme| match &scheme.item {
+                Item::Table(fields) => fields.get("name")?.value().as_str().map(str::to_owned),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    if own.iter().any(|name| name == first) {
+        return Ok(());
+    }
+    let built_in =
+        crate::scenario::resolve::scheme::builtin::schemes().into_iter().map(|listing| listing.name);
+    let own = own.iter().map(String::as_str).chain(registry.scheme_names());
+    let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
+    let help = match nearest(first, &known) {
+        _ if parameter_path::is_part(first) => part_path(key, root, &node.value()),
+        Some(near) => Fix::set(format!("\"{near}.{rest}\""), node.value()),
+        None => Fix::text(format!("a path that begins with {} or *", known.join(", "))),
+    };
+    fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
+}
+
+/// The text to write for a path that begins with a part of schemes: that path for all schemes, or the nearest
+/// that a scheme of the scenario has.
+fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
+    let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
+    let names =
+        names.iter().flat_map(|value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]));
+    let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
+    let meant = |name: toml::Value| {
+        let scheme = crate::scenario::resolve::scheme::builtin::scheme(name.as_str()?).ok()?;
+        let path = parameter_path::meant(key, &scheme)?;
+        let takes_value = parameter_path::is_another_name(key, &path)
+            && parameter_path::takes_values(&Registry::new(), &scheme, &path, &each);
+        Some(Meant { takes_value: takes_value || path == key, path })
+    };
+    let unknown = || Meant { path: key.to_owned(), takes_value: true };
+    names.into_iter().find_map(meant).unwrap_or_else(unknown).of_all_schemes(values)
+}
+
+/// What to write instead of the name of a parameter that does not say whose it is.
+fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
+    if let "seed" | "seeds" | "scheme" | "schemes" = key {
+        let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
+        return Fix::text(format!(
+            "{key} = {values} at the top: each scheme runs with each seed at each point"
+        ));
+    }
+    if key == "title" {
+        let first = values.as_array().and_then(|values| values.first()).unwrap_or(values);
+        return Fix::text(format!("title = {first} at the top, instead of one there: all points have it"));
+    }
+    let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
+    let part = ["topology", "workload"].iter().find(has);
+    let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
+    match (part, parameter_path::path_of(key, &each)) {
+        (Some(part), _) => Fix::set(format!("\"{part}.{key}\""), values),
+        (None, Some(meant)) => meant.of_all_schemes(values),
+        (None, None) => match section_with(key) {
+            Some((part, kind)) => Fix::text(format!(
+                "\"{part}.{key}\" = {values}, where that is a {part} which has it: kind = {kind:?}"
+            )),
+            None => {
+                Fix::text(format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"))
+            }
+        },
+    }
+}
+
+/// The table that has a key of this name where it is of some kind, and the first such kind.
+fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
+    let has = |section: &&crate::scenario::schema::section::Section| {
+        section.keys.iter().any(|known| known.name == key)
+    };
+    crate::scenario::schema::keys::sections().iter().filter(has).find_map(|section| match section.table {
+        "[topology]" => Some(("topology", section.kind?)),
+        "[workload]" => Some(("workload", section.kind?)),
+        _ => None,
+    })
+}
+
+/// Puts a value at a path; tables appear where none were.
+pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
+    let Some((first, rest)) = path.split_first() else { return Err("the path is empty".to_owned()) };
+    if rest.is_empty() {
+        fields.insert((*first).to_owned(), value.clone());
+        return Ok(());
+    }
+    let empty = || Node {
+        at: value.at,
+        item: if *first == "fault" { Item::Array(Vec::new()) } else { Item::Table(Fields::new()) },
+    };
+    match &mut fields.entry((*first).to_owned()).or_insert_with(empty).item {
+        Item::Table(below) => put(below, rest, value),
+        Item::Array(nodes) => {
+            let count = nodes.len();
+            let (number, rest) = (rest[0], &rest[1..]);
+            let element = number.parse().ok().and_then(|i: usize| nodes.get_mut(i));
+            match element.map(|node| &mut node.item) {
+                Some(Item::Table(below)) if !rest.is_empty() => put(below, rest, value),
+                Some(_) => Err(format!("{first}.{number} is no parameter")),
+                None if count == 0 => Err(format!("there is no {first}.{number}, and no {first} at all")),
+                None => {
+                    Err(format!("there is no {first}.{number}; they are {first}.0 to {first}.{}", count - 1))
+                }
+            }
+        }
+        Item::Leaf(_) => Err(format!("{first} has no parameters")),
+    }
+}
+
+/// The `[[point]]` tables of a resolved scenario.
+fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
+    let points = root.tables("point", "point")?;
+    if points.is_empty() {
+        return Err(root.wrong("point", "point is empty, so nothing would run", "no point at all"));
+    }
+    points
+        .iter()
+        .map(|point| {
+            point.only(&["sweep", "scheme", "topology", "workload", "fault"])?;
+            let mut fields = root.fields.clone();
+            for (key, node) in point.fields.iter().filter(|(key, _)| *key != "sweep") {
+                fields.insert(key.clone(), node.clone());
+            }
+            let values = match point.node("sweep") {
+                Some(node) => {
+                    let sweep = Table::open(root.file, "[point.sweep]", node)?;
+                    sweep.fields.iter().map(|(key, node)| (key.clone(), plain(node))).collect()
+                }
+                None => BTreeMap::new(),
+            };
+            Ok(Step { fields, values, settings: Vec::new() })
+        })
+        .collect()
+}
+
+/// A swept value as results keep it; a table or list as TOML text.
+fn plain(node: &Node) -> Value {
+    match node.value() {
+        toml::Value::Boolean(truth) => Value::Bool(truth),
+        toml::Value::Integer(number) => Value::Integer(number),
+        toml::Value::Float(number) => Value::Number(number),
+        toml::Value::String(text) => Value::Text(text),
+        other => Value::Text(other.to_string()),
+    }
+}

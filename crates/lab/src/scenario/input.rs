@@ -1,0 +1,44 @@
+//! The inputs of a scenario beside its text: the files that it names, and what the command line says over it.
+
+/// Where the files that a scenario names come from.
+pub trait Files {
+    /// The contents of `name`, as the scenario gives it.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a few words: `no such file`.
+    fn read(&self, name: &str) -> Result<String, String>;
+
+    /// The same of a file that is no text.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        self.read(name).map(String::into_bytes)
+    }
+}
+
+/// For scenarios that name no files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no files are given".to_owned())
+    }
+}
+
+/// What the command line says over the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Schemes to run instead of the file's; empty: the file's.
+    pub schemes: Vec<String>,
+    /// Seeds to run instead of the file's; empty: the file's.
+    pub seeds: Vec<u64>,
+    /// Seeds to run where neither names any; empty: seed 1. A comparison wants several ([`Overrides::USUAL_SEEDS`]).
+    pub usual_seeds: Vec<u64>,
+}
+
+impl Overrides {
+    /// The seeds of a comparison that names none: the fewest that give an interval which is not absurdly wide.
+    pub const USUAL_SEEDS: [u64; 3] = [1, 2, 3];
+}

@@ -1,0 +1,5 @@
+//! Text to a tree of values with their places.
+
+pub(in crate::scenario) mod document;
+pub(in crate::scenario) mod source_map;
+pub(in crate::scenario) mod table;

@@ -1,0 +1,165 @@
+//! Where a scenario's parts were written, for errors and warnings about the whole of it.
+
+use crate::scenario::read::document::{Item, Node, Place};
+use anabranch_base::Bytes;
+
+/// Where things were written. It is no part of what a scenario says, so all are equal.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Origin {
+    pub file: String,
+    root: Node,
+    asked: Option<Asked>,
+    varied: Vec<String>,
+}
+
+/// The range that a question looks through, which stands where a sweep would.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Asked {
+    /// `smallest` or `largest`.
+    pub key: &'static str,
+    /// Its values: both ends, or all of a list.
+    pub values: Vec<toml::Value>,
+    /// Where the first of them stands.
+    pub at: Place,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Origin {
+    pub(in crate::scenario) fn new(file: &str, root: Node) -> Origin {
+        Origin { file: file.to_owned(), root, asked: None, varied: Vec::new() }
+    }
+
+    /// The same, where what seems swept is asked for.
+    pub(in crate::scenario) fn asking(self, asked: Asked) -> Origin {
+        Origin { asked: Some(asked), ..self }
+    }
+
+    /// The same, where these paths have other values in other set-ups.
+    pub(in crate::scenario) fn varying(self, varied: Vec<String>) -> Origin {
+        Origin { varied, ..self }
+    }
+
+    /// Whether a path has other values in other set-ups.
+    pub(in crate::scenario) fn is_varied(&self, path: &str) -> bool {
+        self.varied.iter().any(|varied| varied == path)
+    }
+
+    /// What to write for a parameter of a scheme that is swept or asked for, so that its values begin with `least`; none
+    /// where it is neither.
+    pub(in crate::scenario) fn beginning_with(
+        &self,
+        scheme: &str,
+        parameter: &str,
+        least: &str,
+    ) -> Option<String> {
+        let swept = self.is_swept(scheme, parameter);
+        swept.then(|| match &self.asked {
+            Some(Asked { key, values, .. }) => {
+                let bytes = |text: &str| text.trim_matches('"').parse::<Bytes>().ok();
+                let larger: Vec<String> = match bytes(least) {
+                    Some(least) => {
+                        let is_larger = |value: &&toml::Value| value.as_str().and_then(bytes) > Some(least);
+                        let larger: Vec<&toml::Value> = values.iter().filter(is_larger).collect();
+                        match larger.is_empty() {
+                            // All are below what they should begin with.
+                            true => vec![format!("\"{}\"", Bytes(10 * least.0))],
+                            false => larger.into_iter().map(ToString::to_string).collect(),
+                        }
+                    }
+                    None => values.last().map(ToString::to_string).into_iter().collect(),
+                };
+                format!("{key} = [{least}, {}] in [find]", larger.join(", "))
+            }
+            None => format!("others, such as {least}, in [sweep]"),
+        })
+    }
+
+    /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.
+    pub(in crate::scenario) fn place(&self, path: &str) -> Place {
+        let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
+            Item::Table(fields) => fields.get(path),
+            _ => None,
+        });
+        let asked = self.asked.as_ref().map(|asked| asked.at);
+        swept.map_or_else(
+            || self.root.place(&path.split('.').collect::<Vec<_>>()),
+            |node| asked.unwrap_or(node.at),
+        )
+    }
+
+    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
+    /// `blamed` that is, of the part that it belongs to, of `[set]` or of the schemes.
+    pub(in crate::scenario) fn setting(
+        &self,
+        scheme: &str,
+        parameter: &str,
+        blamed: &[&str],
+    ) -> (Place, String) {
+        let own = format!("\"{scheme}.{parameter}\"");
+        if let Some((at, name)) = self.set(scheme, parameter) {
+            return (at, format!("\"{name}\""));
+        }
+        let part = parameter.rsplit_once('.').map_or(parameter, |(part, _)| part);
+        if let Some((at, _)) = blamed.iter().chain([&part]).find_map(|other| self.set(scheme, other)) {
+            return (at, own);
+        }
+        let sections = ["set", "scheme", "schemes"].map(|section| self.place(section));
+        (sections.into_iter().find(Option::is_some).flatten(), own)
+    }
+
+    /// The place of a setting and its name, which has the scheme's or `*` in front.
+    fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
+        ["set", "sweep"].into_iter().find_map(|section| self.set_in(section, scheme, parameter))
+    }
+
+    /// Whether a parameter of a scheme has its values from the sweep.
+    pub(in crate::scenario) fn is_swept(&self, scheme: &str, parameter: &str) -> bool {
+        self.set_in("sweep", scheme, parameter).is_some()
+    }
+
+    /// Where the values stand of what is swept or asked for.
+    pub(in crate::scenario) fn sweeps(&self) -> &'static str {
+        if self.asked.is_some() { "[find]" } else { "[sweep]" }
+    }
+
+    /// Whether a question asks for a parameter of a scheme.
+    pub(in crate::scenario) fn is_asked(&self, scheme: &str, parameter: &str) -> bool {
+        self.asked.is_some() && self.is_swept(scheme, parameter)
+    }
+
+    fn set_in(&self, section: &str, scheme: &str, parameter: &str) -> Option<(Place, String)> {
+        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
+        let (at, name) = find(self.section(section)?, "", &names)?;
+        let asked = self.asked.as_ref().filter(|_| section == "sweep");
+        Some((asked.map_or(at, |asked| asked.at), name.to_owned()))
+    }
+
+    /// Whether the fault of this number is the scenario's own, and not one of the topology's file.
+    pub(in crate::scenario) fn has_fault(&self, number: usize) -> bool {
+        matches!(self.section("fault"), Some(Node { item: Item::Array(faults), .. }) if number < faults.len())
+    }
+
+    pub(in crate::scenario) fn section(&self, key: &str) -> Option<&Node> {
+        match &self.root.item {
+            Item::Table(fields) => fields.get(key),
+            _ => None,
+        }
+    }
+}
+
+/// The value below `node` whose dotted path is one of `names`, quoted and bare keys alike.
+fn find<'a>(node: &Node, at: &str, names: &'a [String]) -> Option<(Place, &'a str)> {
+    let Item::Table(fields) = &node.item else { return None };
+    fields.iter().find_map(|(key, node)| {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        match names.iter().find(|name| **name == path) {
+            Some(name) => Some((node.at, name.as_str())),
+            None => find(node, &path, names),
+        }
+    })
+}

@@ -1,0 +1,727 @@
+//! Typed access to a table as written, with errors that say where and what to write instead.
+
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+pub(in crate::scenario) use anabranch_base::nearest;
+use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, is_misspelt};
+use anabranch_engine::Several;
+
+/// An example of each key's value, for errors. A name means the same in every table.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("above", "\"8us\""),
+    ("access_cycles", "2"),
+    ("ack_every", "1"),
+    ("algorithm", "\"allreduce-ring\""),
+    ("at", "\"100us\""),
+    ("base", "\"reps\""),
+    ("because", "\"the text gives no MTU; the simulator it builds on has 1000 B\""),
+    ("bitmaps", "5"),
+    ("both_directions", "true"),
+    ("buffer", "\"64MB\""),
+    ("bundle", "1"),
+    ("bytes", "\"8MiB\""),
+    ("check_cycles", "1"),
+    ("chips", "[{ name = \"tofino\", ports = 32, link = \"100Gbps\", buffer = \"20MB\" }]"),
+    ("chunk", "\"128KB\""),
+    ("chunk_bits", "128"),
+    ("clock", "\"ack\""),
+    ("clock_mhz", "300"),
+    ("colors_per_port", "1"),
+    ("comm_groups", "\"comm_group.json\""),
+    ("connections", "16"),
+    ("cross_tor", "false"),
+    ("dcs", "2"),
+    ("degree", "8"),
+    ("degrees", "[0, 128, 256]"),
+    ("depth", "1"),
+    ("down_for", "\"50us\""),
+    ("duration", "\"200us\""),
+    ("ends", "\"posted\""),
+    ("esw_link", "\"400Gbps\""),
+    ("esw_link_latency", "\"5us\""),
+    ("every", "\"20us\""),
+    ("figure", "\"Figure 2\""),
+    ("file", "\"leaf_spine.topo\""),
+    ("format", "\"goal\""),
+    ("found", "\"the paper's simulator trims\""),
+    ("from", "0"),
+    ("group", "\"incast\""),
+    ("groups", "[[0, 1, 2, 3]]"),
+    ("hosts", "128"),
+    ("hosts_per_tor", "8"),
+    ("id", "\"reps/fig-2\""),
+    ("inter", "0.2"),
+    ("jitter", "\"500us\""),
+    ("jobs", "1"),
+    ("km_delay", "\"5us\""),
+    ("largest", "[\"16KB\", \"1MB\"]"),
+    ("layers", "[1, 8]"),
+    ("leaves", "4"),
+    ("link", "\"400Gbps\""),
+    ("link_latency", "\"500ns\""),
+    ("links", "\"tor-uplinks:3%\""),
+    ("load", "0.6"),
+    ("max_bytes", "\"200KB\""),
+    ("max_events", "20000000000"),
+    ("max_packets", "16000000"),
+    ("max_time", "\"1s\""),
+    ("measure", "\"fct_max(ops) / fct_max(reps)\""),
+    ("min_bytes", "\"200KB\""),
+    ("name", "\"reps-16\""),
+    ("next_cycles", "1"),
+    ("origin", "\"2s\""),
+    ("oversubscription", "1"),
+    ("packet", "\"1000B\""),
+    ("paper", "1.25"),
+    ("parameter", "\"*.fabric.queue\""),
+    ("per", "[\"scheme\"]"),
+    ("period", "\"200us\""),
+    ("persistent", "true"),
+    ("placement", "\"random\""),
+    ("pod_hosts", "128"),
+    ("ports", "[8, 16]"),
+    ("probability", "0.01"),
+    ("qps", "\"0-7\""),
+    ("queue_pairs", "10000"),
+    ("queues", "[1, 8]"),
+    ("radix_down", "8"),
+    ("radix_up", "8"),
+    ("rank_hosts", "[0, 8, 1, 9]"),
+    ("ranks", "32"),
+    ("rate", "\"200Gbps\""),
+    ("replicate", "8"),
+    ("resolution", "0.02"),
+    ("rounds", "1000"),
+    ("rtt", "\"10us\""),
+    ("says", "\"REPS finishes before OPS\""),
+    ("schemes", "[\"reps\", \"ops\", \"ecmp\"]"),
+    ("seeds", "[1, 2, 3]"),
+    ("senders", "128"),
+    ("series", "\"link-utilisation\""),
+    ("setup", "\"common\""),
+    ("sizes", "\"websearch\""),
+    ("smallest", "[\"16KB\", \"1MB\"]"),
+    ("source", "\"section 4.3\""),
+    ("stall", "\"10ms\""),
+    ("start", "\"100us\""),
+    ("start_unit", "\"1ps\""),
+    ("streams", "\"each\""),
+    ("switch_latency", "\"500ns\""),
+    ("switches", "\"tor:0\""),
+    ("target", "0"),
+    ("threshold", "5"),
+    ("tiers", "2"),
+    ("title", "\"Permutation on 128 hosts\""),
+    ("to", "1"),
+    ("tors", "4"),
+    ("trunk", "\"400Gbps\""),
+    ("trunk_latency", "\"500ns\""),
+    ("until", "\"1ms\""),
+    ("variants", "[\"ops\", \"recycled\"]"),
+    ("wan_latency", "\"500us\""),
+    ("wan_link", "\"1600Gbps\""),
+    ("what", "\"the MTU\""),
+    ("where", "\"drops(scheme) == 0\""),
+    ("without_control", "true"),
+    ("without_missing", "true"),
+    ("without_pipeline", "true"),
+    ("x", "\"workload.bytes\""),
+    ("y", "\"fct_max_us\""),
+];
+
+/// Keys that stand above all tables.
+const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
+
+/// What others call keys.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("bandwidth", "link"),
+    ("rate", "link"),
+    ("rate", "probability"),
+    ("speed", "link"),
+    ("link_rate", "link"),
+    ("link_speed", "link"),
+    ("latency", "link_latency"),
+    ("delay", "link_latency"),
+    ("nodes", "hosts"),
+    ("servers", "hosts"),
+    ("size", "bytes"),
+    ("length", "bytes"),
+    ("time", "at"),
+    ("start", "at"),
+    ("begin", "at"),
+    ("from", "at"),
+    ("end", "until"),
+    ("stop", "until"),
+    ("to", "until"),
+    ("loss", "probability"),
+    ("ber", "probability"),
+    ("kind", "series"),
+    ("interval", "every"),
+    ("period", "every"),
+    ("time", "max_time"),
+    ("minimum", "smallest"),
+    ("min", "smallest"),
+    ("maximum", "largest"),
+    ("max", "largest"),
+    ("condition", "where"),
+];
+
+/// Units of times in picoseconds.
+const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
+
+/// A number without a unit: `1`, or `"1"`.
+fn bare_number(node: &Node) -> Option<f64> {
+    let number = match &node.item {
+        Item::Leaf(toml::Value::String(text)) => text.trim().parse().ok()?,
+        Item::Leaf(toml::Value::Integer(number)) => *number as f64,
+        Item::Leaf(toml::Value::Float(number)) => *number,
+        _ => return None,
+    };
+    (number > 0.0 && number < 1e6).then_some(number)
+}
+
+/// What a text may mean that is no quantity: thousands in groups, a decimal comma, a number with an exponent, bytes per
+/// second.
+fn repaired(node: &Node) -> Vec<Node> {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return Vec::new() };
+    let text = text.trim().replace('_', "");
+    let dotted = if is_in_groups(&text) { text.replace(',', "") } else { text.replace(',', ".") };
+    let end = dotted.find(|letter: char| !letter.is_ascii_digit() && !".+-eE".contains(letter));
+    let (number, unit) = dotted.split_at(end.unwrap_or(dotted.len()));
+    let Ok(number) = number.parse::<f64>() else { return Vec::new() };
+    let of_bytes = unit.trim().strip_suffix("B/s").map(|prefix| format!("{}{prefix}bps", 8.0 * number));
+    let texts = of_bytes.into_iter().chain([format!("{number}{}", unit.trim())]);
+    let mut values: Vec<toml::Value> = texts.map(toml::Value::String).collect();
+    if unit.is_empty() {
+        values.extend([toml::Value::Float(number), toml::Value::String(format!("{number}B"))]);
+    }
+    values.into_iter().map(|value| Node { at: node.at, item: Item::Leaf(value) }).collect()
+}
+
+/// Whether commas part the digits of a number in thousands: `1,000KB`, and not `1,5MB` or `0,125MB`.
+fn is_in_groups(text: &str) -> bool {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != ',').unwrap_or(text.len());
+    let (first, others) = text[..digits].split_once(',').unwrap_or_default();
+    (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && others.split(',').all(|group| group.len() == 3)
+}
+
+/// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
+/// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
+fn in_usual_unit(key: &str, number: f64) -> Option<String> {
+    let usual: Duration = example(key).trim_matches('"').parse().ok()?;
+    if usual.0 == 0 || example(key).ends_with("us\"") {
+        return None;
+    }
+    let times_off = |unit: f64| (number * unit / usual.0 as f64).max(usual.0 as f64 / (number * unit));
+    let (unit, _) = TIME_UNITS.iter().min_by(|a, b| times_off(a.1).total_cmp(&times_off(b.1)))?;
+    let time = format!("{number}{unit}");
+    time.parse::<Duration>().is_ok().then(|| format!("{time:?}"))
+}
+
+/// An example of the value of `key`.
+pub(in crate::scenario) fn example(key: &str) -> &'static str {
+    EXAMPLES.iter().find(|(name, _)| *name == key).map_or("...", |(_, value)| value)
+}
+
+/// A table that is being read.
+pub(in crate::scenario) struct Table<'a> {
+    pub file: &'a str,
+    /// How messages call it: `[topology]`.
+    pub name: String,
+    pub fields: &'a Fields,
+    pub at: Place,
+}
+
+impl<'a> Table<'a> {
+    /// Opens the table at `node`.
+    ///
+    /// # Errors
+    /// It is no table.
+    pub(in crate::scenario) fn open(
+        file: &'a str,
+        name: &str,
+        node: &'a Node,
+    ) -> Result<Table<'a>, Diagnostic> {
+        match &node.item {
+            Item::Table(fields) => Ok(Table { file, name: name.to_owned(), fields, at: node.at }),
+            _ => Err(fault(file, node.at, format!("{name} must be a table, not {}", describe(node)), {
+                let bare = name.trim_matches(['[', ']']);
+                Some(Fix::text(format!("{name} and below it its keys, such as {}", sample(bare))))
+            })),
+        }
+    }
+
+    /// Refuses keys that are not among `known`.
+    pub(in crate::scenario) fn only(&self, known: &[&str]) -> Result<(), Diagnostic> {
+        let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+        let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
+        let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
+        let own = self.fields.get("kind").map(Node::value);
+        let other_kinds = crate::scenario::schema::keys::kinds_with(
+            &self.name,
+            key,
+            own.as_ref().and_then(toml::Value::as_str),
+        );
+        let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
+        let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
+            // Below a table it is the table's.
+            _ if !self.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
+                Fix::text(format!("{key} = {} above the first [table]", node.value()))
+            }
+            // Of another fabric, say, where a similar name means something else.
+            _ if also_called.is_none() && !other_kinds.is_empty() => {
+                let kinds = other_kinds.join(", ");
+                Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
+            }
+            Some(near)
+                if matches!(node.item, Item::Leaf(_))
+                    && (also_called.is_some() || is_misspelt(key, near))
+                    && is_of_type(near, &node.value()) =>
+            {
+                let value = match example(near).starts_with('[') {
+                    true => toml::Value::Array(as_list(&node.value())),
+                    false => node.value(),
+                };
+                Fix::Rename {
+                    written: near.to_owned(),
+                    name: near.to_owned(),
+                    value: Some(value.to_string()),
+                }
+            }
+            Some(near) => name_alone(self.header(near, node), near),
+            None => {
+                let elsewhere = match &crate::scenario::schema::keys::tables_with(key)[..] {
+                    [] => String::new(),
+                    tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
+                };
+                Fix::text(format!("one of {}{elsewhere}", known.join(", ")))
+            }
+        };
+        let error = fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
+        Err(Diagnostic { code: Code::UnknownKey, ..error })
+    }
+
+    /// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
+    fn header(&self, near: &str, node: &Node) -> String {
+        let within = self.name.trim_matches(['[', ']']);
+        let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
+        match &node.item {
+            Item::Table(_) => format!("[{path}]"),
+            Item::Array(nodes)
+                if !nodes.is_empty() && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+            {
+                format!("[[{path}]]")
+            }
+            _ => near.to_owned(),
+        }
+    }
+
+    /// The whole of it, without places.
+    pub(in crate::scenario) fn value(&self) -> toml::Value {
+        toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
+    }
+
+    /// The value of `key` as it stands there.
+    pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
+        self.fields.get(key)
+    }
+
+    /// The value of `key`, when it is there.
+    ///
+    /// # Errors
+    /// It is of another type, or cannot be read.
+    pub(in crate::scenario) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
+        let Some(node) = self.node(key) else { return Ok(None) };
+        T::read(node).map(Some).map_err(|problem| {
+            let Problem { message, fix } = problem;
+            if let Some(swept) = self.swept::<T>(key, node) {
+                let message = format!("{message}, which is swept");
+                return fault(self.file, node.at, format!("{key}: {message}"), Some(swept));
+            }
+            let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
+            let timed = timed.map(|time| Fix::set(key, time));
+            let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
+            let repaired = repaired.map(|node| Fix::set(key, node.value()));
+            let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
+            let fix = fix.unwrap_or_else(|| Fix::set(key, example(key)));
+            fault(self.file, node.at, format!("{key}: {message}"), Some(fix))
+        })
+    }
+
+    /// For a list in the place of one value, each of which may stand there: the line of a sweep over them.
+    fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
+        let Item::Array(nodes) = &node.item else { return None };
+        let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
+        let can_be_swept = ["topology", "workload"].contains(&table.split('.').next()?);
+        let values = node.value();
+        (can_be_swept && nodes.len() > 1 && nodes.iter().all(|node| T::read(node).is_ok())).then(|| {
+            Fix::text(format!("\"{table}.{key}\" = {values} below [sweep], in the place of {key} here"))
+        })
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// It is missing, of another type, or cannot be read.
+    pub(in crate::scenario) fn need<T: Read>(&self, key: &str) -> Result<T, Diagnostic> {
+        self.get(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// The error for a key that is not there.
+    pub(in crate::scenario) fn missing(&self, key: &str) -> Diagnostic {
+        let place = if self.name.is_empty() { "the scenario" } else { &self.name };
+        let fix = Fix::set(key, example(key));
+        let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(fix));
+        Diagnostic { code: Code::MissingKey, ..error }
+    }
+
+    /// The error for the value of `key` (or for the table, when the key is not there).
+    pub(in crate::scenario) fn wrong(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<Fix>,
+    ) -> Diagnostic {
+        let at = self.node(key).map_or(self.at, |node| node.at);
+        fault(self.file, at, message.into(), Some(help.into()))
+    }
+
+    /// Refuses a value of `key` below `least` or above `most`.
+    pub(in crate::scenario) fn within(
+        &self,
+        key: &str,
+        value: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<(), Diagnostic> {
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        let range = if most == u64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
+        Err(self.wrong(
+            key,
+            format!("{key} must be {range}, not {value}"),
+            Fix::set(key, value.clamp(least, most)),
+        ))
+    }
+
+    /// Refuses a length, rate or time of zero.
+    pub(in crate::scenario) fn above_zero<T: Into<Amount>>(
+        &self,
+        key: &str,
+        value: T,
+    ) -> Result<(), Diagnostic> {
+        let Amount(number) = value.into();
+        if number > 0 {
+            return Ok(());
+        }
+        Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, example(key))))
+    }
+
+    /// The tables of the array at `key`, each named like `[[fault]] 1`.
+    ///
+    /// # Errors
+    /// It is no array of tables.
+    pub(in crate::scenario) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, Diagnostic> {
+        let Some(node) = self.node(key) else { return Ok(Vec::new()) };
+        let Item::Array(nodes) = &node.item else {
+            let help = Fix::text(format!("[[{name}]] instead of [{name}]"));
+            return Err(fault(self.file, node.at, format!("{key:?} must be a list of tables"), Some(help)));
+        };
+        nodes.iter().map(|node| Table::open(self.file, &format!("[[{name}]]"), node)).collect()
+    }
+
+    /// A word out of a closed list.
+    ///
+    /// # Errors
+    /// It is missing or another one; the error names the nearest.
+    pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
+        let written: String = match self.get(key)? {
+            Some(written) => written,
+            None => {
+                let words = known.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>();
+                let place = if self.name.is_empty() { "the scenario" } else { &self.name };
+                let help = Fix::text(format!("{key} = one of {}", words.join(", ")));
+                let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(help));
+                return Err(Diagnostic { code: Code::MissingKey, ..error });
+            }
+        };
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        match known.iter().find(|(word, _)| *word == written) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                // Such as `utilization`, which is one of them except for the half and the spelling.
+                let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
+                let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
+                let only_one =
+                    if let [one] = within[..] { Some(one).filter(|_| plain.len() > 3) } else { None };
+                let help = match nearest(&written, &words).or(only_one) {
+                    Some(near) => Fix::set(key, format!("{near:?}")),
+                    None => Fix::text(format!("{key} = one of {}", list(&words))),
+                };
+                let error = self.wrong(key, format!("unknown {key} {written:?}"), help);
+                Err(Diagnostic { code: Code::UnknownName, ..error })
+            }
+        }
+    }
+}
+
+/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
+    let Some(text) = value.as_str() else { return vec![value.clone()] };
+    if let Some(numbers) = range_of(text) {
+        return numbers;
+    }
+    if !text.contains(',') {
+        return vec![value.clone()];
+    }
+    let parts =
+        text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
+    let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
+        (Ok(whole), _) => toml::Value::Integer(whole),
+        (_, Ok(number)) if number.is_finite() => toml::Value::Float(number),
+        _ => toml::Value::String(part.to_owned()),
+    };
+    parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+fn range_of(text: &str) -> Option<Vec<toml::Value>> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let length = last.checked_sub(first).filter(|length| *length > 0)?;
+    let numbers = if length < 20 { (first..=last).collect() } else { vec![first, last] };
+    Some(numbers.into_iter().map(toml::Value::Integer).collect())
+}
+
+/// `"a", "b"`.
+pub(in crate::scenario) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
+    words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes an error.
+pub(in crate::scenario) fn fault(
+    file: &str,
+    at: Place,
+    message: impl Into<String>,
+    fix: Option<Fix>,
+) -> Diagnostic {
+    let (line, column) = at.unzip();
+    let span = Span { file: file.to_owned(), line, column };
+    Diagnostic::error(span, Code::InvalidValue, message, fix)
+}
+
+/// The fix where a name is meant, and perhaps not the value behind it.
+pub(in crate::scenario) fn name_alone(written: impl Into<String>, near: &str) -> Fix {
+    Fix::Rename { written: written.into(), name: near.to_owned(), value: None }
+}
+
+/// Whether a value is of the type of a key, by its example: text, a time, a list.
+fn is_of_type(key: &str, value: &toml::Value) -> bool {
+    let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
+    match example.as_ref().and_then(|table| table.get("key")) {
+        Some(toml::Value::Array(_)) | None => true,
+        Some(example) => type_of(example) == type_of(value),
+    }
+}
+
+/// A word for the type of a value, that of text by what can be read from it.
+fn type_of(value: &toml::Value) -> &'static str {
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => "number",
+        toml::Value::String(text) if text.parse::<Duration>().is_ok() => "time",
+        toml::Value::String(text) if text.parse::<Bytes>().is_ok() => "size",
+        toml::Value::String(text) if text.parse::<Rate>().is_ok() => "rate",
+        other => other.type_str(),
+    }
+}
+
+/// What to write when a problem does not say it: an example of the key's value.
+pub(in crate::scenario) fn or_example(help: Option<Fix>, key: &str) -> Option<Fix> {
+    let known = EXAMPLES.iter().any(|(name, _)| *name == key);
+    help.or_else(|| known.then(|| Fix::set(key, example(key))))
+}
+
+/// A line of the table `name`, for an error about something else of that name.
+fn sample(name: &str) -> String {
+    let key = match name {
+        "topology" => "hosts",
+        "workload" => "bytes",
+        "workload.incast" => "degree",
+        "workload.message" => "from",
+        "workload.pipeline" => "bytes",
+        "limits" => "max_time",
+        "set" => return "\"reps.lb.buffer\" = 16".to_owned(),
+        "sweep" => return "\"topology.oversubscription\" = [1, 4]".to_owned(),
+        _ => "kind",
+    };
+    format!("{key} = {}", example(key))
+}
+
+/// What a value is, for messages.
+fn describe(node: &Node) -> String {
+    match &node.item {
+        Item::Table(_) => "a table".to_owned(),
+        Item::Array(_) => "a list".to_owned(),
+        Item::Leaf(value) => value.to_string(),
+    }
+}
+
+/// A number that must not be zero.
+pub(in crate::scenario) struct Amount(u64);
+
+impl From<Bytes> for Amount {
+    fn from(bytes: Bytes) -> Amount {
+        Amount(bytes.0)
+    }
+}
+
+impl From<Rate> for Amount {
+    fn from(rate: Rate) -> Amount {
+        Amount(rate.0)
+    }
+}
+
+impl From<Duration> for Amount {
+    fn from(span: Duration) -> Amount {
+        Amount(span.0)
+    }
+}
+
+/// A type that can be read from a value.
+pub(in crate::scenario) trait Read: Sized {
+    fn read(node: &Node) -> Result<Self, Problem>;
+}
+
+impl Read for String {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::String(text)) => Ok(text.clone()),
+            _ => Err(format!("must be text in quotes, not {}", describe(node)).into()),
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::Boolean(truth)) => Ok(*truth),
+            _ => Err(format!("must be true or false, not {}", describe(node)).into()),
+        }
+    }
+}
+
+impl Read for f64 {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::Float(number)) if number.is_finite() => Ok(*number),
+            Item::Leaf(toml::Value::Integer(number)) => Ok(*number as f64),
+            _ => Err(Problem {
+                message: format!("must be a number, not {}", describe(node)),
+                fix: unquoted(node).map(Fix::value),
+            }),
+        }
+    }
+}
+
+/// The number that stands in quotes at `node`; with a percent sign it is a share.
+fn unquoted(node: &Node) -> Option<toml::Value> {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return None };
+    let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
+    let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
+    let number = number.filter(|number| (1e-9..1e9).contains(number))?;
+    // Rounds off what only binary fractions have.
+    Some(toml::Value::from((number * 1e12).round() / 1e12))
+}
+
+macro_rules! read_whole {
+    ($($name:ty),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                match &node.item {
+                    Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
+                        // One is mostly below what may stand there.
+                        let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
+                        let message = format!("must not be negative, not {number}");
+                        Err(Problem { message, fix: amount.map(Fix::value) })
+                    }
+                    Item::Leaf(toml::Value::Integer(number)) => {
+                        (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX).into())
+                    }
+                    Item::Leaf(toml::Value::String(text)) => {
+                        let number = text.trim().parse::<i64>().ok().filter(|number| *number >= 0);
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: number.map(Fix::value) })
+                    }
+                    Item::Leaf(toml::Value::Float(number)) => {
+                        // Of two that are as near the even one: it fits more often.
+                        let whole = Some(number.round_ties_even().max(1.0)).filter(|whole| *whole < 1e9);
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: whole.map(Fix::value) })
+                    }
+                    _ => Err(format!("must be a whole number, not {}", describe(node)).into()),
+                }
+            }
+        }
+    )* };
+}
+read_whole!(u32, u64);
+
+/// The fix of a bare number that stands where a quantity is wanted: the number with a unit.
+fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Option<Fix> {
+    let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
+        return None;
+    };
+    Problem::from_sentence(&value.to_string().parse::<T>().err()?.to_string()).fix
+}
+
+macro_rules! read_quantity {
+    ($($name:ty: $what:literal),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                match &node.item {
+                    Item::Leaf(toml::Value::String(text)) => text.parse::<$name>().map_err(|e| Problem::from_sentence(&e.to_string())),
+                    _ => {
+                        let message = format!("must be {} in quotes, not {}", $what, describe(node));
+                        Err(Problem { message, fix: with_unit::<$name>(node) })
+                    }
+                }
+            }
+        }
+    )* };
+}
+read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
+
+/// One value, or a list of them.
+impl<T: Read> Read for Several<T> {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Array(_) => Vec::read(node).map(Several),
+            _ => T::read(node).map(Several::from),
+        }
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            // What to write instead of an element is not what to write instead of the list.
+            Item::Array(nodes) => nodes
+                .iter()
+                .map(T::read)
+                .collect::<Result<_, _>>()
+                .map_err(|problem: Problem| Problem { fix: None, ..problem }),
+            Item::Leaf(value) => {
+                let list = as_list(value);
+                // A value that such a list does not take by itself is not taken in brackets either.
+                let reads = list
+                    .iter()
+                    .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
+                let fix = reads.then(|| Fix::value(toml::Value::Array(list)));
+                Err(Problem { message: format!("must be a list, not {value}"), fix })
+            }
+            Item::Table(_) => Err("must be a list, not a table".into()),
+        }
+    }
+}

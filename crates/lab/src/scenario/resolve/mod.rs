@@ -1,0 +1,8 @@
+//! The parts of a scenario from their tables, with every default made explicit.
+
+pub(in crate::scenario) mod rest;
+pub(in crate::scenario) mod scheme;
+pub(in crate::scenario) mod setup;
+pub(in crate::scenario) mod topology;
+pub(in crate::scenario) mod trace;
+pub(in crate::scenario) mod workload;

@@ -1,0 +1,414 @@
+//! `[[fault]]`, `[[measure]]` and `[limits]` as written.
+
+use crate::scenario::read::table::Table;
+use crate::scenario::schema::keys;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Duration, Rate};
+use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    LinkDown,
+    LinkFlap,
+    SwitchDown,
+    Rate,
+    PacketLoss,
+    SwitchLoss,
+    BitErrors,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("link-down", Kind::LinkDown),
+    ("link-flap", Kind::LinkFlap),
+    ("switch-down", Kind::SwitchDown),
+    ("rate", Kind::Rate),
+    ("packet-loss", Kind::PacketLoss),
+    ("switch-loss", Kind::SwitchLoss),
+    ("bit-errors", Kind::BitErrors),
+];
+
+/// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
+/// which a fabric runs.
+const SHORTEST_PERIOD: Duration = Duration::from_us(1);
+
+/// Reads one `[[fault]]` of a fabric whose links, where they are alike, have the rate `link`.
+pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, Diagnostic> {
+    let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
+    only_of_fault(
+        table,
+        &keys::of(KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)),
+    )?;
+    let kind = match kind {
+        Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
+        _ => links_fault(table, kind, link)?,
+    };
+    let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
+    if at.0.is_empty() {
+        return Err(table.wrong(
+            "at",
+            "at is an empty list, so that nothing ever breaks",
+            Fix::set("at", "\"100us\""),
+        ));
+    }
+    let duration = duration(table, &at)?;
+    Ok(FaultSpec { kind, at, duration })
+}
+
+/// What other words there are for a thing that is down.
+const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
+/// And for a switch.
+const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
+
+/// The error for a kind that says in other words that a switch or a link is down; none for another one.
+fn broken(table: &Table) -> Option<Diagnostic> {
+    let written: String = table.get("kind").ok()??;
+    let word = written.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|part| word.contains(part));
+    if !has(&BROKEN) || KINDS.iter().any(|(kind, _)| *kind == written || word.replace('_', "-") == *kind) {
+        return None;
+    }
+    let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
+        (true, None, _) => Fix::text("kind = \"switch-down\" with switches = \"spine:0\""),
+        (true, Some(_), _) | (false, Some(_), None) => Fix::set("kind", "\"switch-down\""),
+        (false, _, Some(_)) if table.node("period").is_some() => Fix::set("kind", "\"link-flap\""),
+        (false, _, Some(_)) => Fix::set("kind", "\"link-down\""),
+        (false, None, None) => Fix::text(
+            "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\"",
+        ),
+    };
+    Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
+}
+
+/// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
+fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
+    if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
+        let message = "this kind of fault is about switches, not about links";
+        let value = node.value();
+        // A switch's name has neither a side nor an amount of links.
+        let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
+        let help = match a_switch {
+            Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),
+            _ => format!("kind = \"link-down\" with links = {value}, or switches = \"tor:0\""),
+        };
+        return Err(table.wrong("links", message, help));
+    }
+    if let (Some(node), false) = (table.node("switches"), known.contains(&"switches")) {
+        let message = "this kind of fault is about links, not about switches";
+        let value = node.value();
+        let help = format!("kind = \"switch-down\" with switches = {value}, or links = \"tor:0/up\"");
+        return Err(table.wrong("switches", message, help));
+    }
+    table.only(known)
+}
+
+fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKind, Diagnostic> {
+    let links = selectors(table, "links")?;
+    let both_directions = both_directions(table, &links)?;
+    Ok(match kind {
+        Kind::LinkDown | Kind::SwitchDown => FaultKind::LinkDown { links, both_directions },
+        Kind::LinkFlap => {
+            let (period, down_for) = flap(table)?;
+            FaultKind::LinkFlap { links, both_directions, period, down_for }
+        }
+        Kind::Rate => {
+            let rate: Rate = table.need("rate").map_err(|error| of_share(table, link, error))?;
+            if rate.0 == 0 {
+                let message = "a link with rate 0 carries nothing";
+                return Err(table.wrong("rate", message, "kind = \"link-down\", or a rate above 0"));
+            }
+            FaultKind::Rate { links, both_directions, rate }
+        }
+        Kind::PacketLoss => {
+            FaultKind::PacketLoss { links, both_directions, probability: probability(table)? }
+        }
+        Kind::SwitchLoss => {
+            FaultKind::SwitchLoss { links, both_directions, probability: probability(table)? }
+        }
+        Kind::BitErrors => FaultKind::BitErrors { links, both_directions, probability: probability(table)? },
+    })
+}
+
+/// The error for a rate that may be written as a share of the links': the rate which that is, where it is known.
+fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic {
+    let written = table.node("rate").map(|node| node.value());
+    // A number below 1 without a unit can hardly be anything else.
+    let fraction =
+        written.as_ref().and_then(toml::Value::as_float).filter(|share| (1e-6..1.0).contains(share));
+    let share = written.as_ref().and_then(toml::Value::as_str).and_then(|text| {
+        let percent = text.strip_suffix('%').map(|number| (number, 100.0));
+        let (number, of) = percent.or_else(|| text.strip_suffix("line").map(|number| (number, 1.0)))?;
+        number
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .map(|number| number / of)
+            .filter(|share| (1e-6..1e6).contains(share))
+    });
+    let Some(share) = share.or(fraction) else { return error };
+    let help = match link {
+        Some(link) => Fix::set("rate", format!("\"{}\"", Rate((link.0 as f64 * share).round() as u64))),
+        None => format!("rate = \"...\" with {share} times the rate of the links that are meant").into(),
+    };
+    error.with_fix(help)
+}
+
+/// What is said of both directions beside the names of the links, which say it themselves.
+fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
+    let both: Option<bool> = table.get("both_directions")?;
+    let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));
+    if let (Some(false), Some(cable)) = (both, cable) {
+        let message = format!("{cable:?} names both directions, and both_directions = false one");
+        let one = cable.trim().trim_start_matches("cable:");
+        let help = format!("links = {one:?}, or without both_directions");
+        return Err(table.wrong("both_directions", message, help));
+    }
+    Ok(both)
+}
+
+/// The period of a link that flaps, and for how long of it the link is down.
+fn flap(table: &Table) -> Result<(Duration, Duration), Diagnostic> {
+    let period: Duration = table.need("period")?;
+    let down_for: Duration = table.need("down_for")?;
+    table.above_zero("down_for", down_for)?;
+    if period < SHORTEST_PERIOD {
+        let message = format!("period must be {SHORTEST_PERIOD} or more, not {period}");
+        return Err(table.wrong("period", message, Fix::set("period", format!("\"{SHORTEST_PERIOD}\""))));
+    }
+    if down_for >= period {
+        let message = format!(
+            "down_for ({down_for}) is not below period ({period}), so that the links never come up again"
+        );
+        let help = format!(
+            "down_for = \"{}\", or kind = \"link-down\" without period and down_for",
+            Duration(period.0 / 2)
+        );
+        return Err(table.wrong("down_for", message, help));
+    }
+    Ok((period, down_for))
+}
+
+/// What others write for a fault that does not end.
+const TO_THE_END: [&str; 6] = ["end", "job", "forever", "never", "always", "inf"];
+
+/// How long a fault lasts, which is also said by when it ends.
+fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, Diagnostic> {
+    for key in ["until", "duration"] {
+        let written = table.node(key).map(|node| node.value());
+        let text = written.as_ref().and_then(toml::Value::as_str).unwrap_or_default().to_lowercase();
+        if TO_THE_END.iter().any(|word| text.contains(word)) {
+            let message = format!("{key} must be a time, not {text:?}");
+            let help = format!("the fault without {key}: it lasts to the end of the run then");
+            return Err(table.wrong(key, message, help));
+        }
+    }
+    let (duration, until): (Option<Duration>, Option<Duration>) =
+        (table.get("duration")?, table.get("until")?);
+    let several = at.0.len() > 1;
+    match (duration, until, at.0.first()) {
+        (Some(_), Some(_), _) => {
+            let message = "duration and until both say when the fault ends";
+            Err(table.wrong("until", message, "one of them"))
+        }
+        (None, Some(_), _) if several => {
+            let message = "until is one time, but at has several";
+            Err(table.wrong("until", message, "duration = \"200us\" instead of until, for each of them"))
+        }
+        (None, None, _) if several => {
+            let message = "at has several times, but without a duration the first fault never ends";
+            Err(table.wrong("at", message, "duration = \"200us\" beside it, for each of them"))
+        }
+        (None, Some(until), Some(&at)) if until <= at => {
+            let message = format!("until ({until}) is not after at ({at}), so that nothing ever breaks");
+            Err(table.wrong(
+                "until",
+                message,
+                Fix::set("until", format!("\"{}\"", at + Duration::from_us(200))),
+            ))
+        }
+        (None, Some(until), Some(&at)) => Ok(Some(Duration(until.0 - at.0))),
+        (Some(duration), ..) => {
+            table.above_zero("duration", duration)?;
+            Ok(Some(duration))
+        }
+        (None, ..) => Ok(None),
+    }
+}
+
+const SERIES: &[(&str, Series)] = &[
+    ("link-utilisation", Series::LinkUtilisation),
+    ("queue-delay", Series::QueueDelay),
+    ("queue-depth", Series::QueueDepth),
+    ("arrival-rate", Series::ArrivalRate),
+    ("drops", Series::Drops),
+    ("pauses", Series::Pauses),
+    ("pause-time", Series::PauseTime),
+    ("pause-victims", Series::PauseVictims),
+    ("set-aside", Series::SetAside),
+    ("table-entries", Series::TableEntries),
+    ("flow-throughput", Series::FlowThroughput),
+    ("sender-rtt", Series::SenderRtt),
+    ("sender-ecn", Series::SenderEcn),
+];
+
+/// What a series has points of.
+enum PointsOf {
+    /// Links, one an interval.
+    Links,
+    /// Switches, one an interval.
+    Switches,
+    /// Queue pairs, one an interval.
+    Qps,
+    /// Queue pairs, one an acknowledgement.
+    Acks,
+}
+
+impl PointsOf {
+    fn series(series: Series) -> PointsOf {
+        match series {
+            Series::LinkUtilisation
+            | Series::QueueDepth
+            | Series::QueueDelay
+            | Series::ArrivalRate
+            | Series::Drops
+            | Series::Pauses
+            | Series::PauseTime
+            | Series::PauseVictims => PointsOf::Links,
+            Series::SetAside | Series::TableEntries => PointsOf::Switches,
+            Series::FlowThroughput => PointsOf::Qps,
+            Series::SenderRtt | Series::SenderEcn => PointsOf::Acks,
+        }
+    }
+}
+
+/// Reads one `[[measure]]`.
+pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
+    table.only(&keys::of("measure"))?;
+    let series = table.word("series", SERIES)?;
+    let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
+    let above = above(table, word, series)?;
+    let nothing =
+        MeasureSpec { series, every: Duration::ZERO, links: None, switches: None, qps: None, above };
+    match PointsOf::series(series) {
+        PointsOf::Links => {
+            measured_on(table, word, "links")?;
+            let links = Some(selector(table, "links")?);
+            Ok(MeasureSpec { every: interval(table)?, links, ..nothing })
+        }
+        PointsOf::Switches => {
+            measured_on(table, word, "switches")?;
+            let switches = Some(selector(table, "switches")?);
+            Ok(MeasureSpec { every: interval(table)?, switches, ..nothing })
+        }
+        PointsOf::Qps => {
+            let qps = Some(qps(table, word)?);
+            Ok(MeasureSpec { every: interval(table)?, qps, ..nothing })
+        }
+        PointsOf::Acks => {
+            let qps = Some(qps(table, word)?);
+            // The resolved form has a zero here: its points stand for no interval.
+            let every: Duration = table.get("every")?.unwrap_or_default();
+            if every != Duration::ZERO {
+                let message = format!("{word:?} has a point for each acknowledgement, not for each interval");
+                return Err(table.wrong("every", message, format!("series = {word:?} without every")));
+            }
+            Ok(MeasureSpec { every, qps, ..nothing })
+        }
+    }
+}
+
+/// That nothing but `key` says of what `word` is measured.
+fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
+    let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
+    for other in ["links", "switches", "qps"] {
+        if other != key && table.node(other).is_some() {
+            let message = format!("{word:?} is measured on {}, not on {}", what(key), what(other));
+            let example = if key == "qps" { "\"all\"" } else { crate::scenario::read::table::example(key) };
+            return Err(table.wrong(other, message, format!("{key} = {example} instead of {other}")));
+        }
+    }
+    Ok(())
+}
+
+fn interval(table: &Table) -> Result<Duration, Diagnostic> {
+    let every = table.get("every")?.unwrap_or(Duration::from_us(20));
+    table.above_zero("every", every)?;
+    Ok(every)
+}
+
+fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, Diagnostic> {
+    if series != Series::QueueDelay && table.node("above").is_some() {
+        let message = format!("above is for \"queue-delay\" alone, not for {word:?}");
+        return Err(table.wrong("above", message, format!("series = {word:?} without above")));
+    }
+    table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
+}
+
+/// The queue pairs of a series that is about them.
+fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
+    const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
+    measured_on(table, word, "qps")?;
+    let written: Option<String> = table.get("qps").map_err(|e| e.with_fix(EXAMPLE.into()))?;
+    match written {
+        None => Err(table.missing("qps").with_fix(EXAMPLE.into())),
+        Some(qps) if qps.trim().is_empty() => {
+            Err(table.wrong("qps", "qps is empty and selects nothing", EXAMPLE))
+        }
+        Some(qps) => Ok(qps),
+    }
+}
+
+/// Reads `[limits]`.
+pub(in crate::scenario) fn limits(table: Option<&Table>) -> Result<Limits, Diagnostic> {
+    let default = Limits::default();
+    let Some(table) = table else { return Ok(default) };
+    table.only(&keys::of("limits"))?;
+    let limits = Limits {
+        max_time: table.get("max_time")?.unwrap_or(default.max_time),
+        stall: table.get("stall")?.unwrap_or(default.stall),
+        max_events: table.get("max_events")?.unwrap_or(default.max_events),
+        max_packets: table.get("max_packets")?.unwrap_or(default.max_packets),
+    };
+    table.above_zero("max_time", limits.max_time)?;
+    if limits.max_time > Limits::MOST_TIME {
+        let message = format!("max_time may be at most {} of simulated time", Limits::MOST_TIME);
+        return Err(table.wrong(
+            "max_time",
+            message,
+            Fix::set("max_time", format!("\"{}\"", Limits::MOST_TIME)),
+        ));
+    }
+    table.above_zero("stall", limits.stall)?;
+    table.within("max_events", limits.max_events, 1, u64::MAX)?;
+    table.within("max_packets", limits.max_packets, 1, u64::MAX)?;
+    Ok(limits)
+}
+
+/// One selector or a list of them.
+fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
+    let selectors: Several<String> = table.need(key)?;
+    if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
+        let message = format!("{key} is empty and selects nothing");
+        return Err(table.wrong(key, message, Fix::set(key, crate::scenario::read::table::example(key))));
+    }
+    Ok(selectors)
+}
+
+fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
+    let selector: String = table.need(key)?;
+    if selector.trim().is_empty() {
+        let message = format!("{key} is empty and selects nothing");
+        return Err(table.wrong(key, message, Fix::set(key, crate::scenario::read::table::example(key))));
+    }
+    Ok(selector)
+}
+
+fn probability(table: &Table) -> Result<f64, Diagnostic> {
+    let probability: f64 = table.need("probability")?;
+    if !(0.0..=1.0).contains(&probability) {
+        let message = format!("probability must be between 0 and 1, not {probability}");
+        let share = probability / 100.0;
+        let instead = if (0.0..=1.0).contains(&share) { share } else { 0.01 };
+        return Err(table.wrong("probability", message, Fix::set("probability", instead)));
+    }
+    Ok(probability)
+}

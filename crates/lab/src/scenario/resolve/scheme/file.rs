@@ -1,0 +1,329 @@
+//! Schemes as written, before a setup gives them their ground.
+
+use crate::scenario::expand::sweep;
+use crate::scenario::expand::sweep::Setting;
+use crate::scenario::read::document;
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::table::{Table, fault, name_alone};
+use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::resolve::scheme::builtin::{Instead, ParameterFault};
+use crate::scenario::resolve::scheme::mix;
+use crate::scenario::resolve::setup;
+use crate::scenario::resolve::setup::Setup;
+use crate::scenario::schema::kind_hints;
+use crate::scenario::schema::parameters;
+use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::Wrong;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_engine::{FabricSpec, Scheme};
+
+/// A scheme as written, with its bases in it.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Draft {
+    pub name: String,
+    pub title: String,
+    source: String,
+    pub needs: String,
+    /// As the resolved form says it; otherwise it follows from the setup.
+    own: Option<Vec<String>>,
+    /// `qps` and the parts.
+    parts: Fields,
+    /// What its table sets on whatever ground.
+    set: Vec<Setting>,
+}
+
+/// The parts of a scheme's table.
+const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
+/// What else it may have.
+const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
+
+impl Draft {
+    /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
+    pub(in crate::scenario) fn read(table: &Table, registry: &Registry) -> Result<Draft, Diagnostic> {
+        table.only(&[&WORDS[..], &PARTS[..]].concat())?;
+        if table.node("base").is_none() && table.node("transport").is_none() {
+            let missing = table.missing("base");
+            let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
+            let fix = name.map(|name| Fix::text(format!("schemes = [{name:?}], without [[scheme]]")));
+            return Err(Diagnostic { fix: fix.or(missing.fix.clone()), ..missing });
+        }
+        let base = table.get::<String>("base")?.map(|base| {
+            registry.find_scheme(&base).ok_or_else(|| {
+                let names: Vec<&str> = registry.scheme_names().collect();
+                let (message, help) = builtin::unknown(&base, &names);
+                table.wrong("base", message, Fix::set("base", help))
+            })
+        });
+        Draft::over(table, base.transpose()?)
+    }
+
+    /// The scheme of a table over that of its base.
+    fn over(table: &Table, base: Option<Draft>) -> Result<Draft, Diagnostic> {
+        let name: String = table.need("name")?;
+        check_name(table, &name)?;
+        let settings = match table.node("set") {
+            Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
+            None => Vec::new(),
+        };
+        let mut draft = base.unwrap_or_else(|| Draft {
+            name: String::new(),
+            title: name.clone(),
+            source: String::new(),
+            needs: String::new(),
+            own: None,
+            parts: Fields::new(),
+            set: Vec::new(),
+        });
+        let told: Vec<String> = settings.iter().map(|s| format!("{} = {}", s.path, s.value)).collect();
+        if !told.is_empty() {
+            draft.title = format!("{} with {}", draft.title, told.join(", "));
+        }
+        draft.title = table.get("title")?.unwrap_or(draft.title);
+        draft.source = table.get("source")?.unwrap_or(draft.source);
+        draft.needs = table.get("needs")?.unwrap_or(draft.needs);
+        draft.own = table.get("own")?.or(draft.own);
+        draft.name = name;
+        let mut parts = table.fields.clone();
+        parts.retain(|key, _| PARTS.contains(&key.as_str()));
+        setup::overlay(&mut draft.parts, &parts, "");
+        draft.set.extend(settings);
+        Ok(draft)
+    }
+
+    /// Reads a scheme from a file of its own, and tries it on common ground.
+    pub(in crate::scenario) fn of_file(
+        file: &str,
+        text: &str,
+        registry: &Registry,
+    ) -> Result<(Draft, Scheme), Diagnostic> {
+        let root = Node { at: None, item: Item::Table(document::parse(file, text)?) };
+        let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, registry)?;
+        let on_common = draft.on(&Setup::common(), registry, file, None)?;
+        // Places in this file are none in a scenario.
+        draft.parts.values_mut().for_each(Node::forget);
+        draft.set.iter_mut().for_each(|setting| setting.at = None);
+        Ok((draft, on_common))
+    }
+
+    /// An embedded file, which may have another one as its base.
+    pub(in crate::scenario) fn embedded(name: &str, text: &str) -> Draft {
+        let mut root = Node { at: None, item: Item::Table(document::parse(name, text).expect(TESTED)) };
+        root.forget();
+        let table = Table::open(name, "the scheme", &root).expect(TESTED);
+        let base: Option<String> = table.get("base").expect(TESTED);
+        let base = base.map(|base| builtin::built_in(&base).expect(TESTED).clone());
+        Draft::over(&table, base).expect(TESTED)
+    }
+
+    /// The scheme on the ground of a setup. `at` is where it was named in `file`.
+    pub(in crate::scenario) fn on(
+        &self,
+        setup: &Setup,
+        registry: &Registry,
+        file: &str,
+        at: Place,
+    ) -> Result<Scheme, Diagnostic> {
+        let (parts, own) = setup.under(&self.parts, registry);
+        let root = Node { at, item: Item::Table(parts) };
+        let table = Table::open(file, "[[scheme]]", &root)?;
+        let own = self.own.clone().unwrap_or(if self.needs.is_empty() { Vec::new() } else { own });
+        let scheme = Scheme {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            needs: self.needs.clone(),
+            own,
+            ..parts_of(&table, registry)?
+        };
+        apply(setup, registry, file, at, scheme, &self.set.iter().collect::<Vec<_>>())
+    }
+}
+
+const TESTED: &str = "the embedded scheme files are tested";
+
+fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(fine) {
+        return Ok(());
+    }
+    let message = format!("a scheme's name is made of letters, digits, - and _, not {name:?}");
+    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
+    let instead = if instead.is_empty() { "reps-16".to_owned() } else { instead };
+    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
+}
+
+/// The parts of a scheme in full, without what it is called.
+fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, Diagnostic> {
+    let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
+    let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
+    let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
+    let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    let mix = registered(table, &["mix"], &|value| mix::read(registry, value).map(Some))?;
+    registered(table, &["fabric"], &parameters::check_fabric)?;
+    let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
+        (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
+            let mut fields = fields.clone();
+            fields.remove("program");
+            part_at(table, "fabric", &Node { at: *at, item: Item::Table(fields) }, registry)?
+        }
+        _ => part(table, "fabric", registry)?,
+    };
+    fabric.program = program.or(fabric.program);
+    Ok(Scheme {
+        name: String::new(),
+        title: String::new(),
+        source: String::new(),
+        needs: String::new(),
+        own: Vec::new(),
+        qps: table.get("qps")?.unwrap_or(1),
+        transport: transport.map_or_else(|| part(table, "transport", registry), Ok)?,
+        cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
+        lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
+        fabric,
+        mix,
+    })
+}
+
+/// Reads one part of a scheme, if its kind is registered.
+fn registered<T>(
+    table: &Table,
+    path: &[&str],
+    read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
+) -> Result<Option<T>, Diagnostic> {
+    let mut node = table.node(path[0]);
+    for key in &path[1..] {
+        node = match node.map(|node| &node.item) {
+            Some(Item::Table(fields)) => fields.get(*key),
+            _ => None,
+        };
+    }
+    let Some(node) = node else { return Ok(None) };
+    read(&node.value()).map_err(|wrong| {
+        let message = wrong.of(&path.join("."));
+        let at = wrong.key.map_or(node.at, |key| node.place(&key.split('.').collect::<Vec<_>>()));
+        fault(table.file, at.or(table.at), message, Some(wrong.help))
+    })
+}
+
+/// Reads one part of a scheme in full.
+fn part<T: serde::de::DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    registry: &Registry,
+) -> Result<T, Diagnostic> {
+    let Some(node) = table.node(key) else {
+        let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
+        return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help.into())));
+    };
+    part_at(table, key, node, registry)
+}
+
+fn part_at<T: serde::de::DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    node: &Node,
+    registry: &Registry,
+) -> Result<T, Diagnostic> {
+    node.value().try_into().map_err(|e: toml::de::Error| {
+        // The deserialiser names the key or prints the value that it stumbled over.
+        let problem = &registry.complete(key, e.message());
+        let file = table.file;
+        if let Some((message, instead)) = kind_hints::misread(registry, key, &node.value()) {
+            let help = instead.map_or_else(Fix::text, |value| Fix::set(key, value));
+            return fault(file, node.at.or(table.at), message, Some(help));
+        }
+        let Item::Table(fields) = &node.item else {
+            return fault(
+                file,
+                node.at,
+                format!("{key} must be a table"),
+                Some(format!("[scheme.{key}]").into()),
+            );
+        };
+        let mentioned = |key: &str, value: &Node| {
+            problem.contains(&format!("`{key}`"))
+                || problem.contains(&value.value().to_string())
+                || problem.contains(&format!("`{}`", value.value()))
+        };
+        let culprit = fields.iter().find(|(key, value)| mentioned(key, value));
+        let (name, at) =
+            culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
+        let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
+        let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
+        // What the scheme or the setup that it names says has no place of its own.
+        fault(file, at.or(table.at), format!("{name}{}", builtin::said(problem, &value)), Some(help.into()))
+    })
+}
+
+/// Applies the settings that are meant for a scheme, and checks its numbers.
+pub(in crate::scenario) fn apply(
+    setup: &Setup,
+    registry: &Registry,
+    file: &str,
+    at: Place,
+    mut scheme: Scheme,
+    settings: &[&Setting],
+) -> Result<Scheme, Diagnostic> {
+    // A preset stands for many parameters, so that single ones come after it, wherever they are written.
+    let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.path == builtin::PRESET);
+    let set = |path: &str| settings.iter().find(|setting| setting.path == path);
+    for (one, other) in [("fabric.pfc.alpha", "fabric.pfc.threshold"), ("fabric.pfc", "fabric.queue")] {
+        if let (Some(_), Some(setting)) = (set(one), set(other)) {
+            let wrong = match one {
+                "fabric.pfc" => crate::scenario::resolve::scheme::limits::queue_and_pfc(),
+                _ => crate::scenario::resolve::scheme::limits::thresholds("exclude each other"),
+            };
+            return Err(refused(file, setting.at, Some(setting), &wrong));
+        }
+    }
+    if set("fabric.pfc").is_some() {
+        scheme = builtin::without_shares(&scheme);
+    }
+    for setting in presets.into_iter().chain(single) {
+        let value = setup.complete(&setting.path, &setting.value, registry);
+        let before = scheme.clone();
+        scheme = builtin::set(registry, &scheme, &setting.path, &value)
+            .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
+        if scheme != before {
+            scheme.own.retain(|own| !concerns(&setting.path, own));
+        }
+    }
+    crate::scenario::resolve::scheme::limits::validate(&scheme).map_err(|wrong| {
+        let part = wrong.path.split('.').next().unwrap_or_default();
+        let related = |path: &str| path == wrong.path || path == part || wrong.message.contains(path);
+        let culprit = settings.iter().rev().find(|setting| related(&setting.path)).copied();
+        refused(file, culprit.map_or(at, |setting| setting.at), culprit, &wrong)
+    })?;
+    Ok(scheme)
+}
+
+/// Whether a setting at `path` changes what a scheme has of its own at `own`.
+fn concerns(path: &str, own: &str) -> bool {
+    let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
+    match path {
+        builtin::PRESET => below("cc", own),
+        "fabric.queue" => own == path || own == "fabric.pfc" || below("fabric.pfc", own),
+        _ => own == path || below(path, own),
+    }
+}
+
+pub(in crate::scenario) fn refused(
+    file: &str,
+    at: Place,
+    setting: Option<&Setting>,
+    wrong: &ParameterFault,
+) -> Diagnostic {
+    let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
+    let help = match &wrong.instead {
+        Instead::Value(value) => Fix::set(written(&wrong.path), value),
+        Instead::Parameter(path) => match setting {
+            Some(setting) => Fix::set(written(path), &setting.value),
+            None => Fix::text(path),
+        },
+        Instead::Name(path) => name_alone(written(path), path.rsplit('.').next().unwrap_or(path)),
+        Instead::Setting(path, value) => Fix::set(written(path), value),
+        Instead::Words(words) => Fix::text(words),
+    };
+    fault(file, at, wrong.message.clone(), Some(help))
+}

@@ -1,0 +1,328 @@
+//! Whether the parameters of a scheme make sense together. What each may be by itself, its declaration says.
+
+use crate::scenario::resolve::scheme::builtin::ParameterFault;
+use anabranch_base::{Duration, OutOfRange};
+use anabranch_engine::FullQueue;
+use anabranch_engine::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
+use anabranch_proto::cc::AlphaDecay;
+use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
+use anabranch_proto::transport::Inherits;
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Span, Threshold, TransportConfig};
+
+/// Checks the numbers of a scheme: each against its declaration, then what they must be together.
+pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
+    scheme.check().map_err(out_of_range)?;
+    if let TransportConfig::Strack(strack) = &scheme.transport
+        && strack.probe_rtt > strack.probe_after
+    {
+        return Err(late_probe(strack.probe_after));
+    }
+    paths(&scheme.lb, "lb")?;
+    scheme.mix.iter().try_for_each(|mix| paths(&mix.lb, "mix.lb"))?;
+    freezes(&scheme.lb, "lb")?;
+    scheme.mix.iter().try_for_each(|mix| freezes(&mix.lb, "mix.lb"))?;
+    paced(scheme)?;
+    alpha(scheme)?;
+    telemetry(scheme)?;
+    inherits(scheme)?;
+    fabric(&scheme.fabric)?;
+    match (&scheme.fabric.program, &scheme.fabric.program_at) {
+        (Some(ProgramConfig::ThemisSpraying(config)), _) => themis_spraying(config, scheme),
+        (Some(ProgramConfig::ThemisLonghaul(config)), _) => themis_longhaul(config),
+        (Some(_), _) => Ok(()),
+        (None, Some(at)) => Err(ParameterFault::words(
+            "fabric.program_at",
+            format!("fabric.program_at is {at:?}, but there is no fabric.program to be there"),
+            "fabric.program beside it, or no program_at",
+        )),
+        (None, None) => Ok(()),
+    }
+}
+
+fn out_of_range(OutOfRange { parameter, problem, instead }: OutOfRange) -> ParameterFault {
+    let message = format!("{parameter} {problem}");
+    match instead {
+        Some(instead) => ParameterFault::value(&parameter, message, instead.to_string()),
+        None => ParameterFault::words(&parameter, message, "another value"),
+    }
+}
+
+/// STrack's least number of paths, of the balancer at `part`.
+fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
+    let LbConfig::Strack(lb) = lb else { return Ok(()) };
+    let (least, most) = (lb.min_paths, lb.max_paths);
+    if least <= most {
+        return Ok(());
+    }
+    let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
+    Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string()))
+}
+
+/// Freezing cannot be forced where there is none.
+fn freezes(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
+    match lb {
+        LbConfig::Reps(reps) if reps.freeze_at.is_some() && !reps.freezing => {
+            let message =
+                format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
+            Err(ParameterFault::value(&format!("{part}.freezing"), message, "true"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// MP-RDMA's sender knows windows alone.
+fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
+    if !matches!((&scheme.transport, &scheme.cc), (TransportConfig::MpRdma(_), CcConfig::Dcqcn(_))) {
+        return Ok(());
+    }
+    let message =
+        "cc.kind = \"dcqcn\" sets a rate, but transport.kind = \"mp-rdma\" is ACK-clocked and has no pacer";
+    let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
+    Err(ParameterFault::value("cc", message.to_owned(), instead))
+}
+
+/// Alpha that decays with packets has no timer at which a CNP's note would count.
+fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
+    let CcConfig::Dcqcn(dcqcn) = &scheme.cc else { return Ok(()) };
+    if dcqcn.alpha_decay == AlphaDecay::Timer || dcqcn.decrease_interval == Span::Time(Duration::ZERO) {
+        return Ok(());
+    }
+    let message = format!(
+        "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is {}",
+        dcqcn.decrease_interval
+    );
+    Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
+}
+
+/// What there is to inherit: a window that adapts.
+fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
+    let adapts = matches!(scheme.cc, CcConfig::Dctcp(_) | CcConfig::Registered(_));
+    if adapts || scheme.transport.inherits() == Inherits::Nothing {
+        return Ok(());
+    }
+    let message = "transport.inherits is about a window that adapts, which of the congestion controls under \
+                   transport.kind = \"sack\" only cc.kind = \"dctcp\" leaves to the next connection";
+    Err(ParameterFault::value("transport.inherits", message.to_owned(), "\"nothing\""))
+}
+
+/// Telemetry comes back with the ACKs of one transport.
+fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
+    if !scheme.cc.wants_telemetry() {
+        return Ok(());
+    }
+    let kind = match &scheme.cc {
+        CcConfig::Registered(registered) => registered.its.name(),
+        _ => "hpcc",
+    };
+    if !matches!(scheme.transport, TransportConfig::GoBackN(_) | TransportConfig::Registered(_)) {
+        return Err(ParameterFault::words(
+            "cc",
+            format!(
+                "cc.kind = {kind:?} learns from the telemetry that ACKs bring, which only transport.kind = \
+                 \"go-back-n\" hands to it"
+            ),
+            "cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn",
+        ));
+    }
+    Ok(())
+}
+
+fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(), ParameterFault> {
+    let TransportConfig::RnicSr(nic) = &scheme.transport else {
+        return Err(ParameterFault::words(
+            "fabric.program",
+            "the fabric.program themis-spraying needs transport.kind = \"rnic-sr\": its bitmap covers a window \
+             in packets, which no other transport keeps, and it answers to its NACKs"
+                .to_owned(),
+            "fabric.program for a scheme with that transport: themis-spraying, sr-ar, sr-ecmp, sr-spray, conweave",
+        ));
+    };
+    if nic.window_packets > config.window {
+        let message = format!(
+            "fabric.program.window is {}, and the transport's window (transport.window_packets) of {} packets is \
+             larger than what such a bitmap covers",
+            config.window, nic.window_packets
+        );
+        return Err(ParameterFault::value("fabric.program.window", message, nic.window_packets.to_string()));
+    }
+    let all = [("lb", Some(&scheme.lb)), ("mix.lb", scheme.mix.as_ref().map(|mix| &mix.lb))];
+    let other = all.into_iter().find(|(_, lb)| lb.is_some_and(|lb| *lb != LbConfig::Ecmp {}));
+    if let Some((part, _)) = other {
+        let message = format!(
+            "the fabric.program themis-spraying names a packet's path by its PSN, so that {part}.kind must be \"ecmp\", \
+             which leaves the entropy value alone"
+        );
+        return Err(ParameterFault::value(part, message, "{ kind = \"ecmp\" }"));
+    }
+    Ok(())
+}
+
+fn themis_longhaul(config: &ThemisLonghaulConfig) -> Result<(), ParameterFault> {
+    if config.trp.as_ref().is_some_and(|trp| !trp.cache && !trp.store) {
+        let message =
+            "fabric.program.trp needs cache or store: without both it finds no flow to throttle".to_owned();
+        return Err(ParameterFault::value("fabric.program.trp.cache", message, "true"));
+    }
+    if config.pnp.is_none() && config.trp.is_none() {
+        let message =
+            "the fabric.program themis-longhaul has neither pnp nor trp, so it does nothing".to_owned();
+        return Err(ParameterFault::words("fabric.program", message, "one of its tables or both"));
+    }
+    Ok(())
+}
+
+/// A SACK counts only for the latest probe, so one that takes longer than `probe_after` never counts.
+fn late_probe(after: Span) -> ParameterFault {
+    let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than \
+        probe_after never counts, as the next probe has been sent by then";
+    ParameterFault::value("transport.probe_rtt", message.to_owned(), format!("\"{after}\""))
+}
+
+/// The fault of a queue that drops in a lossless class.
+pub(in crate::scenario) fn queue_and_pfc() -> ParameterFault {
+    ParameterFault::words(
+        "fabric.queue",
+        "fabric.queue and fabric.pfc exclude each other: a switch either drops what does not fit, or uses PFC"
+            .to_owned(),
+        "either queue or pfc",
+    )
+}
+
+fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
+    match (fabric.queue, &fabric.pfc) {
+        (Some(_), None) => {}
+        (None, Some(pfc)) => lossless(pfc, fabric.trim)?,
+        (Some(_), Some(_)) => return Err(queue_and_pfc()),
+        (None, None) => {
+            let message = "fabric needs queue, or pfc for a lossless class".to_owned();
+            return Err(ParameterFault::words("fabric", message, "queue = \"1bdp\" in fabric"));
+        }
+    }
+    if let Some(wrr) = &fabric.wrr {
+        control_weight(wrr)?;
+    }
+    if fabric.shared_buffer.0 > 0 && fabric.pfc.is_some() {
+        let message =
+            "fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own".to_owned();
+        return Err(ParameterFault::value("fabric.shared_buffer", message, "\"0B\""));
+    }
+    if fabric.full_queue != FullQueue::Arriving && fabric.pfc.is_some() {
+        let message =
+            "fabric.full_queue is for queues that drop or trim, and fabric.pfc loses nothing".to_owned();
+        return Err(ParameterFault::value("fabric.full_queue", message, "\"arriving\""));
+    }
+    if fabric.acks_with_data && fabric.pfc.is_some() {
+        let message = "fabric.acks_with_data does not work with fabric.pfc: ACKs, NACKs and CNPs are not in \
+            the lossless class here"
+            .to_owned();
+        return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
+    }
+    shares_of_the_queue(fabric)?;
+    let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
+    if kmin > kmax {
+        let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
+        return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
+    }
+    fabric.pfc.as_ref().map_or(Ok(()), alpha_steps)?;
+    ecn_steps(&fabric.ecn_from)
+}
+
+const ECN_FROM_EXAMPLE: &str = "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]";
+
+const ALPHA_FROM_EXAMPLE: &str = "[{ rate = \"400Gbps\", alpha = 0.5 }]";
+
+fn alpha_steps(pfc: &PfcSpec) -> Result<(), ParameterFault> {
+    let path = "fabric.pfc.alpha_from";
+    let wrong =
+        |message: String| Err(ParameterFault::value(path, format!("{path}: {message}"), ALPHA_FROM_EXAMPLE));
+    if let (Some(threshold), [_, ..]) = (pfc.threshold, &*pfc.alpha_from) {
+        let message = format!("{path} and fabric.pfc.threshold ({threshold}) exclude each other");
+        return Err(ParameterFault::words(path, message, "one of them"));
+    }
+    match pfc.alpha_from.windows(2).find(|pair| pair[0].rate >= pair[1].rate) {
+        Some(pair) => {
+            wrong(format!("rates must rise from step to step, and {} follows {}", pair[1].rate, pair[0].rate))
+        }
+        None => Ok(()),
+    }
+}
+
+fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
+    let wrong = |message: String| {
+        let message = format!("fabric.ecn_from: {message}");
+        Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
+    };
+    for EcnStep { rate, kmin, kmax } in steps {
+        if kmin > kmax {
+            return wrong(format!("at {rate}, kmin ({kmin}) is above kmax ({kmax})"));
+        }
+    }
+    match steps.windows(2).find(|pair| pair[0].rate >= pair[1].rate) {
+        Some(pair) => {
+            wrong(format!("rates must rise from step to step, and {} follows {}", pair[1].rate, pair[0].rate))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses shares of a queue that a lossless class does not have.
+fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
+    if fabric.queue.is_some() {
+        return Ok(());
+    }
+    let own = [
+        ("fabric.ecn_kmin", fabric.ecn_kmin, "\"0.2bdp\""),
+        ("fabric.ecn_kmax", fabric.ecn_kmax, "\"0.8bdp\""),
+    ];
+    let share = own.into_iter().find(|(_, at, _)| matches!(at, Threshold::Queue(_)));
+    if let Some((path, threshold, instead)) = share {
+        let message = format!(
+            "{path} ({threshold}) is a share of fabric.queue, but with fabric.pfc there is no fabric.queue: \
+             the ports share a buffer"
+        );
+        return Err(ParameterFault::value(path, message, instead));
+    }
+    let steps = fabric.ecn_from.iter().flat_map(|step| [step.kmin, step.kmax]);
+    match steps.into_iter().find(|at| matches!(at, Threshold::Queue(_))) {
+        Some(threshold) => {
+            let message = format!(
+                "fabric.ecn_from: {threshold} is a share of fabric.queue, but with fabric.pfc there is no \
+                 fabric.queue: the ports share a buffer"
+            );
+            Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
+        }
+        None => Ok(()),
+    }
+}
+
+fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {
+    if wrr.radix.is_some() && wrr.weight.is_some() {
+        let message =
+            "fabric.wrr.radix and fabric.wrr.weight exclude each other: the weight is computed or given";
+        return Err(ParameterFault::value("fabric.wrr", message.to_owned(), "{ radix = 16 }"));
+    }
+    Ok(())
+}
+
+/// The fault of both thresholds or none.
+pub(in crate::scenario) fn thresholds(how: &str) -> ParameterFault {
+    ParameterFault::words(
+        "fabric.pfc.alpha",
+        format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {how}"),
+        "either alpha = 0.125 or threshold = \"1bdp\"",
+    )
+}
+
+fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
+    match (pfc.alpha, pfc.threshold) {
+        (Some(_), None) | (None, Some(_)) => {}
+        (alpha, _) => {
+            return Err(thresholds(if alpha.is_some() { "exclude each other" } else { "are both missing" }));
+        }
+    }
+    if trim {
+        let message = "a lossless class has nothing to trim".to_owned();
+        return Err(ParameterFault::value("fabric.trim", message, "false"));
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Settings of parameters that a scheme does not have: what may be meant, and whether the value can be.
+
+use crate::scenario::resolve::scheme::builtin::{
+    BUILT_IN, Instead, PFC_EXAMPLE, PRESET, ParameterFault, has, scheme_on,
+};
+use crate::scenario::resolve::scheme::mix;
+use crate::scenario::resolve::setup::COMMON;
+use crate::scenario::schema::parameter_path;
+use crate::scenario::schema::parameter_path::{nearest_path, parameters};
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::{Declared, Parameter};
+use anabranch_engine::{PfcSpec, Scheme};
+use anabranch_proto::CcConfig;
+
+/// The fault of a path that leads to no parameter.
+pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
+    let name = &scheme.name;
+    let with = |has: &dyn Fn(&Scheme) -> bool| {
+        let all =
+            BUILT_IN.iter().filter(|(name, _)| scheme_on(name, COMMON).is_ok_and(|scheme| has(&scheme)));
+        all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    };
+    if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
+        return ParameterFault {
+            path: path.to_owned(),
+            message: format!(
+                "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
+                with(&|scheme| scheme.fabric.pfc.is_some())
+            ),
+            instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
+        };
+    }
+    if path.starts_with("mix.") && scheme.mix.is_none() {
+        let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
+        let instead = Instead::Setting("mix".to_owned(), mix::EXAMPLE.to_owned());
+        return ParameterFault { path: path.to_owned(), message, instead };
+    }
+    if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
+        let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
+        let instead = with(&|scheme| scheme.fabric.program.is_some());
+        return ParameterFault::words(path, message, format!("that for a scheme with a program: {instead}"));
+    }
+    if path == PRESET {
+        let message = format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN");
+        let instead = with(&|scheme| matches!(scheme.cc, CcConfig::Dcqcn(_)));
+        return ParameterFault::words(path, message, format!("that for a scheme with DCQCN: {instead}"));
+    }
+    let known = parameters(scheme);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let near = parameter_path::meant(path, scheme);
+    let instead = match near.or_else(|| nearest_path(path, &known).map(str::to_owned)) {
+        Some(near) => Instead::Parameter(near),
+        None => Instead::Words(format!("one of {}", beside(path, &known).join(", "))),
+    };
+    let message = format!("scheme {name:?} has no parameter {path:?}");
+    ParameterFault { path: path.to_owned(), message, instead }
+}
+
+/// The parameters of the table that a path leads to; of the part, or all of them, where there is no such table.
+fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let mut table = path;
+    while let Some((above, _)) = table.rsplit_once('.') {
+        let within = |known: &&str| known.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
+        let found: Vec<&str> = known.iter().copied().filter(within).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        table = above;
+    }
+    known.to_vec()
+}
+
+/// A fault whose cure is another parameter: with the value where that is meant for it and may be its, else alone.
+pub(in crate::scenario) fn of_its_type(
+    registry: &Registry,
+    scheme: &Scheme,
+    value: &toml::Value,
+    fault: ParameterFault,
+) -> ParameterFault {
+    if let (Some(key), Instead::Setting(part, example)) =
+        (fault.path.strip_prefix("fabric.pfc."), &fault.instead)
+        && part == "fabric.pfc"
+    {
+        let known: Vec<&str> = PfcSpec::declared().iter().map(Parameter::name).collect();
+        if !known.iter().any(|known| known.split("[]").next() == Some(key)) {
+            let its: Vec<String> = known.iter().map(|known| format!("{part}.{known}")).collect();
+            return ParameterFault::words(
+                &fault.path,
+                fault.message,
+                format!("one of {}, with PFC", its.join(", ")),
+            );
+        }
+        // With what was written for the one that there is.
+        let begins = format!("{key} = ");
+        let mut entries: Vec<String> =
+            example.trim_matches(['{', '}', ' ']).split(", ").map(str::to_owned).collect();
+        match entries.iter_mut().find(|entry| entry.starts_with(&begins)) {
+            Some(entry) => *entry = format!("{begins}{value}"),
+            None => entries.push(format!("{begins}{value}")),
+        }
+        let whole = entries.join(", ");
+        let instead = Instead::Setting(part.clone(), format!("{{ {whole} }}"));
+        return ParameterFault { instead, ..fault };
+    }
+    let Instead::Parameter(near) = &fault.instead else { return fault };
+    let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
+        // ECN has no switch: marks come with a probability.
+        (true, Some(on)) => {
+            Instead::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
+        }
+        _ if parameter_path::is_another_name(&fault.path, near)
+            && parameter_path::takes_values(registry, scheme, near, std::slice::from_ref(value)) =>
+        {
+            return fault;
+        }
+        _ => Instead::Name(near.clone()),
+    };
+    ParameterFault { instead, ..fault }
+}
+
+/// The error where no scheme takes a setting for all.
+pub(in crate::scenario) fn not_taken(
+    registry: &Registry,
+    scheme: &Scheme,
+    path: &str,
+    value: &toml::Value,
+) -> ParameterFault {
+    if !has(scheme, path) {
+        return of_its_type(registry, scheme, value, no_such(scheme, path));
+    }
+    let message = format!(
+        "every scheme here pauses (fabric.pfc), so that {path} for all is for none; scheme {:?} has fabric.pfc.buffer",
+        scheme.name
+    );
+    let instead =
+        format!("\"*.fabric.pfc.buffer\" = \"32MB\", or \"{}.fabric.queue\" to let it drop", scheme.name);
+    ParameterFault::words(path, message, instead)
+}

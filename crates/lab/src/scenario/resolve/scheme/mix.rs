@@ -1,0 +1,82 @@
+//! Hosts with another load balancer than the rest (`mix` of a scheme).
+
+use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::schema::kind_hints;
+use crate::scenario::schema::parameters;
+use crate::scenario::schema::plugins;
+use crate::scenario::schema::plugins::{Registry, Wrong};
+use anabranch_base::Declared;
+use anabranch_base::Fix;
+use anabranch_engine::MixSpec;
+use anabranch_proto::LbConfig;
+
+/// A value of it, for those who have none.
+pub(in crate::scenario) const EXAMPLE: &str = "{ every = 10, lb = { kind = \"ecmp\" } }";
+
+/// Reads the table, whose balancer may be registered. What is wrong comes with a whole table to write instead.
+pub(in crate::scenario) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, Wrong> {
+    let Some(table) = value.as_table() else {
+        return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), EXAMPLE));
+    };
+    let mut rest = table.clone();
+    let Some(lb) = rest.remove("lb") else {
+        return Err(instead(None, "lb is missing, the balancer of those hosts".to_owned(), EXAMPLE));
+    };
+    let with = |every: Option<String>, lb: &str| {
+        format!("{{ every = {}, lb = {lb} }}", every.unwrap_or_else(|| "10".to_owned()))
+    };
+    let as_written = || rest.get("every").map(toml::Value::to_string);
+    if let Some(key) = rest.keys().find(|key| *key != "every") {
+        let message = format!("{key} is nothing that a mix has: its hosts differ in their balancer alone");
+        return Err(instead(Some(key), message, &with(as_written(), &lb.to_string())));
+    }
+    let every = plugins::read("mix", MixSpec::declared(), &rest).map_err(|wrong| {
+        let right = wrong.cure.first().map(|(_, every)| every.to_string());
+        let message = match wrong.key {
+            Some(_) => wrong.message,
+            None => "every is missing: hosts 0, n, 2n and so on have another load balancer".to_owned(),
+        };
+        instead(wrong.key.as_deref(), message, &with(right, &lb.to_string()))
+    })?;
+    let lb = lb_of(registry, &lb).map_err(|(message, lb)| match lb {
+        Some(lb) => instead(Some("lb"), message, &with(as_written(), &lb)),
+        None => instead(Some("lb"), message, EXAMPLE),
+    })?;
+    Ok(MixSpec { every: every.get("every"), lb })
+}
+
+fn instead(key: Option<&str>, message: String, whole: &str) -> Wrong {
+    let help = Fix::set("mix", whole);
+    Wrong { key: key.map(str::to_owned), message, help, value: Some(whole.to_owned()), cure: Vec::new() }
+}
+
+/// The balancer; or what is wrong with it, and one to write instead.
+fn lb_of(registry: &Registry, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
+    let near = |value: &toml::Value| {
+        let (message, instead) = kind_hints::misread(registry, "lb", value)?;
+        Some((message, instead.ok()))
+    };
+    let registered = registry.lb(value).map_err(|wrong| {
+        let between = if wrong.value.is_some() { "." } else { ": " };
+        (format!("lb{between}{}", wrong.message), parameters::completed(value, &wrong.cure))
+    })?;
+    if let Some(lb) = registered {
+        return Ok(lb);
+    }
+    value.clone().try_into().map_err(|error: toml::de::Error| {
+        let kind = value
+            .get("kind")
+            .filter(|kind| kind.as_str().is_some_and(|kind| !LbConfig::KINDS.contains(&kind)));
+        match (near(value), kind) {
+            (Some(wrong), _) => wrong,
+            (None, Some(kind)) => {
+                let lb = near(kind).and_then(|(_, lb)| lb);
+                let known = [LbConfig::KINDS, &registry.kinds("lb")[..]].concat().join(", ");
+                (format!("lb.kind is {kind}, which is no load balancer; there are {known}"), lb)
+            }
+            (None, None) => {
+                (format!("lb: {}", builtin::plain(&registry.complete("lb", error.message()))), None)
+            }
+        }
+    })
+}

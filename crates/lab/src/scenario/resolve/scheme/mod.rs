@@ -1,0 +1,7 @@
+//! Schemes: those that come with the program, those of files, and settings of their parameters.
+
+pub(in crate::scenario) mod builtin;
+pub(in crate::scenario) mod file;
+pub(in crate::scenario) mod limits;
+pub(in crate::scenario) mod misnamed;
+pub(in crate::scenario) mod mix;

@@ -1,0 +1,491 @@
+//! Setups: on what ground schemes stand. A scheme (`schemes/`) says what an algorithm is, a setup (`setups/`) the rest:
+//! packets and their headers, the RTO, buffers, marks, PFC, DCQCN's numbers.
+//!
+//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. What stands there directly is for
+//! every transport that has such a parameter, what stands in `[transport.irn]` for that kind. `[lossless]` and
+//! `[trimming]` have parts too, for schemes whose switches pause or trim; `[fabric.pfc]` and `queue` are for those that
+//! pause, and for the others.
+//!
+//! A setup has what its base has, unless it says otherwise; those of papers have `common` as theirs, so that every scheme
+//! can stand on every setup.
+//!
+//! **Precedence:** the defaults of the types < the setup (its base, then itself; in each: for all, for a kind, for
+//! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
+//! of a scheme that begins with `+` is added to the setup's.
+
+use crate::scenario::read::document;
+use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::table::{Table, fault, list, nearest};
+use crate::scenario::resolve::scheme::builtin::{INSTEAD_OF, PRESET};
+use crate::scenario::schema::known;
+use crate::scenario::schema::known::Part;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::Bytes;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_proto::cc::DcqcnConfig;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The setup of a scenario that names none.
+pub(in crate::scenario) const COMMON: &str = "common";
+
+/// The setups that come with the program: name and file, embedded.
+const BUILT_IN: &[(&str, &str)] = &[
+    (COMMON, include_str!("../../../../../setups/common.toml")),
+    ("reps-paper", include_str!("../../../../../setups/reps-paper.toml")),
+    ("strack-paper", include_str!("../../../../../setups/strack-paper.toml")),
+    ("themis-spraying-paper", include_str!("../../../../../setups/themis-spraying-paper.toml")),
+    ("dcp-paper", include_str!("../../../../../setups/dcp-paper.toml")),
+    ("themis-longhaul-paper", include_str!("../../../../../setups/themis-longhaul-paper.toml")),
+    ("hpcc-paper", include_str!("../../../../../setups/hpcc-paper.toml")),
+];
+
+/// A line of `anabranch list setups`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetupListing {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line for people.
+    pub title: String,
+    /// The schemes whose paper's ground it is.
+    pub systems: Vec<String>,
+}
+
+/// Every setup that comes with the program.
+pub fn setups() -> Vec<SetupListing> {
+    BUILT_IN
+        .iter()
+        .map(|(name, text)| {
+            let fields = document::parse(name, text).expect("the embedded setups are tested");
+            let value = |key: &str| fields.get(key).map(Node::value);
+            let words = |value: toml::Value| value.as_str().map(str::to_owned);
+            let systems = value("systems").and_then(|systems| systems.as_array().cloned());
+            SetupListing {
+                name,
+                title: value("title").and_then(words).unwrap_or_default(),
+                systems: systems.into_iter().flatten().filter_map(words).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The parts of a scheme, and so of a setup.
+const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
+/// Parts for schemes whose switches pause, and for those whose switches trim.
+const LAYERS: [&str; 2] = ["lossless", "trimming"];
+
+fn is_part(key: &str) -> bool {
+    PARTS.contains(&key) || LAYERS.contains(&key)
+}
+
+/// What every transport has, also a registered one.
+const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
+
+/// A setup with its bases.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Setup {
+    /// As people call it.
+    pub name: String,
+    /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. None where schemes say
+    /// all themselves, as in the resolved form.
+    stack: Vec<Fields>,
+}
+
+impl Setup {
+    /// The setup of that name that comes with the program.
+    pub(in crate::scenario) fn named(name: &str) -> Option<Setup> {
+        let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        let mut fields = document::parse(name, text).expect("the embedded setups are tested");
+        // Places in it are none in a scenario.
+        fields.values_mut().for_each(Node::forget);
+        let base = fields.remove("base").and_then(|base| Setup::named(base.value().as_str()?));
+        let mut stack = base.map_or_else(Vec::new, |base| base.stack);
+        fields.retain(|key, _| is_part(key));
+        stack.push(fields);
+        Some(Setup { name: name.to_owned(), stack })
+    }
+
+    /// The setup of a scenario that names none.
+    pub(in crate::scenario) fn common() -> Setup {
+        Setup::named(COMMON).expect("it is built in")
+    }
+
+    /// The setup of a scenario: `setup = "common"`, or `[setup]` with a `base` and what is different.
+    ///
+    /// # Errors
+    /// An unknown setup, or a key that no scheme could have.
+    pub(in crate::scenario) fn read(root: &Table, registry: &Registry) -> Result<Setup, Diagnostic> {
+        let Some(node) = root.node("setup") else {
+            return Ok(Setup::common());
+        };
+        if !matches!(node.item, Item::Table(_)) {
+            let name: String = root.need("setup")?;
+            return Setup::named(&name).ok_or_else(|| unknown(root, "setup", &name));
+        }
+        let table = Table::open(root.file, "[setup]", node)?;
+        table.only(&[&["base", "name", "resolved", "differs"], &PARTS[..], &LAYERS[..]].concat())?;
+        if table.get("resolved")?.unwrap_or(false) {
+            table.only(&["name", "resolved", "differs"])?;
+            return Ok(Setup { name: table.need("name")?, stack: Vec::new() });
+        }
+        let base: String = table.get("base")?.unwrap_or_else(|| COMMON.to_owned());
+        let Some(Setup { mut stack, .. }) = Setup::named(&base) else {
+            return Err(unknown(&table, "base", &base));
+        };
+        check(&table, registry)?;
+        let mut own = table.fields.clone();
+        own.retain(|key, _| is_part(key));
+        let default = if own.is_empty() { base } else { format!("{base}, changed") };
+        stack.push(own);
+        Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
+    }
+
+    /// The parameters that it gives to fabrics that pause or trim alone: `transport.rto`.
+    pub(in crate::scenario) fn of_layers(&self) -> BTreeSet<String> {
+        let layers =
+            self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));
+        let parts =
+            layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
+        let mut found = BTreeSet::new();
+        for (part, fields) in parts {
+            // A kind in between is no part of the path.
+            let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+            let all = paths(part, fields).into_iter();
+            found.extend(
+                all.map(|path| if part == "fabric" { path } else { format!("{part}.{}", last(&path)) }),
+            );
+        }
+        found
+    }
+
+    /// The value of a whole part that a setting names by its kind (or of a lossless class by an empty table), with what the
+    /// setup gives to it.
+    pub(in crate::scenario) fn complete(
+        &self,
+        path: &str,
+        value: &toml::Value,
+        registry: &Registry,
+    ) -> toml::Value {
+        match value {
+            toml::Value::Table(fields) if path == "fabric.pfc" && fields.is_empty() => {
+                let mut given = Fields::new();
+                let fabrics = self.stack.iter().filter_map(|layer| table_at(layer, "fabric"));
+                fabrics
+                    .filter_map(|fabric| table_at(fabric, "pfc"))
+                    .for_each(|pfc| overlay(&mut given, pfc, path));
+                Node { at: None, item: Item::Table(given) }.value()
+            }
+            toml::Value::Table(fields) if PARTS.contains(&path) && fields.contains_key("kind") => {
+                let written = |(key, value): (&String, &toml::Value)| {
+                    (key.clone(), Node { at: None, item: Item::Leaf(value.clone()) })
+                };
+                let fields: Fields = fields.iter().map(written).collect();
+                let mut given = Fields::new();
+                for layer in self.stack.iter().filter_map(|layer| table_at(layer, path)) {
+                    given.extend(for_part(path, &fields, layer, false, registry));
+                }
+                given.extend(fields);
+                Node { at: None, item: Item::Table(given) }.value()
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// A scheme's parts with what the setup gives them, and the parameters of the ground that are the scheme's own.
+    pub(in crate::scenario) fn under(&self, scheme: &Fields, registry: &Registry) -> (Fields, Vec<String>) {
+        if self.stack.is_empty() {
+            return (scheme.clone(), Vec::new());
+        }
+        let has = |key: &str, item: &dyn Fn(&Item) -> bool| {
+            table_at(scheme, "fabric").and_then(|fabric| fabric.get(key)).is_some_and(|node| item(&node.item))
+        };
+        let pauses = has("pfc", &|item| matches!(item, Item::Table(_)));
+        let trims = has("trim", &|item| matches!(item, Item::Leaf(toml::Value::Boolean(true))));
+        let special = [("lossless", pauses), ("trimming", trims)];
+        let mut own: BTreeSet<String> = BTreeSet::new();
+        let mut grounded = scheme.clone();
+        for part in PARTS {
+            let Some(Node { at, item: Item::Table(fields) }) = scheme.get(part) else { continue };
+            let mut given = Fields::new();
+            for layer in &self.stack {
+                let special = special.iter().filter(|(_, there)| *there);
+                let special = special.filter_map(|(name, _)| Some((table_at(layer, name)?, true)));
+                for (layer, follows) in std::iter::once((layer, false)).chain(special) {
+                    let Some(layer) = table_at(layer, part) else { continue };
+                    let of_layer = for_part(part, fields, layer, pauses, registry);
+                    for path in paths(part, &of_layer) {
+                        if follows {
+                            own.insert(path)
+                        } else {
+                            own.remove(&path)
+                        };
+                    }
+                    overlay(&mut given, &of_layer, part);
+                }
+            }
+            let mut fields = fields.clone();
+            added(&mut fields, &given);
+            // What other congestion controls call by the same name is something else, except for windows.
+            let ground = |path: &String| {
+                let key = path.rsplit('.').next().unwrap_or_default();
+                part != "cc" || given.contains_key(key) || key.ends_with("window")
+            };
+            own.extend(paths(part, &fields).into_iter().filter(ground));
+            overlay(&mut given, &fields, part);
+            grounded.insert(part.to_owned(), Node { at: *at, item: Item::Table(given) });
+        }
+        own.retain(|path| GROUND.contains(path) || WINDOWS.contains(&path.as_str()));
+        if pauses {
+            own.insert("fabric.pfc".to_owned());
+            let fabric =
+                table_at(&grounded, "fabric").map(|fabric| paths("fabric", fabric)).unwrap_or_default();
+            own.extend(fabric.into_iter().filter(|path| path.starts_with("fabric.pfc.")));
+        }
+        if trims {
+            own.insert("fabric.trim".to_owned());
+        }
+        (grounded, own.into_iter().collect())
+    }
+}
+
+/// Parameters that no setup gives, but that say how much a scheme sends as the ground's windows do.
+const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
+
+/// The parameters that setups which come with the program give: what makes a ground.
+pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let mut all = BTreeSet::new();
+    for (name, _) in BUILT_IN {
+        let Some(layers) = Setup::named(name).and_then(|setup| setup.stack.into_iter().next_back()) else {
+            continue;
+        };
+        let special = LAYERS.iter().filter_map(|layer| table_at(&layers, layer));
+        for layer in std::iter::once(&layers).chain(special) {
+            for part in PARTS {
+                for (key, node) in table_at(layer, part).into_iter().flatten() {
+                    match &node.item {
+                        Item::Table(of_kind) if part != "fabric" => {
+                            all.extend(paths(part, &preset(key, of_kind)))
+                        }
+                        Item::Table(of_key) => all.extend(paths(&format!("{part}.{key}"), of_key)),
+                        _ => all.extend([format!("{part}.{key}")]),
+                    }
+                }
+            }
+        }
+    }
+    all
+});
+
+/// What a layer of a setup gives to a part of a scheme.
+fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, registry: &Registry) -> Fields {
+    let mut given = Fields::new();
+    if part == "fabric" {
+        given = layer.clone();
+        given.retain(
+            |key, _| if pauses { !matches!(key.as_str(), "queue" | "full_queue") } else { key != "pfc" },
+        );
+        return given;
+    }
+    let Some(kind) = scheme.get("kind").and_then(|node| node.value().as_str().map(str::to_owned)) else {
+        return given;
+    };
+    let known = known::keys(part, &kind, registry);
+    // What else somebody else's parameters mean, only they know.
+    let shared = |key: &str| FRAMING.contains(&key) || registry.parameters(part, &kind).is_none();
+    let for_all = layer.iter().filter(|(key, node)| {
+        !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)
+    });
+    given.extend(for_all.map(|(key, node)| (key.clone(), node.clone())));
+    if let Some(of_kind) = table_at(layer, &kind) {
+        given.extend(preset(&kind, of_kind));
+    }
+    given
+}
+
+/// A table for a kind, in which a parameter set of DCQCN is spelled out.
+fn preset(kind: &str, fields: &Fields) -> Fields {
+    let mut fields = fields.clone();
+    let named = if kind == "dcqcn" { fields.remove("preset") } else { None };
+    let named = named.and_then(|node| DcqcnConfig::preset(node.value().as_str()?));
+    let Some(config) = named else { return fields };
+    let whole = toml::Table::try_from(config).expect("a scheme is made of what TOML can say");
+    let mut all: Fields =
+        whole.into_iter().map(|(key, value)| (key, Node { at: None, item: Item::Leaf(value) })).collect();
+    all.extend(fields);
+    all
+}
+
+/// Adds to a scheme's sizes that begin with `+` those of the ground.
+fn added(scheme: &mut Fields, given: &Fields) {
+    for (key, node) in scheme.iter_mut() {
+        let Item::Leaf(toml::Value::String(text)) = &node.item else { continue };
+        let Some(more) = text.strip_prefix('+').and_then(|more| more.parse::<Bytes>().ok()) else { continue };
+        let base = given.get(key).and_then(|node| node.value().as_str()?.parse::<Bytes>().ok());
+        if let Some(base) = base {
+            node.item = Item::Leaf(Bytes(base.0.saturating_add(more.0)).to_string().into());
+        }
+    }
+}
+
+/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, except for those with a `kind`; a
+/// parameter goes when one that stands for it comes.
+pub(in crate::scenario) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
+    for key in over.keys() {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        for (_, other) in
+            INSTEAD_OF.iter().filter(|(given, other)| *given == path && !over.contains_key(*other))
+        {
+            fields.remove(*other);
+        }
+    }
+    for (key, node) in over {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        match (fields.get_mut(key).map(|old| &mut old.item), &node.item) {
+            (Some(Item::Table(old)), Item::Table(new)) if !new.contains_key("kind") => {
+                overlay(old, new, &path)
+            }
+            _ => {
+                fields.insert(key.clone(), node.clone());
+            }
+        }
+    }
+}
+
+fn table_at<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
+    match &fields.get(key)?.item {
+        Item::Table(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+/// The paths of the parameters in a part; tables within it (except for a program) are parts of the path.
+fn paths(at: &str, fields: &Fields) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, node) in fields {
+        match &node.item {
+            Item::Table(below) => found.extend(paths(&format!("{at}.{key}"), below)),
+            _ => found.push(format!("{at}.{key}")),
+        }
+    }
+    found
+}
+
+/// Refuses what no scheme could have.
+fn check(table: &Table, registry: &Registry) -> Result<(), Diagnostic> {
+    for (key, node) in table.fields {
+        let name = format!("{}.{key}]", table.name.trim_end_matches(']'));
+        if LAYERS.contains(&key.as_str()) {
+            let layer = Table::open(table.file, &name, node)?;
+            layer.only(&PARTS)?;
+            check(&layer, registry)?;
+        } else if PARTS.contains(&key.as_str()) {
+            check_part(&Table::open(table.file, &name, node)?, key, registry)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Diagnostic> {
+    if of == "fabric" {
+        let keys = known::fabric(Part::Ground);
+        part.only(&keys)?;
+        for (key, keys) in [("pfc", known::fabric(Part::Pfc)), ("wrr", known::fabric(Part::Wrr))] {
+            if let Some(node) = part.node(key) {
+                Table::open(part.file, &format!("[setup.fabric.{key}]"), node)?.only(&keys)?;
+            }
+        }
+        return Ok(());
+    }
+    let kinds = known::kinds(of, registry);
+    let of_all: BTreeSet<String> = kinds.iter().flat_map(|kind| known::keys(of, kind, registry)).collect();
+    for (key, node) in part.fields {
+        if matches!(node.item, Item::Table(_)) {
+            let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
+            if !names.contains(&key.as_str()) {
+                let help = match nearest(key, &names) {
+                    Some(near) => format!("{}.{near}]", part.name.trim_end_matches(']')),
+                    None => format!("one of {}", list(&names)),
+                };
+                return Err(fault(
+                    part.file,
+                    node.at,
+                    format!("there is no {of} {key:?}"),
+                    Some(help.into()),
+                ));
+            }
+            let name = format!("{}.{key}]", part.name.trim_end_matches(']'));
+            let mut keys = known::keys(of, key, registry);
+            keys.extend((of == "cc" && key == "dcqcn").then(|| "preset".to_owned()));
+            let of_kind = Table::open(part.file, &name, node)?;
+            of_kind.only(&keys.iter().map(String::as_str).collect::<Vec<_>>())?;
+            if let Some(written) = of_kind.get::<String>("preset")?.filter(|_| of == "cc")
+                && DcqcnConfig::preset(&written).is_none()
+            {
+                let message = format!("{PRESET}: {written:?} is no parameter set of DCQCN");
+                return Err(of_kind.wrong(
+                    "preset",
+                    message,
+                    format!("preset = one of {}", list(&DcqcnConfig::PRESETS)),
+                ));
+            }
+        }
+    }
+    let direct: Fields = part
+        .fields
+        .iter()
+        .filter(|(_, node)| !matches!(node.item, Item::Table(_)))
+        .map(|(key, node)| (key.clone(), node.clone()))
+        .collect();
+    let at: Place = part.at;
+    let direct = Table { file: part.file, name: part.name.clone(), fields: &direct, at };
+    direct.only(&of_all.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn unknown(table: &Table, key: &str, name: &str) -> Diagnostic {
+    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let help = match nearest(name, &names) {
+        Some(near) => Fix::set(key, format!("{near:?}")),
+        None => format!("{key} = one of {}", list(&names)).into(),
+    };
+    table.wrong(key, format!("unknown setup {name:?}"), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve::scheme::builtin::built_in;
+
+    #[test]
+    fn the_embedded_setups_are_sound() {
+        for (name, text) in BUILT_IN {
+            let mut fields = document::parse(name, text).unwrap();
+            assert_eq!(fields["name"].value().as_str(), Some(*name));
+            assert!(!fields["title"].value().as_str().unwrap().is_empty());
+            fields.retain(|key, _| !["name", "title", "base", "systems"].contains(&key.as_str()));
+            let root = Node { at: None, item: Item::Table(fields) };
+            let table = Table::open(name, "[setup]", &root).unwrap();
+            table.only(&[&PARTS[..], &LAYERS[..]].concat()).unwrap();
+            check(&table, &Registry::new()).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let all = setups();
+        let systems: Vec<&String> = all.iter().flat_map(|setup| &setup.systems).collect();
+        assert!(systems.len() >= 6 && systems.iter().all(|name| built_in(name).is_some()), "{systems:?}");
+    }
+
+    #[test]
+    fn the_ground_is_what_setups_say() {
+        for path in [
+            "transport.payload",
+            "transport.rto_low",
+            "cc.g",
+            "cc.window",
+            "fabric.pfc.buffer",
+            "fabric.queue",
+        ] {
+            assert!(GROUND.contains(path), "{path}: {GROUND:?}");
+        }
+        for path in ["lb.buffer", "cc.decrease", "cc.preset", "fabric.routing", "fabric.trim"] {
+            assert!(!GROUND.contains(path), "{path}");
+        }
+    }
+}

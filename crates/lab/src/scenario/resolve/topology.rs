@@ -1,0 +1,322 @@
+//! `[topology]` as written, with its short forms.
+
+use crate::scenario::diagnostic::in_file;
+use crate::scenario::read::table::{Table, example, fault, or_example};
+use crate::scenario::schema::files::Context;
+use crate::scenario::schema::keys;
+use anabranch_base::Problem;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Duration, Rate};
+use anabranch_engine::FaultSpec;
+use anabranch_fabric::TopologyError;
+use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
+
+/// What `link_latency` and `switch_latency` are when nothing is said (REPS, section 4.1).
+const LATENCY: Duration = Duration::from_ns(500);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    FatTree,
+    LeafSpine,
+    SingleSwitch,
+    Dumbbell,
+    CrossDc,
+    Graph,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("fat-tree", Kind::FatTree),
+    ("leaf-spine", Kind::LeafSpine),
+    ("single-switch", Kind::SingleSwitch),
+    ("dumbbell", Kind::Dumbbell),
+    ("cross-dc", Kind::CrossDc),
+    ("graph", Kind::Graph),
+];
+
+/// The kinds of ours.
+pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
+    KINDS.iter().map(|(kind, _)| *kind).collect()
+}
+
+/// Reads `[topology]`; also returns the number of hosts.
+pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
+    if let Some(spec) = cx.registry.topology_of(table)? {
+        let hosts = anabranch_fabric::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
+        return Ok((spec, hosts));
+    }
+    let kind = match (table.node("kind"), table.get::<String>("file")?) {
+        (None, Some(file)) if file.ends_with(".topo") => return from_topo_file(cx, table, &file),
+        (None, Some(_)) => Kind::Graph,
+        _ => {
+            let written = table.get::<String>("kind").ok().flatten();
+            let complete = |error| cx.registry.with_topologies(written.as_deref(), error);
+            table.word("kind", KINDS).map_err(complete)?
+        }
+    };
+    match kind {
+        Kind::FatTree | Kind::LeafSpine if table.node("file").is_some() => {
+            table.only(&keys::of("topo-file"))?;
+            let file: String = table.need("file")?;
+            from_topo_file(cx, table, &file)
+        }
+        Kind::FatTree => fat_tree(table, None),
+        Kind::LeafSpine => fat_tree(table, Some(2)),
+        Kind::SingleSwitch => single_switch(table),
+        Kind::Dumbbell => dumbbell(table),
+        Kind::CrossDc => cross_dc(table),
+        Kind::Graph => graph(cx, table),
+    }
+}
+
+/// The error for what the topology refuses, at the key it names.
+pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
+    match error {
+        TopologyError::Shape { key, problem } => {
+            // `topology.tier[1].radix_down`, or the short form's key.
+            let path = key.replace('[', ".").replace(']', "");
+            let path: Vec<&str> = path.split('.').skip(1).collect();
+            let last = path.last().copied().unwrap_or("hosts");
+            let Problem { message, fix } = Problem::from_sentence(&problem);
+            let help = fix.map(|fix| fix.of_key(last));
+            let mut at = table.at;
+            if let Some((first, rest)) = path.split_first()
+                && let Some(node) = table.node(first)
+            {
+                at = node.place(rest);
+            }
+            fault(table.file, at, message, or_example(help, last))
+        }
+        TopologyError::File { file, line, problem } => in_file(file, Some(line), &problem),
+        TopologyError::NoText { file } => {
+            table.wrong("file", format!("{file} was not read"), "file = \"...\"")
+        }
+    }
+}
+
+fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), Diagnostic> {
+    table.only(&keys::of("topo-file"))?;
+    let text = cx.file(table, "file", file)?;
+    let mut spec = anabranch_fabric::parse_topo(file, &text).map_err(|e| refused(table, e))?;
+    let hosts = match &mut spec {
+        TopologySpec::FatTree { hosts, tier, .. } => {
+            let (link, latency, switch) =
+                (rate(table, "link")?, table.get("link_latency")?, table.get("switch_latency")?);
+            for tier in tier.iter_mut() {
+                tier.link = link.unwrap_or(tier.link);
+                tier.link_latency = latency.unwrap_or(tier.link_latency);
+                tier.switch_latency = switch.unwrap_or(tier.switch_latency);
+            }
+            override_tiers(table, tier)?;
+            *hosts
+        }
+        TopologySpec::SingleSwitch { hosts, .. } | TopologySpec::Dumbbell { hosts, .. } => *hosts,
+        TopologySpec::CrossDc(spec) => spec.hosts(),
+        TopologySpec::Graph { .. } | TopologySpec::Registered(_) => {
+            return Err(table.wrong("file", format!("{file} is a graph"), Fix::set("kind", "\"graph\"")));
+        }
+    };
+    Ok((spec, hosts))
+}
+
+/// What hosts can send over what leaves a ToR upwards: a number, or a ratio such as `4:1`.
+fn oversubscription(table: &Table) -> Result<f64, Diagnostic> {
+    let key = "oversubscription";
+    let ratio = match table.node(key).map(|node| node.value()) {
+        None => return Ok(1.0),
+        Some(toml::Value::String(text)) => {
+            let of_two = text.split_once(':').and_then(|(down, up)| {
+                Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
+            });
+            let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
+                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
+                let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
+                let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
+                let message =
+                    format!("oversubscription must be a number or a ratio such as \"2:1\", not {text:?}");
+                return Err(table.wrong(key, message, Fix::set("oversubscription", first)));
+            };
+            ratio
+        }
+        Some(_) => table.need(key)?,
+    };
+    if ratio >= 1.0 {
+        return Ok(ratio);
+    }
+    let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
+    let message = format!("oversubscription must be 1 or more, not {ratio}");
+    Err(table.wrong(key, message, Fix::set("oversubscription", instead)))
+}
+
+fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), Diagnostic> {
+    if let (Some(tiers), Some(node)) = (fixed_tiers, table.node("tiers")) {
+        let help = match node.value().as_integer() == Some(i64::from(tiers)) {
+            true => "nothing: leave the line out".to_owned(),
+            false => "kind = \"fat-tree\", which has tiers".to_owned(),
+        };
+        return Err(table.wrong("tiers", format!("a leaf-spine has {tiers} tiers, always"), help));
+    }
+    table.only(&keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
+    let hosts = hosts(table)?;
+    let written = table.tables("tier", "topology.tier")?;
+    let whole = written.len() >= 2
+        && written.iter().all(|tier| keys::of("tier").iter().all(|key| tier.node(key).is_some()));
+    let tiers: u32 = match (fixed_tiers, table.get("tiers")?) {
+        (Some(tiers), _) | (None, Some(tiers)) => tiers,
+        (None, None) if whole => written.len() as u32,
+        (None, None) => 2,
+    };
+    let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
+    let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);
+    let link = rate(table, "link")?;
+    let all_linked = written.len() as u32 == tiers && written.iter().all(|tier| tier.node("link").is_some());
+    if link.is_none() && !all_linked {
+        return Err(table.missing("link"));
+    }
+    // Every tier says its own where there is none for all.
+    let link = link.unwrap_or_default();
+    let oversubscription = oversubscription(table)?;
+    let hosts_per_tor = table.get("hosts_per_tor")?;
+    let whole = whole && written.len() as u32 == tiers;
+    let (mut tier, pod_hosts) = if whole {
+        let none = TierSpec { link, link_latency, switch_latency, radix_down: 0, radix_up: 0, bundle: 1 };
+        (vec![none; written.len()], hosts)
+    } else {
+        anabranch_fabric::fat_tree_defaults(
+            hosts,
+            tiers,
+            oversubscription,
+            hosts_per_tor,
+            link,
+            link_latency,
+            switch_latency,
+        )
+        .map_err(|e| refused(table, e))?
+    };
+    override_tiers(table, &mut tier)?;
+    let pod_hosts = table.get("pod_hosts")?.unwrap_or(pod_hosts);
+    Ok((TopologySpec::FatTree { hosts, tier, pod_hosts }, hosts))
+}
+
+/// Lays the `[[topology.tier]]` tables over the tiers, from the ToRs up.
+fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), Diagnostic> {
+    let written = table.tables("tier", "topology.tier")?;
+    if written.len() > tiers.len() {
+        let message = format!("{} tiers are given, but this fat tree has {}", written.len(), tiers.len());
+        return Err(table.wrong(
+            "tier",
+            message,
+            format!("tiers = {}, or fewer [[topology.tier]]", written.len()),
+        ));
+    }
+    for (written, tier) in written.iter().zip(tiers) {
+        written.only(&keys::of("tier"))?;
+        tier.link = rate(written, "link")?.unwrap_or(tier.link);
+        tier.link_latency = written.get("link_latency")?.unwrap_or(tier.link_latency);
+        tier.switch_latency = written.get("switch_latency")?.unwrap_or(tier.switch_latency);
+        tier.radix_down = written.get("radix_down")?.unwrap_or(tier.radix_down);
+        tier.radix_up = written.get("radix_up")?.unwrap_or(tier.radix_up);
+        tier.bundle = written.get("bundle")?.unwrap_or(tier.bundle);
+    }
+    Ok(())
+}
+
+fn single_switch(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
+    table.only(&keys::of("single-switch"))?;
+    let hosts = hosts(table)?;
+    let spec = TopologySpec::SingleSwitch {
+        hosts,
+        link: rate(table, "link")?.ok_or_else(|| table.missing("link"))?,
+        link_latency: table.get("link_latency")?.unwrap_or(LATENCY),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+    };
+    Ok((spec, hosts))
+}
+
+fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
+    table.only(&keys::of("dumbbell"))?;
+    let hosts = hosts(table)?;
+    if hosts % 2 == 1 {
+        let message = format!("a dumbbell splits its hosts evenly; {hosts} is odd");
+        return Err(table.wrong("hosts", message, Fix::set("hosts", hosts + 1)));
+    }
+    let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
+    let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
+    let spec = TopologySpec::Dumbbell {
+        hosts,
+        link,
+        trunk: rate(table, "trunk")?.unwrap_or(link),
+        link_latency,
+        trunk_latency: table.get("trunk_latency")?.unwrap_or(link_latency),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+    };
+    Ok((spec, hosts))
+}
+
+fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
+    table.only(&keys::of("cross-dc"))?;
+    let (tors, leaves): (u32, u32) = (table.need("tors")?, table.need("leaves")?);
+    let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
+    let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
+    let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
+    // Where nothing is said, ESWs carry all that the hosts of a data centre can send, as in the paper.
+    let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
+    let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
+    let spec = CrossDcSpec {
+        dcs: table.get("dcs")?.unwrap_or(2),
+        tors,
+        leaves,
+        hosts_per_tor,
+        link,
+        link_latency,
+        esw_link: rate(table, "esw_link")?.unwrap_or(of_leaf),
+        esw_link_latency: table.get("esw_link_latency")?.unwrap_or(link_latency),
+        wan_link: rate(table, "wan_link")?.unwrap_or(of_dc),
+        wan_latency: table.need("wan_latency")?,
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+    };
+    anabranch_fabric::check_cross_dc(&spec).map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    Ok((TopologySpec::CrossDc(spec), hosts))
+}
+
+fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
+    table.only(&keys::of("graph"))?;
+    let file: String = table.need("file")?;
+    let text = cx.file(table, "file", &file)?;
+    let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);
+    let spec = TopologySpec::Graph { file, switch_latency };
+    let built = anabranch_fabric::build(&spec, Some(&text)).map_err(|e| refused(table, e))?;
+    Ok((spec, built.hosts))
+}
+
+/// The faults that stand for the error rates of the topology's file, but for those of which `written` faults say what
+/// their links lose: so those of the resolved form stand for them.
+pub(in crate::scenario) fn losses(
+    cx: &Context,
+    table: &Table,
+    spec: &TopologySpec,
+    written: &[FaultSpec],
+) -> Result<Vec<FaultSpec>, Diagnostic> {
+    let Some(file) = spec.file() else { return Ok(Vec::new()) };
+    let text = cx.file(table, "file", file)?;
+    let rates = anabranch_fabric::build(spec, Some(&text)).map_err(|e| refused(table, e))?.error_rates;
+    let unsaid = rates.iter().filter(|rate| !written.iter().any(|fault| fault.says_of(rate)));
+    Ok(unsaid.map(FaultSpec::of_error_rate).collect())
+}
+
+fn hosts(table: &Table) -> Result<u32, Diagnostic> {
+    let hosts: u32 = table.need("hosts")?;
+    if hosts < 2 {
+        let message = format!("hosts must be 2 or more, not {hosts}");
+        return Err(table.wrong("hosts", message, Fix::set("hosts", example("hosts"))));
+    }
+    Ok(hosts)
+}
+
+fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
+    let rate: Option<Rate> = table.get(key)?;
+    if let Some(rate) = rate {
+        table.above_zero(key, rate)?;
+    }
+    Ok(rate)
+}

@@ -1,0 +1,194 @@
+//! Jobs from traces as written.
+
+use crate::scenario::read::table::Table;
+use crate::scenario::schema::files::Context;
+use crate::scenario::schema::keys;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
+use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
+
+/// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
+pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
+    table.only(&keys::of("trace"))?;
+    job(cx, table, "workload")
+}
+
+/// Several jobs.
+pub(in crate::scenario) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, Diagnostic> {
+    table.only(&keys::of("jobs"))?;
+    let written = table.tables("job", "workload.job")?;
+    if written.is_empty() {
+        let help = "[[workload.job]] and below it format = \"goal\", file = \"job.goal\"";
+        return Err(table.wrong("job", "there is no job", help));
+    }
+    let of = |table: &Table| {
+        table.only(&keys::of("job"))?;
+        job(cx, table, "workload.job")
+    };
+    written.iter().map(of).collect()
+}
+
+/// A job whose table goes by `name`.
+fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic> {
+    let file: String = table.need("file")?;
+    let format = table.word("format", &Format::ALL)?;
+    let comm_groups: Option<String> = table.get("comm_groups")?;
+    match format {
+        Format::Chakra => cx.files_of_ranks(table, "file", &file, comm_groups.as_deref())?,
+        Format::Goal => cx.goal(table, "file", &file)?,
+        Format::Msccl | Format::Mscclpp | Format::Simai => drop(cx.file(table, "file", &file)?),
+    }
+    let rank_hosts = rank_hosts(cx, table)?;
+    let ends = match table.node("ends").is_some() {
+        true => table.word("ends", &SendEnds::ALL)?,
+        false => format.ends(),
+    };
+    for (key, whose) in [
+        ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
+        ("chunk", &[Format::Simai, Format::Chakra]),
+        ("without_pipeline", &[Format::Simai]),
+        ("layers", &[Format::Simai]),
+        ("ranks", &[Format::Simai]),
+        ("comm_groups", &[Format::Chakra]),
+        ("replicate", &[Format::Chakra]),
+        ("without_missing", &[Format::Chakra]),
+        ("without_control", &[Format::Chakra]),
+        ("streams", &[Format::Chakra]),
+        ("algorithm", &[Format::Simai, Format::Chakra]),
+    ] {
+        if table.node(key).is_some() && !whose.contains(&format) {
+            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
+            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
+            return Err(table.wrong(key, message, format!("{} without {key}", table.name)));
+        }
+    }
+    let bytes = match format {
+        Format::Msccl | Format::Mscclpp => Some(table.need("bytes")?),
+        _ => None,
+    };
+    if bytes == Some(Bytes(0)) {
+        return Err(table.wrong("bytes", "bytes must be above 0", Fix::set("bytes", "\"8MiB\"")));
+    }
+    let chunk = match format {
+        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
+        _ => None,
+    };
+    if chunk == Some(Bytes(0)) {
+        return Err(table.wrong("chunk", "a chunk must have at least 1B", Fix::set("chunk", "\"128KB\"")));
+    }
+    let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
+    let layers = match table.get::<Vec<u32>>("layers")?.as_deref() {
+        None => None,
+        Some(&[first, last]) if first > 0 && first <= last => Some([first, last]),
+        Some(_) => {
+            let message = "layers are the first and the last one, from 1";
+            return Err(table.wrong("layers", message, Fix::set("layers", "[1, 8]")));
+        }
+    };
+    let ranks = table.get("ranks")?;
+    let replicate = table.get("replicate")?;
+    if let Some(replicate) = replicate {
+        table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
+    }
+    let without_missing = table.get("without_missing")?.unwrap_or_default();
+    let without_control = table.get("without_control")?.unwrap_or_default();
+    let streams = match table.node("streams").is_some() {
+        true => table.word("streams", &Streams::ALL)?,
+        false => Streams::One,
+    };
+    let server =
+        table.node("server").map(|node| server(&Table::open(table.file, &format!("[{name}.server]"), node)?));
+    let server = server.transpose()?;
+    let algorithm = algorithms(table, name)?;
+    let start = table.get("start")?.unwrap_or(Duration::ZERO);
+    Ok(TraceSpec {
+        format,
+        file,
+        rank_hosts,
+        start,
+        ends,
+        bytes,
+        chunk,
+        without_pipeline,
+        layers,
+        ranks,
+        comm_groups,
+        replicate,
+        without_missing,
+        without_control,
+        streams,
+        server,
+        algorithm,
+    })
+}
+
+/// Where the ranks are: on hosts that are named, in the scenario or in a file with one per line, or as `placement` says.
+fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
+    let Some(node) = table.node("rank_hosts") else {
+        let placement = match table.node("placement").is_some() {
+            true => table.word("placement", &Placement::ALL)?,
+            false => Placement::Blocks,
+        };
+        return Ok(RankHosts::Placed { placement });
+    };
+    if table.node("placement").is_some() {
+        let message = "rank_hosts says where the ranks are, and so does placement";
+        return Err(table.wrong("rank_hosts", message, "rank_hosts or placement, not both"));
+    }
+    let value = node.value();
+    let Some(name) = value.as_str() else {
+        let rank_hosts: Vec<u32> = table.need("rank_hosts")?;
+        if rank_hosts.is_empty() {
+            return Err(table.wrong("rank_hosts", "it names no host", "one host for each rank of the trace"));
+        }
+        return Ok(RankHosts::Named { rank_hosts });
+    };
+    let text = cx.file(table, "rank_hosts", name)?;
+    let host = |(number, line): (usize, &str)| {
+        line.trim().parse().map_err(|_| {
+            let message =
+                format!("{name}:{}: expected the number of a host, not {:?}", number + 1, line.trim());
+            table.wrong("rank_hosts", message, format!("one host per line into {name}, that of rank 0 first"))
+        })
+    };
+    let lines =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
+}
+
+/// The most ranks of a trace.
+const MOST_RANKS: u64 = 1 << 20;
+
+/// Servers of some ranks each.
+fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
+    table.only(&keys::of("server"))?;
+    let ranks: u32 = table.need("ranks")?;
+    table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
+    let link: Rate = table.need("link")?;
+    table.above_zero("link", link)?;
+    Ok(ServerSpec { ranks, link, link_latency: table.need("link_latency")? })
+}
+
+/// Which algorithms do collectives from which size on.
+fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
+    let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
+    for table in table.tables("algorithm", &format!("{name}.algorithm"))? {
+        table.only(&keys::of("algorithm"))?;
+        let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+        let min_bytes = table.get("min_bytes")?.unwrap_or(Bytes(0));
+        let same = |other: &&AlgorithmFrom| {
+            other.min_bytes == min_bytes && other.algorithm.collective() == algorithm.collective()
+        };
+        if let Some(other) = algorithms.iter().find(same) {
+            let message = format!(
+                "from {min_bytes} on, {} already does every {}",
+                other.algorithm.name(),
+                algorithm.collective()
+            );
+            return Err(table.wrong("min_bytes", message, "another min_bytes, such as \"1MB\""));
+        }
+        algorithms.push(AlgorithmFrom { algorithm, min_bytes });
+    }
+    Ok(algorithms)
+}

@@ -1,0 +1,369 @@
+//! `[workload]` as written, with its short forms.
+
+use crate::scenario::read::document::Node;
+use crate::scenario::read::table::{Table, example, list, nearest};
+use crate::scenario::resolve::trace;
+use crate::scenario::schema::files::Context;
+use crate::scenario::schema::keys;
+use anabranch_base::Problem;
+use anabranch_base::{Bytes, Duration, HostId};
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution, WorkloadError};
+use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+
+/// The size distributions that come with the program.
+const SIZES: &[&str] = SizeDistribution::NAMES;
+
+/// When traffic begins in the flow files of the usual generators.
+const NS3_ORIGIN: Duration = Duration::from_us(2_000_000);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Permutation,
+    Tornado,
+    Incast,
+    Poisson,
+    Collective,
+    Messages,
+    Cm,
+    Ns3Flows,
+    Trace,
+    Jobs,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("permutation", Kind::Permutation),
+    ("tornado", Kind::Tornado),
+    ("incast", Kind::Incast),
+    ("poisson", Kind::Poisson),
+    ("collective", Kind::Collective),
+    ("messages", Kind::Messages),
+    ("cm", Kind::Cm),
+    ("ns3-flows", Kind::Ns3Flows),
+    ("trace", Kind::Trace),
+    ("jobs", Kind::Jobs),
+];
+
+/// The kinds of ours.
+pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
+    KINDS.iter().map(|(kind, _)| *kind).collect()
+}
+
+/// Reads `[workload]` for a fabric of `hosts` hosts.
+pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+    if let Some(spec) = cx.registry.workload_of(table)? {
+        return Ok(spec);
+    }
+    let kind = match (table.node("kind"), table.get::<String>("file")?) {
+        (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
+        (None, Some(file)) => {
+            let message = format!("{file:?} does not end in .cm, so its kind must be said");
+            let help = "kind = \"cm\", kind = \"ns3-flows\" or kind = \"trace\"";
+            return Err(table.wrong("file", message, help));
+        }
+        _ => {
+            if let Some(help) = collective_kind(table) {
+                return Err(help);
+            }
+            let written = table.get::<String>("kind").ok().flatten();
+            let complete = |error| cx.registry.with_workloads(written.as_deref(), error);
+            table.word("kind", KINDS).map_err(complete)?
+        }
+    };
+    match kind {
+        Kind::Permutation => {
+            table.only(&keys::of("permutation"))?;
+            Ok(WorkloadSpec::Permutation {
+                bytes: bytes(table)?,
+                hosts: taking_part(table, "hosts", 2, hosts)?,
+                cross_tor: table.get("cross_tor")?.unwrap_or(false),
+            })
+        }
+        Kind::Tornado => {
+            table.only(&keys::of("tornado"))?;
+            Ok(WorkloadSpec::Tornado {
+                bytes: bytes(table)?,
+                senders: taking_part(table, "senders", 1, hosts)?,
+            })
+        }
+        Kind::Incast => {
+            table.only(&keys::of("incast"))?;
+            let target: u32 = table.get("target")?.unwrap_or(0);
+            if target >= hosts {
+                let message =
+                    format!("there is no host {target}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+                return Err(table.wrong("target", message, Fix::set("target", hosts - 1)));
+            }
+            let degree: u32 = table.get("degree")?.unwrap_or(hosts - 1);
+            table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+            Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
+        }
+        Kind::Poisson => poisson(cx, table, hosts),
+        Kind::Collective => collective(table, hosts),
+        Kind::Messages => messages(table, hosts),
+        Kind::Cm => {
+            table.only(&keys::of("cm"))?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            let start_unit = table.get("start_unit")?.unwrap_or(Duration(1));
+            table.above_zero("start_unit", start_unit)?;
+            Ok(WorkloadSpec::Cm { file, start_unit })
+        }
+        Kind::Ns3Flows => {
+            table.only(&keys::of("ns3-flows"))?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            let format = match table.node("format") {
+                None => None,
+                Some(_) => Some(table.word("format", &FlowFormat::ALL)?),
+            };
+            let origin = table.get("origin")?.unwrap_or(NS3_ORIGIN);
+            Ok(WorkloadSpec::Ns3Flows { file, origin, format })
+        }
+        Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table)?)),
+        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table)? }),
+    }
+}
+
+fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+    table.only(&keys::of("poisson"))?;
+    let sizes: String = table.need("sizes")?;
+    // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
+    if sizes.contains(['.', '/']) {
+        cx.file(table, "sizes", &sizes)?;
+    } else if !SIZES.contains(&sizes.as_str()) {
+        let help = match nearest(&sizes, SIZES) {
+            Some(near) => Fix::set("sizes", format!("{near:?}")),
+            None => format!("sizes = one of {}, or a file's name such as \"sizes.cdf\"", list(SIZES)).into(),
+        };
+        return Err(table.wrong("sizes", format!("unknown size distribution {sizes:?}"), help));
+    }
+    let load: f64 = table.need("load")?;
+    if !(load > 0.0 && load <= MOST_LOAD) {
+        let message =
+            format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
+        // Without the digits that only binary fractions have.
+        let percent = (load * 1e7).round() / 1e9;
+        let instead = match load {
+            // A little too much is no percentage.
+            load if load > MOST_LOAD && load <= 2.0 * MOST_LOAD => MOST_LOAD.to_string(),
+            _ if percent > 0.0 && percent <= MOST_LOAD => percent.to_string(),
+            _ => example("load").to_owned(),
+        };
+        return Err(table.wrong("load", message, Fix::set("load", instead)));
+    }
+    let duration: Duration = table.need("duration")?;
+    table.above_zero("duration", duration)?;
+    let hosts = taking_part(table, "hosts", 2, hosts)?;
+    let inter = match table.node("inter").map(Node::value) {
+        None => None,
+        Some(toml::Value::String(word)) if word == UNIFORM => None,
+        Some(_) => Some(share(table)?),
+    };
+    let incast = match table.node("incast") {
+        Some(node) => Some(incasts(&Table::open(table.file, "[workload.incast]", node)?, hosts, load)?),
+        None => None,
+    };
+    let pipeline = match table.node("pipeline") {
+        Some(node) => {
+            let beside = load + incast.as_ref().map_or(0.0, |incast| incast.load);
+            Some(pipeline(&Table::open(table.file, "[workload.pipeline]", node)?, beside)?)
+        }
+        None => None,
+    };
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, inter, incast, pipeline })
+}
+
+/// Of `inter`: receivers are drawn of all other hosts.
+const UNIFORM: &str = "uniform";
+
+/// The share of messages whose receiver is in another data centre.
+fn share(table: &Table) -> Result<f64, Diagnostic> {
+    let share: f64 = table.need("inter")?;
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    let percent = share / 100.0;
+    let instead = match (0.0..=1.0).contains(&percent) {
+        true => percent.to_string(),
+        false => example("inter").to_owned(),
+    };
+    let message = format!("inter must be 0 to 1, the share of messages between data centres, not {share}");
+    Err(table.wrong("inter", message, Fix::set("inter", instead)))
+}
+
+/// Incasts beside a background that has the load `beside` on `hosts` hosts.
+fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagnostic> {
+    table.only(&keys::of("incasts"))?;
+    let degree: u32 = table.need("degree")?;
+    table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+    let bytes = bytes(table)?;
+    let load = load_beside(table, "incasts", beside, "the background")?;
+    Ok(IncastsSpec { degree, bytes, load })
+}
+
+/// A pipeline beside parts of the workload that have the load `beside` together.
+fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
+    table.only(&keys::of("pipeline"))?;
+    let bytes = bytes(table)?;
+    let load = load_beside(table, "a pipeline", beside, "the other parts")?;
+    Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
+}
+
+/// The load `of` a part of the workload, beside `others`.
+fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, Diagnostic> {
+    let load: f64 = table.need("load")?;
+    if load > 0.0 && beside + load <= MOST_LOAD {
+        return Ok(load);
+    }
+    let message = format!(
+        "load of {of} must be above 0 and, with the {beside} of {others}, at most {MOST_LOAD} of the hosts' line \
+         rate, not {load}"
+    );
+    let percent = load / 100.0;
+    let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
+    let help = match (fits, beside + 0.05 <= MOST_LOAD) {
+        (true, _) => Fix::set("load", percent),
+        (false, true) => Fix::set("load", "0.05"),
+        (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned().into(),
+    };
+    Err(table.wrong("load", message, help))
+}
+
+/// The messages of a list.
+fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+    table.only(&keys::of("messages"))?;
+    let written = table.tables("message", "workload.message")?;
+    if written.is_empty() {
+        let help = "[[workload.message]] and below it from = 0, to = 1, bytes = \"8MiB\"";
+        return Err(table.wrong("message", "there is no message", help));
+    }
+    let message = written.iter().map(|table| message(table, hosts)).collect::<Result<_, _>>()?;
+    Ok(WorkloadSpec::Messages { message })
+}
+
+fn message(table: &Table, hosts: u32) -> Result<MessageSpec, Diagnostic> {
+    table.only(&keys::of("message"))?;
+    let host = |key: &str| -> Result<HostId, Diagnostic> {
+        let host: u32 = table.need(key)?;
+        if host < hosts {
+            return Ok(HostId(host));
+        }
+        let message = format!("there is no host {host}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+        Err(table.wrong(key, message, Fix::set(key, hosts - 1)))
+    };
+    let (from, to) = (host("from")?, host("to")?);
+    if from == to {
+        let other = (to.0 + 1) % hosts;
+        return Err(table.wrong("to", format!("host {from} cannot send to itself"), Fix::set("to", other)));
+    }
+    let start = table.get("start")?.unwrap_or(Duration::ZERO);
+    Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
+}
+
+/// The algorithms that do what `written` says, whatever it puts between the words: all-reduce, AllReduce.
+fn algorithms_of(written: &str) -> Vec<&'static str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let all = Algorithm::ALL.iter().map(|(name, _)| *name);
+    all.filter(|name| !plain(written).is_empty() && plain(name).starts_with(&plain(written))).collect()
+}
+
+/// `algorithm = "allreduce-ring"`, and which others do the same.
+fn named_algorithm(names: &[&str]) -> Option<String> {
+    let (first, others) = names.split_first()?;
+    let others = if others.is_empty() { String::new() } else { format!(", or one of {}", list(others)) };
+    Some(format!("algorithm = {first:?}{others}"))
+}
+
+/// The fault of a workload whose kind is a collective's name.
+fn collective_kind(table: &Table) -> Option<Diagnostic> {
+    let kind = table.get::<String>("kind").ok()??;
+    let instead = named_algorithm(&algorithms_of(&kind))?;
+    let message = format!("{kind:?} is a collective and no kind of workload");
+    Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
+}
+
+/// Refuses what names no algorithm, and says which there are.
+fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
+    let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
+    if let Some(node) = table.node("collective") {
+        let written = node.value();
+        let meant = algorithms_of(written.as_str().unwrap_or_default());
+        let help = named_algorithm(if meant.is_empty() { &all } else { &meant }).unwrap_or_default();
+        return Err(table.wrong("collective", "which collective it is says its algorithm", help));
+    }
+    table.word("algorithm", &Algorithm::ALL).map_err(|error| {
+        let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
+        let meant = named_algorithm(&algorithms_of(&written));
+        Diagnostic { fix: meant.map(Fix::from).or(error.fix.clone()), ..error }
+    })
+}
+
+fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+    let algorithm = algorithm(table)?;
+    table.only(&keys::of("collective"))?;
+    let members = members(table, hosts)?;
+    let to_all = algorithm == Algorithm::Alltoall;
+    let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
+    let all = members.largest().saturating_sub(1);
+    let connections = table.get("connections")?.or_else(|| to_all.then_some(all));
+    let depth = table.get("depth")?;
+    let clock = match table.node("clock").is_some() {
+        true => Some(table.word("clock", &Clock::ALL)?),
+        false => depth.map(|_| Clock::Ack),
+    };
+    let bytes = bytes(table)?;
+    let jitter = table.get("jitter")?.filter(|jitter: &Duration| jitter.0 > 0);
+    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter };
+    match spec.check(hosts) {
+        Ok(()) => Ok(WorkloadSpec::Collective(spec)),
+        Err(WorkloadError::Key { key, what }) => {
+            if let Some((message, left_out)) = what.rsplit_once("; leave out ") {
+                let help = format!("[workload] without {left_out}");
+                return Err(table.wrong(key, format!("{key}: {message}"), help));
+            }
+            let Problem { message, fix } = Problem::from_sentence(&what);
+            let help = fix.map_or_else(|| Fix::text(format!("another {key}")), |fix| fix.of_key(key));
+            Err(table.wrong(key, format!("{key}: {message}"), help))
+        }
+        Err(other) => Err(table.wrong("algorithm", other.to_string(), "another workload")),
+    }
+}
+
+/// Hosts in groups as listed, or jobs that are placed: by default one, of all hosts.
+fn members(table: &Table, hosts: u32) -> Result<Members, Diagnostic> {
+    let Some(groups) = table.get("groups")? else {
+        let ranks = table.get("ranks")?.unwrap_or(hosts);
+        let jobs = table.get("jobs")?.unwrap_or(1);
+        let placement = match table.node("placement") {
+            None => Placement::Blocks,
+            Some(_) => table.word("placement", &Placement::ALL)?,
+        };
+        return Ok(Members::Placed { ranks, jobs, placement });
+    };
+    match ["ranks", "jobs", "placement"].iter().find(|key| table.node(key).is_some()) {
+        None => Ok(Members::Groups { groups }),
+        Some(key) => {
+            let message = format!("{key} says what groups already say");
+            Err(table.wrong(key, message, format!("groups or {key}, not both")))
+        }
+    }
+}
+
+fn bytes(table: &Table) -> Result<Bytes, Diagnostic> {
+    let bytes: Bytes = table.need("bytes")?;
+    table.above_zero("bytes", bytes)?;
+    Ok(bytes)
+}
+
+/// How many hosts, by default all of the fabric's.
+fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, Diagnostic> {
+    let count = table.get(key)?.unwrap_or(hosts);
+    if count > hosts {
+        let message = format!("{key} is {count}, but the fabric has {hosts} hosts");
+        return Err(table.wrong(key, message, Fix::set(key, hosts)));
+    }
+    table.within(key, u64::from(count), u64::from(least), u64::from(hosts))?;
+    Ok(count)
+}

@@ -1,0 +1,182 @@
+//! The parameters of schemes by their paths: which there are, and which is meant.
+
+use crate::scenario::read::table::{name_alone, nearest};
+use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::schema::parameters;
+use crate::scenario::schema::plugins::Registry;
+use anabranch_base::Fix;
+use anabranch_base::is_misspelt;
+use anabranch_engine::Scheme;
+use anabranch_proto::CcConfig;
+use std::collections::BTreeSet;
+
+/// The parts of a scheme that have parameters.
+const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
+
+/// Whether a part of schemes is called so.
+pub(in crate::scenario) fn is_part(word: &str) -> bool {
+    PARTS.contains(&word)
+}
+
+/// A parameter that may be meant, and whether what was written for it can be its value.
+#[derive(Debug, PartialEq)]
+pub(in crate::scenario) struct Meant {
+    pub path: String,
+    pub takes_value: bool,
+}
+
+impl Meant {
+    /// The text to write for all schemes: the setting, or the name alone.
+    pub(in crate::scenario) fn of_all_schemes(&self, value: &toml::Value) -> Fix {
+        let written = format!("\"*.{}\"", self.path);
+        match self.takes_value {
+            true => Fix::set(written, value),
+            false => name_alone(written, last(&self.path)),
+        }
+    }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+/// Whether what was written for the parameter at `path` was meant for the one at `other`, which is called so elsewhere, or of
+/// which one letter is another one. A name that is only like it may mean something else.
+pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
+    let (written, name) = (last(path), last(other));
+    let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
+    is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
+}
+
+/// The parameter that is called `key`, or nearly so, in some scheme that comes with the program. Where several are called so
+/// it is one that may have these values.
+pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
+    let schemes: Vec<Scheme> = builtin::all_built_in().collect();
+    let all: BTreeSet<String> = schemes.iter().flat_map(parameters).collect();
+    let takes =
+        |path: &str| schemes.iter().any(|scheme| takes_values(&Registry::new(), scheme, path, values));
+    // Of several the one that is nearest to the root, what switches do first.
+    let rank = |path: &&String| {
+        let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
+        (!takes(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
+    };
+    let called = |name: &str| all.iter().filter(|path| last(path) == name).min_by_key(rank);
+    let known: Vec<&str> = all.iter().map(String::as_str).collect();
+    let path = called(key).or_else(|| called(last(nearest_path(key, &known)?)))?;
+    Some(Meant { path: path.to_owned(), takes_value: is_another_name(key, path) && takes(path) })
+}
+
+/// Whether the parameter of a scheme at `path` may have each of these values.
+pub(in crate::scenario) fn takes_values(
+    registry: &Registry,
+    scheme: &Scheme,
+    path: &str,
+    values: &[toml::Value],
+) -> bool {
+    builtin::has(scheme, path)
+        && values.iter().all(|value| builtin::set(registry, scheme, path, value).is_ok())
+}
+
+/// What stands for the buffer of a port elsewhere; here a queue has a length, and switches that pause share a buffer.
+const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
+
+/// The path of the parameter of a scheme that is meant by one in the same part: that itself, what it is called here, or the
+/// nearest.
+pub(in crate::scenario) fn meant(path: &str, scheme: &Scheme) -> Option<String> {
+    let (part, last) = path.split_once('.')?;
+    let known = parameters(scheme);
+    if known.iter().any(|known| known == path) {
+        return Some(path.to_owned());
+    }
+    if part == "fabric" && BUFFERS.contains(&last) {
+        let buffer = if scheme.fabric.pfc.is_some() { "fabric.pfc.buffer" } else { "fabric.queue" };
+        return Some(buffer.to_owned());
+    }
+    let same_part = known.iter().map(String::as_str).filter(|known| known.split('.').next() == Some(part));
+    nearest_path(path, &same_part.collect::<Vec<_>>()).map(str::to_owned)
+}
+
+/// Every parameter of a scheme, also those that are left out when they say "never".
+pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
+    let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
+    let of_lists = |name: &str| name.split("[]").next().unwrap_or_default().to_owned();
+    let mut paths: Vec<String> =
+        parameters::of(scheme).iter().map(|parameter| of_lists(parameter.name())).collect();
+    if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+        paths.push(builtin::PRESET.to_owned());
+    }
+    for (part, value) in whole.as_table().into_iter().flatten() {
+        collect(part, value, &mut paths);
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Adds the paths of all values in the table `value`, which stands at `at`.
+fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
+    for (key, value) in value.as_table().into_iter().flatten() {
+        let path = format!("{at}.{key}");
+        match value {
+            toml::Value::Table(_) => collect(&path, value, paths),
+            _ => paths.push(path),
+        }
+    }
+}
+
+/// What others call parameters.
+const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
+
+/// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the
+/// likeliest whole.
+pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
+    if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
+        return Some(whole);
+    }
+    let written =
+        OTHER_NAMES.iter().find(|(other, _)| *other == last(path)).map_or(last(path), |(_, name)| name);
+    let lasts: Vec<&str> = known.iter().map(|known| last(known)).collect();
+    let near = nearest(written, &lasts)?;
+    let same_last: Vec<&str> = known.iter().copied().filter(|known| last(known) == near).collect();
+    nearest(path, &same_last).or(same_last.first().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve::scheme::builtin::scheme;
+
+    #[test]
+    fn parameters_are_named_in_full() {
+        let ops = parameters(&scheme("ops").unwrap());
+        assert!(ops.contains(&"lb.evs".to_owned()) && ops.contains(&"fabric.routing_delay".to_owned()));
+        assert!(!ops.contains(&"lb.buffer".to_owned()));
+    }
+
+    #[test]
+    fn of_parameters_with_one_last_part_the_likeliest_path_is_named() {
+        let known = parameters(&scheme("themis-longhaul").unwrap());
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let nearest = |path| nearest_path(path, &known);
+        assert_eq!(nearest("fabric.program.trp.alfa"), Some("fabric.program.trp.alpha"));
+        assert_eq!(nearest("fabric.pfc.alfa"), Some("fabric.pfc.alpha"));
+        assert_eq!(nearest("trp.alpha"), Some("fabric.program.trp.alpha"));
+    }
+
+    #[test]
+    fn a_parameter_is_found_by_its_last_word() {
+        let found = |key: &str, value: &str| {
+            path_of(key, &[toml::Value::from(value)]).map(|meant| (meant.path, meant.takes_value))
+        };
+        assert_eq!(found("queue", "1MB"), Some(("fabric.queue".to_owned(), true)));
+        assert_eq!(found("queue", "1us"), Some(("fabric.queue".to_owned(), false)));
+        assert_eq!(found("rto", "1us"), Some(("transport.rto".to_owned(), true)));
+        assert_eq!(found("ecn_kmn", "1KB"), Some(("fabric.ecn_kmin".to_owned(), true)));
+        assert_eq!(found("hosts", "1KB"), None);
+        assert_eq!(
+            found("buffer", "64MB"),
+            Some(("fabric.pfc.buffer".to_owned(), true)),
+            "and not lb.buffer"
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! Every kind of bad scenario, with the whole message: where, what, and what to write instead.
+
+use crate::scenario::tests::bad_input_cases::CASES;
+use crate::scenario::tests::bad_sweep_cases::SWEEPS;
+use crate::scenario::tests::{GOOD, folder, on};
+use crate::scenario::*;
+
+#[test]
+fn every_fault_has_its_place_and_its_cure() {
+    let mut wrong = String::new();
+    for (from, to, expected) in CASES.iter().chain(SWEEPS) {
+        assert!(GOOD.contains(from), "{from}");
+        let text = GOOD.replacen(from, to, 1);
+        let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
+        let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
+        if error != *expected {
+            wrong += &format!("{to}\n--- said\n{error}\n--- expected\n{expected}\n\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn said(text: &str, over: &Overrides) -> String {
+    read("s.toml", text, &folder(), over).and_then(|s| s.check()).expect_err(text).to_string()
+}
+
+#[test]
+fn the_command_line_is_checked_too() {
+    let schemes = |names: &[&str]| Overrides {
+        schemes: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..Overrides::default()
+    };
+    assert_eq!(
+        said(GOOD, &schemes(&["rep"])),
+        "s.toml: unknown scheme \"rep\" on the command line\n  write: --scheme reps"
+    );
+    assert_eq!(
+        said(GOOD, &schemes(&["ops", "ops"])),
+        "s.toml: scheme \"ops\" is given twice on the command line\n  write: --scheme ops once"
+    );
+    let seeds = |seeds: &[u64]| Overrides { seeds: seeds.to_vec(), ..Overrides::default() };
+    assert_eq!(
+        said(GOOD, &seeds(&[7, 7])),
+        "s.toml: seed 7 is given twice on the command line\n  write: --seed 7 once"
+    );
+    assert_eq!(
+        said(GOOD, &seeds(&[u64::MAX])),
+        "s.toml: seed 18446744073709551615 on the command line is too large\n  write: --seed 0 to 9223372036854775807"
+    );
+}
+
+/// The hint for text that is not TOML, and what the message says of it.
+#[test]
+fn what_is_no_toml_is_answered_with_what_is() {
+    for (from, to, part, help) in [
+        ("hosts = 32", "hosts: 32", "", "hosts = 32"),
+        ("hosts = 32", "hosts = 1,024", "", "hosts = 1024"),
+        ("kind = \"fat-tree\"", "kind = fat-tree", "", "kind = \"fat-tree\""),
+        ("hosts = 32", "hosts = 3%", "", "hosts = 0.03"),
+        ("hosts = 32", "hosts = 32\nhosts = 64", "duplicate key \"hosts\", first in line 6", "it once"),
+        ("hosts = 32", "tier = [\nhosts = 32", "the [ of line 6 is not closed", "a ] at its end"),
+        ("seeds = [1, 2]", "seeds = [1, 2", "the [ of line 3 is not closed", "seeds = [1, 2]"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let said = said(&GOOD.replacen(from, to, 1), &Overrides::default());
+        assert!(said.contains(part) && said.ends_with(&format!("\n  write: {help}")), "{said}");
+    }
+}
+
+/// Lines of [set] and of [topology] with a name that there is not, and what is offered instead: a name with its value only
+/// where that name is written with one letter wrong, or called so elsewhere, and may have the value.
+const MISNAMED: &[(&str, &str, &str)] = &[
+    ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
+    ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
+    ("set", r#""rocev2.fabric.pfc.bufer" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
+    ("set", r#""rocev2.fabric.buffer_size" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
+    ("set", r#""reps.transport.timeout" = "90us""#, r#""reps.transport.rto" = "90us""#),
+    // The name is near, and what it means is not.
+    (
+        "set",
+        r#""rocev2.transport.cnp_delay" = "55us""#,
+        "\"rocev2.transport.cnp_interval\" (did you mean \"cnp_interval\"?)",
+    ),
+    ("set", r#""reps.cc.min_window" = "1bdp""#, "\"reps.cc.max_window\" (did you mean \"max_window\"?)"),
+    ("set", r#""*.cc.min_window" = "1bdp""#, "\"*.cc.max_window\" (did you mean \"max_window\"?)"),
+    ("set", r#""cnp_delay" = "55us""#, "\"*.transport.cnp_interval\" (did you mean \"cnp_interval\"?)"),
+    // The name is misspelt, and the value is of another type or out of the range.
+    (
+        "set",
+        r#""rocev2.transport.cnp_intervall" = "55KB""#,
+        "\"rocev2.transport.cnp_interval\" (did you mean \"cnp_interval\"?)",
+    ),
+    ("set", r#""reps.lb.bufer" = 77"#, "\"reps.lb.buffer\" (did you mean \"buffer\"?)"),
+    ("topology", "lnk = \"400us\"", "link (did you mean \"link\"?)"),
+    ("topology", "link_speed = \"1us\"", "link (did you mean \"link\"?)"),
+    ("topology", "link_latncy = \"1us\"", "link_latency = \"1us\" (did you mean \"link_latency\"?)"),
+    ("topology", "host_per_tor = \"8B\"", "hosts_per_tor (did you mean \"hosts_per_tor\"?)"),
+    // No name is near.
+    ("set", r#""rocev2.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.alpha, fabric.pfc."),
+    ("set", r#""reps.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.buffer, fabric.pfc."),
+    ("set", r#""reps.transport.zzz" = 1"#, "one of transport.ack, transport.ack_every, "),
+    ("set", "zzz = 1", "its whole path, as in \"reps.lb.buffer\" = 16 or "),
+];
+
+#[test]
+fn a_value_goes_over_to_the_nearest_name_only_where_it_is_meant_for_it() {
+    let text = |table: &str, line: &str| {
+        let scenario = "[workload]\nkind = \"permutation\"\nbytes = \"1MiB\"\n[topology]\nkind = \"fat-tree\"\n\
+                        hosts = 32\nlink = \"400Gbps\"\n";
+        let header = if table == "topology" { String::new() } else { format!("[{table}]\n") };
+        let scenario = if line.starts_with("lnk") || line.starts_with("link_speed") {
+            scenario.replace("link = ", "# ")
+        } else {
+            scenario.to_owned()
+        };
+        format!("schemes = [\"reps\", \"rocev2\"]\nseeds = [1]\n{scenario}{header}{line}\n")
+    };
+    let mut wrong = String::new();
+    for (table, line, expected) in MISNAMED {
+        let said = said(&text(table, line), &Overrides::default());
+        let help = said.split_once("\n  write: ").map_or("", |(_, help)| help);
+        let is_whole = expected.contains(" = ") && !expected.starts_with("its");
+        if !(if is_whole { help == *expected } else { help.starts_with(expected) }) {
+            wrong += &format!("{line}\n--- said\n{said}\n--- expected\n{expected}\n\n");
+            continue;
+        }
+        if is_whole {
+            let offered = expected.split(" (did you mean").next().unwrap();
+            let followed = text(table, offered);
+            let read = read("s.toml", &followed, &folder(), &Overrides::default()).and_then(|s| s.check());
+            assert!(read.is_ok(), "{offered}: {read:?}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The numbers before `ps` in a text.
+fn picoseconds(text: &str) -> Vec<u64> {
+    let parts: Vec<&str> = text.split("ps").collect();
+    let before = parts[..parts.len() - 1].iter().map(|before| {
+        let digits = before.len() - before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        before[before.len() - digits..].parse().ok()
+    });
+    before.flatten().collect()
+}
+
+#[test]
+fn no_message_has_a_time_in_many_picoseconds() {
+    assert_eq!(picoseconds("106339040ps and 83ps, steps"), [106_339_040, 83]);
+    assert!(picoseconds("65537 steps of 65536").is_empty());
+    for (from, to, _) in CASES.iter().chain(SWEEPS) {
+        let text = GOOD.replacen(from, to, 1);
+        let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
+        let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
+        assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
+    }
+    // Times that the program works out and no one wrote.
+    let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
+    let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
+    let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();
+    assert!(said.iter().any(|said| said.contains("max_time")), "{said:?}");
+    assert!(said.iter().all(|said| picoseconds(said).iter().all(|time| *time <= 10_000)), "{said:?}");
+}
+
+#[test]
+fn a_fault_in_a_named_file_has_its_place_there() {
+    let topology = "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"";
+    let text = GOOD.replace(topology, "file = \"broken.topo\"");
+    let error = read("s.toml", &text, &folder(), &Overrides::default()).unwrap_err();
+    assert_eq!((error.span.file.as_str(), error.span.line), ("broken.topo", Some(3)), "{error}");
+    assert!(error.to_string().to_lowercase().contains("podsize"), "{error}");
+}
+
+#[test]
+fn a_figure_says_what_is_wrong_with_it() {
+    let said = |text: &str| read_figure("f.toml", text, Scale::Quick, &folder()).expect_err(text).to_string();
+    let head = "id = \"reps/fig-1\"\ntitle = \"t\"\n";
+    assert_eq!(said("title = \"t\"\n"), "f.toml: the scenario has no \"id\"\n  write: id = \"reps/fig-2\"");
+    assert_eq!(
+        said(&format!("{head}[plt]\nkind = \"cdf\"\n")),
+        "f.toml:3:2: unknown key \"plt\"\n  write: [plot] (did you mean \"plot\"?)"
+    );
+    assert_eq!(
+        said(&format!("{head}[quick]\nseds = [1]\n")),
+        "f.toml:4:1: unknown key \"seds\" in [quick]\n  write: seeds (did you mean \"seeds\"?)"
+    );
+    let claim = "[[claim]]\nsays = \"s\"\nsource = \"s\"\nmeasure = \"m\"\n";
+    assert_eq!(
+        said(&format!("{head}{claim}kind = \"range\"\npaper = [2, 1]\n")),
+        "f.toml:8:1: a range has a smallest and a largest number above 0\n  write: paper = [1.1, 1.4]"
+    );
+    assert_eq!(
+        said(&format!("{head}{claim}kind = \"ration\"\npaper = 2\n")),
+        "f.toml:7:1: unknown kind \"ration\"\n  write: kind = \"ratio\""
+    );
+    assert_eq!(
+        said(&format!("{head}{claim}kind = \"order\"\npaper = [\"reps\"]\n")),
+        "f.toml:8:1: an order has two names or more, the smallest first\n  write: paper = [\"reps\", \"ops\"]"
+    );
+    assert_eq!(
+        said(&format!("{head}{claim}kind = \"zero\"\nwhy = \"a\"\nfound = \"b\"\n")),
+        "f.toml:9:1: why and found are two names for the same\n  write: why = \"...\", and no found"
+    );
+    assert_eq!(
+        said(&format!(
+            "{head}[model]\nkind = \"balls-into-bins\"\nports = [8]\nrounds = 0\nvariants = [\"ops\"]\n"
+        )),
+        "f.toml:6:1: rounds must be 1 or more, not 0\n  write: rounds = 1"
+    );
+}

@@ -1,0 +1,74 @@
+//! Windows that leave an idle path idle: what `check` says of them, and what it says to write, followed.
+
+use crate::scenario::tests::folder;
+use crate::scenario::*;
+
+/// The warnings about a message of so many bytes over one switch of 100 Gb/s, whose path holds 14.0 packets.
+fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
+    let text = format!(
+        "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\
+         switch_latency = \"0ns\"\n[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 1\nbytes = {bytes:?}\n\
+         [set]\n{set}\n"
+    );
+    let scenario =
+        read("s.toml", &text, &folder(), &Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// By scheme: a setting, and what is said of it after its name.
+const CASES: [(&str, &str, &str); 6] = [
+    (
+        "sr-ecmp",
+        "\"sr-ecmp.transport.window_packets\" = 6",
+        "transport.window_packets = 6 is a window of 6 packet(s), and the longest path holds 15: \
+         alone on it, a queue pair comes to 43 % of its line rate",
+    ),
+    (
+        "pfc-ecmp",
+        "\"pfc-ecmp.cc.window\" = \"20KB\"",
+        "cc.window = \"20KB\" is a window of 5 packet(s), and the longest path holds 15: \
+         alone on it, a queue pair comes to 36 % of its line rate",
+    ),
+    (
+        "irn-ecmp",
+        "\"*.transport.window\" = \"0.5bdp\"",
+        "transport.window = \"0.5bdp\" is a window of 8 packet(s), and the longest path holds 15: \
+         alone on it, a queue pair comes to 57 % of its line rate",
+    ),
+    (
+        "reps",
+        "\"reps.cc.max_window\" = \"10packets\"\n\"reps.cc.initial_window\" = \"10packets\"",
+        "cc.max_window = \"10packets\" is a window of 10 packet(s), and the longest path holds 15: \
+         alone on it, a queue pair comes to 71 % of its line rate",
+    ),
+    (
+        "dcp",
+        "\"dcp.cc.window\" = \"0.5bdp\"",
+        "cc.window = \"0.5bdp\" is a window of 8 packet(s), and the longest path holds 15: \
+         alone on it, a queue pair comes to 57 % of its line rate",
+    ),
+    (
+        "reps-carry",
+        "\"reps-carry.transport.ack_every\" = 16",
+        "transport.ack_every = 16: ACKs for every 16 packets come late for a window of 22: \
+         alone on it, a queue pair comes to 76 % of its line rate",
+    ),
+];
+
+#[test]
+fn a_window_that_leaves_its_path_idle_is_told_and_what_is_to_be_written_is_enough() {
+    for (scheme, set, said) in CASES {
+        let told = warnings(scheme, "5MB", set);
+        let messages: Vec<&str> = told.iter().map(|told| &*told.message).collect();
+        assert_eq!(messages, [format!("scheme {scheme:?}: {said}")], "{set}");
+        let help = told[0].help().unwrap();
+        let (instead, of) = help.split_once(" below ").unwrap();
+        assert_eq!(of, "[set]", "{help}");
+        let key = instead.split_once(" = ").unwrap().0;
+        let others: Vec<&str> = set.lines().filter(|line| !line.starts_with(key)).collect();
+        let followed = format!("{instead}\n{}", others.join("\n"));
+        assert_eq!(warnings(scheme, "5MB", &followed), [], "{followed}");
+        // Messages that the window holds do not wait for it.
+        assert_eq!(warnings(scheme, "20KB", set), [], "{set}");
+    }
+}
