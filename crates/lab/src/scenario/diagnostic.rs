@@ -20,3 +20,47 @@ pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diag
         other => Err(other),
     }
 }
+
+/// A fault of a scheme: the parameter, what is wrong with it, what to write instead.
+#[derive(Debug, PartialEq)]
+pub(in crate::scenario) struct ParameterFault {
+    /// Such as `lb.buffer`.
+    pub path: String,
+    pub message: String,
+    pub instead: Instead,
+}
+
+/// What to write instead of a faulty parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::scenario) enum Instead {
+    /// Another value of it, as TOML.
+    Value(String),
+    /// Another parameter with the same value.
+    Parameter(String),
+    /// Another parameter, without the value, which may not be meant for it.
+    Name(String),
+    /// Another parameter with this value, as TOML.
+    Setting(String, String),
+    /// Something that takes words.
+    Words(String),
+}
+
+impl ParameterFault {
+    /// A fault that another value cures.
+    pub(in crate::scenario) fn value(
+        path: &str,
+        message: String,
+        instead: impl Into<String>,
+    ) -> ParameterFault {
+        ParameterFault { path: path.to_owned(), message, instead: Instead::Value(instead.into()) }
+    }
+
+    /// A fault whose cure takes words.
+    pub(in crate::scenario) fn words(
+        path: &str,
+        message: String,
+        instead: impl Into<String>,
+    ) -> ParameterFault {
+        ParameterFault { path: path.to_owned(), message, instead: Instead::Words(instead.into()) }
+    }
+}

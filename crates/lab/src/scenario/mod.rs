@@ -22,15 +22,17 @@ pub use ask::figure::{
     read_figure_under, read_figure_with,
 };
 pub use ask::find::{Answer, Find, Search, Wanted, find_in, read_find};
+pub use check::Examined;
 pub use compare::fairness::{Ground, GroundDifference, Moved};
-pub use expand::resolved::{Examined, Scenario};
+pub use expand::resolved::Scenario;
 pub use expand::scenario::{read, read_with};
 pub use expand::self_contained::INPUTS;
 pub use input::{Files, NoFiles, Overrides};
 pub use resolve::scheme::builtin::{SchemeListing, scheme, scheme_on, schemes};
+pub use resolve::scheme::catalog::{KindListing, PartListing, Registry};
 pub use resolve::setup::{SetupListing, setups};
 pub use schema::keys::sections;
-pub use schema::plugins::{KindListing, Listed, PartListing, Registry};
+pub use schema::plugins::Listed;
 pub use schema::section::{Key, Section, Unless};
 
 // What a scenario says in the end is what those who carry it out are given.

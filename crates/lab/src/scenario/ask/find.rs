@@ -3,14 +3,15 @@
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
 use crate::scenario::expand::sweep::ZIP;
-use crate::scenario::expand::sweep::as_toml;
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::key_path::as_toml;
 use crate::scenario::read::source_map::Asked;
 use crate::scenario::read::table::{Table, fault};
+use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Span;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_base::{Diagnostic, Fix};
@@ -136,7 +137,7 @@ struct Question {
 
 impl Question {
     fn read(table: &Table) -> Result<Question, Diagnostic> {
-        table.only(&keys::of("find"))?;
+        only(table, &keys::of("find"))?;
         let parameter: String = table.need("parameter")?;
         let at = table.node("parameter").map_or(table.at, |node| node.at);
         if parameter == ZIP {

@@ -1,5 +1,6 @@
 //! How many points the curves of a scenario may have, and how many they have at least.
 
+use crate::scenario::expand::resolved::share_of_points;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::Diagnostic;
@@ -7,16 +8,6 @@ use anabranch_base::{Duration, LinkId, Time};
 use anabranch_engine::MeasureSpec;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
-
-/// Points of all curves of all runs at most: some gigabytes on disk.
-const MOST_POINTS: u64 = 50_000_000;
-/// Points of all curves of a run at most: some three gigabytes of memory.
-const MOST_POINTS_A_RUN: u64 = 20_000_000;
-
-/// Points that each of `runs` runs may have. It depends on nothing else, so that no run's end depends on another's.
-pub(in crate::scenario) fn share(runs: usize) -> u64 {
-    (MOST_POINTS / runs.max(1) as u64).min(MOST_POINTS_A_RUN)
-}
 
 /// Refuses measures that come to more than a run's share however fast the run is. `curves` says of how many links,
 /// switches or queue pairs each is.
@@ -27,7 +18,7 @@ pub(in crate::scenario) fn check(
     ends: Duration,
     origin: &Origin,
 ) -> Result<(), Diagnostic> {
-    let share = share(runs);
+    let share = share_of_points(runs);
     let points = |i: usize| measures[i].points(curves[i], ends);
     let all: f64 = (0..measures.len()).map(points).sum();
     let Some(worst) = (0..measures.len()).max_by(|&a, &b| points(a).total_cmp(&points(b))) else {
@@ -75,12 +66,13 @@ pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Du
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::expand::resolved::{MOST_POINTS, MOST_POINTS_A_RUN};
 
     #[test]
     fn every_run_has_the_same_share() {
-        assert_eq!(share(1), MOST_POINTS_A_RUN);
-        assert_eq!(share(2), MOST_POINTS_A_RUN);
-        assert_eq!(share(8), MOST_POINTS / 8);
-        assert_eq!(share(100_000), 500);
+        assert_eq!(share_of_points(1), MOST_POINTS_A_RUN);
+        assert_eq!(share_of_points(2), MOST_POINTS_A_RUN);
+        assert_eq!(share_of_points(8), MOST_POINTS / 8);
+        assert_eq!(share_of_points(100_000), 500);
     }
 }

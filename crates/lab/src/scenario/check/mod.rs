@@ -1,5 +1,6 @@
-//! Checks of resolved scenarios on their fabrics.
+//! Checks of resolved scenarios on their fabrics: one file per subject.
 
+pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
 pub(in crate::scenario) mod ignored_lines;
 pub(in crate::scenario) mod losses;
@@ -12,3 +13,429 @@ pub(in crate::scenario) mod timeout_checks;
 pub(in crate::scenario) mod timer_aliasing;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
+
+use self::ignored_lines::LeftOut;
+use self::losses::RareLoss;
+use self::no_effect::WithoutEffect;
+use self::pfc::round_up;
+use self::queue_checks::IdleQueues;
+use self::timeout_checks::TooShort;
+use self::timer_aliasing::InStep;
+use self::unlike_hosts::UnlikeHosts;
+use self::windows::ShortWindows;
+use crate::scenario::diagnostic::in_workload_file;
+use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::read::table::{Table, fault, or_example};
+use crate::scenario::resolve::topology;
+use anabranch_base::Problem;
+use anabranch_base::{Bytes, Duration, Refused};
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_engine::{
+    AnyRecorder, PfcError, PfcPlan, ProgramPlan, QpSelector, Taken, check_headrooms, weights,
+};
+use anabranch_engine::{FaultKind, FaultSpec, MeasureSpec, Scheme};
+use anabranch_fabric::TopologySpec;
+use anabranch_fabric::{Selector, SelectorError, Topology};
+use anabranch_proto::{PathFacts, ProgramConfig};
+use anabranch_workload::WorkloadSpec;
+use anabranch_workload::{Fabric, Workload, WorkloadError};
+use built::{BuiltFabric, drawn};
+use std::collections::BTreeSet;
+
+/// Longer times come near what a clock of picoseconds holds.
+const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
+
+/// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
+const MOST_KINDS: usize = 60_000;
+
+/// What is wrong with these in a lossless class is that they are too small.
+const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
+
+/// Of so many messages at one seed there is no seed that has none.
+const SURELY_SOME: u32 = 100;
+
+/// What was found of a scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// What can be run, but hardly to what is wanted.
+    pub warnings: Vec<Diagnostic>,
+    /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
+    pub facts: Vec<Vec<PathFacts>>,
+}
+
+impl Scenario {
+    /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
+    /// pair of a measure, whose points must fit. Returns warnings: what can be run, but hardly to what is wanted.
+    ///
+    /// # Errors
+    /// The first thing that cannot be built or found, with its place.
+    pub fn check(&self) -> Result<Vec<Diagnostic>, Diagnostic> {
+        self.examine().map(|examined| examined.warnings)
+    }
+
+    /// [`Scenario::check`], with what it finds out about the fabrics.
+    ///
+    /// # Errors
+    /// Those of [`Scenario::check`].
+    pub fn examine(&self) -> Result<Examined, Diagnostic> {
+        let seed = self.seeds.first().copied().unwrap_or(1);
+        let mut built: Option<BuiltFabric<'_>> = None;
+        let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
+        let mut too_short = TooShort::default();
+        let mut short_windows = ShortWindows::default();
+        let mut idle = IdleQueues::default();
+        let mut in_step = InStep::default();
+        let mut without = WithoutEffect::default();
+        let mut rare = RareLoss::default();
+        let mut left_out = LeftOut::default();
+        let mut unlike = UnlikeHosts::default();
+        let mut facts_by_point = Vec::new();
+        for step in self.steps() {
+            let mut ground = match built.take() {
+                Some(ground) if ground.spec == step.topology => ground,
+                _ => {
+                    left_out.look_at_topology(step.topology, &self.files);
+                    BuiltFabric::new(step.topology, self.build(step.topology)?)
+                }
+            };
+            let workload = match laid.take() {
+                Some((on, spec, workload)) if on == step.topology && spec == step.workload => workload,
+                other => {
+                    drop(other);
+                    left_out.look_at_workload(step.workload, &self.files);
+                    self.lay(step.workload, &ground.topology)?
+                }
+            };
+            let facts: Vec<PathFacts> = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
+            facts_by_point.push(facts);
+            for scheme in step.schemes {
+                let facts = ground.facts(scheme);
+                if facts.base_rtt > LONGEST_RTT {
+                    let message = "the longest path's round trip takes more than an hour";
+                    let help = Some("shorter latencies: 500us are 100 km".to_owned());
+                    return Err(fault(
+                        &self.origin.file,
+                        self.origin.place("topology"),
+                        message,
+                        help.map(Fix::from),
+                    ));
+                }
+                packet_numbers::check(scheme, &facts, step.workload, &workload, &self.origin)?;
+                self.check_lossless(scheme, &ground.topology, &facts)?;
+                self.check_program(scheme, &ground, &facts, seed)?;
+                self.check_weights(scheme, &ground.topology, &facts)?;
+                too_short.look(scheme, &self.limits, &facts, &workload, || ground.ideal(&scheme.transport));
+                idle.look(scheme, &ground.topology, &facts);
+                short_windows.look(scheme, &facts, &workload);
+                in_step.look(scheme, step.faults, &facts);
+            }
+            let mut taken_of = Vec::with_capacity(step.faults.len());
+            for (i, fault) in step.faults.iter().enumerate() {
+                let taken = self.find_fault(i, fault, &ground.topology, seed)?;
+                without.look_at_fault(i, fault, &taken, (&ground.topology, step.topology));
+                taken_of.push((fault, taken));
+            }
+            let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
+            let payload = payload.unwrap_or(u64::MAX);
+            rare.look(&taken_of, &workload, (&ground.topology, step.topology), &ground.routing, payload);
+            unlike.look(step.workload, &ground.topology);
+            without.look_at_workload(step.workload, &workload, &self.files);
+            let soonest = curve_budget::soonest_end(&workload, &ground.topology);
+            too_short.look_at_end(soonest);
+            let ends = soonest.min(self.limits.max_time);
+            if !step.faults.is_empty() {
+                let rtt = facts_by_point.last().and_then(|facts| facts.first()).map(|facts| facts.base_rtt);
+                without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
+            }
+            let mut curves_of = Vec::with_capacity(self.measures.len());
+            for (i, measure) in self.measures.iter().enumerate() {
+                curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
+            }
+            if !self.measures.is_empty() {
+                curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
+            }
+            for (i, observer) in self.observers.iter().enumerate() {
+                let made = AnyRecorder::made(observer, &ground.topology, &workload);
+                made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), &refused))?;
+            }
+            laid = Some((step.topology, step.workload, workload));
+            built = Some(ground);
+        }
+        let warnings = [
+            left_out.warnings(),
+            too_short.warnings(&self.limits, &self.origin),
+            idle.warnings(&self.origin),
+            short_windows.warnings(&self.origin),
+            in_step.warnings(&self.origin),
+            without.warnings(self, &self.origin),
+            rare.warnings(&self.origin),
+            unlike.warnings(&self.origin),
+        ];
+        let warnings = warnings.concat().into_iter().map(Diagnostic::as_warning).collect();
+        Ok(Examined { warnings, facts: facts_by_point })
+    }
+
+    /// That the buffers of a lossless scheme hold what they must on this fabric.
+    fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
+        let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
+        let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
+            // What a long link has in flight is no reason for larger buffers everywhere.
+            let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
+                true => Fix::set(format!("\"{}.fabric.pfc.headroom_apart\"", scheme.name), true),
+                false => AT_LEAST
+                    .contains(&parameter)
+                    .then(|| self.origin.beginning_with(&scheme.name, parameter, &instead))
+                    .flatten()
+                    .map_or_else(|| Fix::set(written, instead), Fix::from),
+            };
+            fault(&self.origin.file, at, message, Some(help))
+        };
+        let checked = check_headrooms(pfc, on, facts, scheme.fabric.clock_ppm)
+            .and_then(|()| PfcPlan::new(pfc, on, facts, scheme.fabric.clock_ppm).map(drop));
+        checked.map_err(|error| {
+            let size = |size| format!("\"{}\"", round_up(size));
+            let instead = match (&error, error.needed()) {
+                (PfcError::Class { last, .. }, _) => {
+                    format!("[{{ switches = \"{last}\", buffer = \"128MB\" }}]")
+                }
+                (PfcError::Buffer { switch, of_class: true, .. }, Some(needed)) => {
+                    let class = switch.split(':').next().unwrap_or_default();
+                    format!("[{{ switches = \"{class}\", buffer = {} }}]", size(needed))
+                }
+                (_, needed) => size(needed.unwrap_or(Bytes(1))),
+            };
+            refused(error.parameter(), &[], error.to_string(), instead)
+        })?;
+        match pfc::thresholds(pfc, on, facts) {
+            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
+            None => Ok(()),
+        }
+    }
+
+    /// By scheme, the headroom that the switch with most has on top of its buffer; none where it is within. `facts` are
+    /// those of [`Scenario::examine`].
+    ///
+    /// # Errors
+    /// A fabric that cannot be built.
+    pub fn headroom_apart(&self, facts: &[Vec<PathFacts>]) -> Result<Vec<(&str, Bytes)>, Diagnostic> {
+        let topology = self.build(&self.topology)?;
+        let all = self.schemes.iter().zip(facts.first().into_iter().flatten());
+        let apart = all.filter_map(|(scheme, facts)| {
+            let pfc = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.headroom_apart)?;
+            let plan = PfcPlan::new(pfc, &topology, facts, scheme.fabric.clock_ppm).ok()?;
+            Some((scheme.name.as_str(), plan.most_headroom(&topology)))
+        });
+        Ok(apart.collect())
+    }
+
+    /// That the program of a scheme can be on this fabric.
+    fn check_program(
+        &self,
+        scheme: &Scheme,
+        on: &BuiltFabric<'_>,
+        facts: &PathFacts,
+        seed: u64,
+    ) -> Result<(), Diagnostic> {
+        if scheme.fabric.program.is_none() {
+            return Ok(());
+        }
+        ProgramPlan::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
+            let (parameter, mut instead) = error.remedy();
+            let of_edges = matches!(
+                scheme.fabric.program,
+                Some(ProgramConfig::ThemisLonghaul(_) | ProgramConfig::Bicc(_))
+            );
+            if parameter == "fabric.program_at" && of_edges && on.topology.has_sites() {
+                instead = Some("\"esw:100%\"".to_owned());
+            }
+            let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
+            let problem = Problem::from_sentence(&error.to_string()).message;
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            if parameter == "fabric.program_at" && of_edges && !on.topology.has_sites() {
+                let message = format!("{message}; its program belongs between data centres");
+                let help =
+                    format!("kind = \"cross-dc\" below [topology], or schemes without {:?}", scheme.name);
+                return fault(&self.origin.file, at, message, Some(help.into()));
+            }
+            let help = instead.map_or_else(
+                || Fix::text("numbers of hosts and uplinks that are powers of two"),
+                |instead| Fix::set(written, instead),
+            );
+            fault(&self.origin.file, at, message, Some(help.into()))
+        })
+    }
+
+    /// That the weight of a scheme's control queues can be computed on this fabric.
+    fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
+        if scheme.fabric.wrr.is_none() {
+            return Ok(());
+        }
+        let header = scheme.transport.framing().header;
+        weights(&scheme.fabric, on, facts, header).map(drop).map_err(|error| {
+            let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
+            let help = format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
+            fault(&self.origin.file, at, message, Some(help.into()))
+        })
+    }
+
+    fn build(&self, spec: &TopologySpec) -> Result<Topology, Diagnostic> {
+        let text = match spec {
+            TopologySpec::Graph { file, .. } => self.files.get(file).map(String::as_str),
+            _ => None,
+        };
+        let origin = &self.origin;
+        let built = anabranch_fabric::build(spec, text).map_err(|e| match &origin.section("topology") {
+            Some(node) => match Table::open(&origin.file, "[topology]", node) {
+                Ok(table) => topology::refused(&table, e),
+                Err(error) => error,
+            },
+            None => fault(&origin.file, None, e.to_string(), None),
+        })?;
+        self.check_kinds(&built)?;
+        match built.unreachable_host() {
+            None => Ok(built),
+            Some(host) => {
+                let message = format!("host {host} cannot be reached from host 0");
+                Err(fault(&origin.file, origin.place("topology"), message, None))
+            }
+        }
+    }
+
+    /// That the engine has numbers for what tells the links of a fabric apart.
+    fn check_kinds(&self, built: &Topology) -> Result<(), Diagnostic> {
+        let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
+        let kinds: BTreeSet<(u64, Duration, Duration)> =
+            built.ports.iter().map(|port| (port.rate.0, port.latency, switch_latency(port.peer))).collect();
+        if kinds.len() <= MOST_KINDS {
+            return Ok(());
+        }
+        let problem =
+            format!("its links have {} different rates and latencies; the most is {MOST_KINDS}", kinds.len());
+        let help = Some("rates and latencies that more of the links share".to_owned());
+        Err(fault(&self.origin.file, self.origin.place("topology"), problem, help.map(Fix::from)))
+    }
+
+    /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
+    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
+        let text = |name: &str| self.files.get(name).map(String::as_str);
+        let fabric = Fabric::of(on);
+        let lay = |seed| {
+            anabranch_workload::build(spec, &fabric, seed, &text).map_err(|e| self.workload_refused(e))
+        };
+        let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
+        let workload = lay(first)?;
+        start_times::check(spec, &workload, &self.origin)?;
+        if may_be_empty(spec, &workload) {
+            others.iter().try_for_each(|&seed| lay(seed).map(drop))?;
+        }
+        Ok(workload)
+    }
+
+    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<Taken, Diagnostic> {
+        let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
+        fault.takes(i, on, seed).map_err(|e| {
+            let selector = e.selector.clone();
+            let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
+            // Of several the others stay.
+            let names = &fault.kind.names().0.0;
+            let near = match &error.fix {
+                Some(Fix::Set { key: set, value }) if set == key && names.contains(&selector) => {
+                    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).map(str::to_owned)
+                }
+                _ => None,
+            };
+            match near.filter(|_| names.len() > 1) {
+                Some(near) => {
+                    let all: Vec<&str> = names
+                        .iter()
+                        .map(|name| if *name == selector { near.as_str() } else { name.as_str() })
+                        .collect();
+                    error.with_fix(Fix::set(key, format!("{all:?}")))
+                }
+                None => error,
+            }
+        })
+    }
+
+    fn find_measure(
+        &self,
+        i: usize,
+        measure: &MeasureSpec,
+        on: &Topology,
+        qps: usize,
+        seed: u64,
+    ) -> Result<usize, Diagnostic> {
+        let mut curves = 0;
+        if let Some(links) = &measure.links {
+            let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
+        }
+        if let Some(switches) = &measure.switches {
+            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
+        }
+        if let Some(written) = &measure.qps {
+            let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?.len();
+        }
+        Ok(curves)
+    }
+
+    fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> Diagnostic {
+        let key = path.rsplit('.').next().unwrap_or_default();
+        let Problem { message: problem, fix } = Problem::from_sentence(&error.problem);
+        let help = fix.map(|fix| fix.of_key(key));
+        let of_sites = match key {
+            "links" if on.has_sites() => Some(Fix::set("links", "\"esw-uplinks\"")),
+            "switches" if on.has_sites() => Some(Fix::set("switches", "\"esw:0\"")),
+            _ => None,
+        };
+        let meant = Selector::meant(&error.selector, on, key == "links").filter(|_| key != "qps");
+        let help = help.or(meant.map(|meant| Fix::set(key, format!("{meant:?}")))).or(of_sites);
+        fault(
+            &self.origin.file,
+            self.origin.place(path),
+            format!("{:?}: {problem}", error.selector),
+            or_example(help, key),
+        )
+    }
+
+    fn workload_refused(&self, error: WorkloadError) -> Diagnostic {
+        match in_workload_file(error) {
+            Ok(in_file) => in_file,
+            Err(WorkloadError::Key { key, what }) => {
+                let Problem { message, fix } = Problem::from_sentence(&what);
+                let help = fix.map(|fix| fix.of_key(key));
+                let at = self.origin.place(&format!("workload.{key}"));
+                fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
+            }
+            Err(WorkloadError::Parameter(refused)) => self.refused("workload", &refused),
+            Err(other) => fault(&self.origin.file, self.origin.place("workload"), other.to_string(), None),
+        }
+    }
+
+    /// What something registered says of a parameter in the table at `path`.
+    fn refused(&self, path: &str, Refused { parameter, problem }: &Refused) -> Diagnostic {
+        let Problem { message, fix } = Problem::from_sentence(problem);
+        let help = fix.map(|fix| fix.of_key(parameter));
+        let at = self.origin.place(&format!("{path}.{parameter}"));
+        fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
+    }
+}
+
+/// Whether another seed may leave a part of the workload without a message, which is an error.
+fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
+    let WorkloadSpec::Poisson { incast, .. } = spec else { return false };
+    let degree = incast.as_ref().map_or(1, |incast| incast.degree);
+    let few = |name: &str, messages: u32| match name {
+        "incast" => messages / degree.max(1) < SURELY_SOME,
+        _ => messages < SURELY_SOME,
+    };
+    match workload.groups.is_empty() {
+        true => few("", workload.messages.len() as u32),
+        false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
+    }
+}

@@ -1,12 +1,13 @@
 //! What a scenario says and what then changes nothing: faults, settings and depths. And what it leaves out of a file.
 
+use crate::scenario::check::built::drawn;
 use crate::scenario::expand::resolved::Scenario;
-use crate::scenario::expand::resolved::drawn;
 use crate::scenario::expand::sweep;
 use crate::scenario::read::document::{Item, Place};
+use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::resolve::scheme::setting;
 use anabranch_base::Span;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_base::{Duration, Rate};
@@ -303,11 +304,11 @@ struct Named {
 fn named(origin: &Origin, section: &str) -> Vec<Named> {
     let mut found = Vec::new();
     let is_value = |node: &crate::scenario::read::document::Node| match section {
-        "set" => sweep::whole_value(node),
+        "set" => key_path::whole_value(node),
         _ => matches!(node.item, Item::Array(_)),
     };
     if let Some(Item::Table(fields)) = origin.section(section).map(|node| &node.item) {
-        sweep::leaves("", fields, &is_value, &mut found);
+        key_path::leaves("", fields, &is_value, &mut found);
         // Parameters that change together are named a table deeper.
         for node in
             found.iter().filter(|(key, _)| key == sweep::ZIP).map(|(_, node)| *node).collect::<Vec<_>>()
@@ -315,7 +316,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
             let Item::Array(groups) = &node.item else { continue };
             for group in groups {
                 if let Item::Table(fields) = &group.item {
-                    sweep::leaves("", fields, &is_value, &mut found);
+                    key_path::leaves("", fields, &is_value, &mut found);
                 }
             }
         }
@@ -354,7 +355,7 @@ fn overridden(origin: &Origin) -> Vec<Diagnostic> {
 fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
-            running.iter().partition(|scheme| builtin::takes(scheme, &set.path));
+            running.iter().partition(|scheme| setting::takes(scheme, &set.path));
         // In what is varied, `*` says "whoever has it", so that figures of one paper can share the values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
@@ -363,7 +364,7 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
         let names = |schemes: &[&Scheme]| {
             schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let why = match (builtin::OF_QUEUES_THAT_DROP.contains(&set.path.as_str()), others.len()) {
+        let why = match (setting::OF_QUEUES_THAT_DROP.contains(&set.path.as_str()), others.len()) {
             (true, 1) => "which pauses instead of dropping (fabric.pfc)",
             (true, _) => "which pause instead of dropping (fabric.pfc)",
             (false, 1) => "which has no such parameter",

@@ -1,8 +1,8 @@
 //! Windows under which a queue pair that is alone leaves its path idle.
 
-use crate::scenario::compare::fairness::in_flight;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
+use crate::scenario::resolve::scheme::window::in_flight;
 use anabranch_base::Diagnostic;
 use anabranch_engine::Scheme;
 use anabranch_proto::{CcConfig, PathFacts, TransportConfig};

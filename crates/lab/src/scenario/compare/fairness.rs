@@ -2,10 +2,11 @@
 
 use crate::scenario::check::queue_checks::hears_marks;
 use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::resolve::scheme::window::{Window, in_flight};
 use crate::scenario::resolve::setup::{GROUND, Setup};
 use anabranch_base::Bytes;
 use anabranch_engine::{FabricSpec, Scheme};
-use anabranch_proto::{CcConfig, Pace, PathFacts, Size, Span, Threshold, TransportConfig};
+use anabranch_proto::{CcConfig, Pace, PathFacts, Span, Threshold};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +67,6 @@ const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
 const ROUTING: &str = "fabric.routing_delay";
 /// The same rule comes to a little more where headers are longer: that is told, but it is no other ground.
 const LITTLE: f64 = 0.05;
-/// A window of so many BDPs is none.
-const NO_WINDOW: f64 = 1000.0;
 /// Parameters named in the sentence; the matrix has them all.
 const MOST_NAMED: usize = 4;
 
@@ -351,57 +350,6 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
         toml::Value::String(text) => found(at.to_owned(), text.clone()),
         other => found(at.to_owned(), other.to_string()),
     }
-}
-
-/// A window, and what gives it.
-pub(in crate::scenario) struct Window {
-    pub bytes: u64,
-    /// The rule: `1.5bdp`.
-    pub written: String,
-    /// The parameter that decides it; empty where the congestion control itself does.
-    pub of: String,
-}
-
-impl Window {
-    fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
-        Window { bytes: size.window_on(facts).0, written: size.to_string(), of: of.to_owned() }
-    }
-
-    fn is_none(&self, facts: &PathFacts) -> bool {
-        self.bytes as f64 >= NO_WINDOW * facts.bdp.0 as f64
-    }
-}
-
-/// What a queue pair may have in flight at first, and at most.
-pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
-    let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
-    let adaptive = |first: Size, most: Size| {
-        [Window::new(first, "cc.initial_window", facts), Window::new(most, "cc.max_window", facts)]
-    };
-    let of_cc = match &scheme.cc {
-        CcConfig::Dctcp(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::Strack(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::MpRdma(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::Constant(config) => both(config.window, "cc.window"),
-        CcConfig::Dcqcn(config) => both(config.window, "cc.window"),
-        // HPCC's is never above its start, and what somebody else's may become, only it knows.
-        CcConfig::Hpcc(_) | CcConfig::Registered(_) => {
-            both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), "")
-        }
-    };
-    let of_transport = match &scheme.transport {
-        TransportConfig::Irn(config) => Some((config.window, "transport.window")),
-        TransportConfig::RackTlp(config) => Some((config.window, "transport.window")),
-        TransportConfig::RnicSr(config) => {
-            Some((Size::Packets(config.window_packets.into()), "transport.window_packets"))
-        }
-        _ => None,
-    };
-    let Some((size, of)) = of_transport else { return of_cc };
-    of_cc.map(|of_cc| {
-        let own = Window::new(size, of, facts);
-        if own.bytes <= of_cc.bytes { own } else { of_cc }
-    })
 }
 
 /// A value in plain units on a fabric.

@@ -2,22 +2,24 @@
 
 use crate::scenario::expand::resolved::{Point, Scenario};
 use crate::scenario::expand::sweep;
-use crate::scenario::expand::sweep::Setting;
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::key_path::Setting;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::{Read, Table, fault, list, nearest};
 use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
 use crate::scenario::resolve::scheme::misnamed;
+use crate::scenario::resolve::scheme::setting;
 use crate::scenario::resolve::setup::Setup;
 use crate::scenario::resolve::{rest, topology, workload};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::kind_hints;
 use crate::scenario::schema::parameter_path;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::Scheme;
 use std::collections::BTreeSet;
@@ -77,11 +79,11 @@ pub(in crate::scenario) fn resolve(
     files: &dyn Files,
     over: &Overrides,
 ) -> Result<Scenario, Diagnostic> {
-    let cx = Context::new(file, files, registry);
+    let cx = Context::new(file, files, &registry.plugins);
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file, "", &root)?;
     not_a_figure(&table)?;
-    table.only(&keys::of("scenario"))?;
+    only(&table, &keys::of("scenario"))?;
     let title = table.get("title")?.unwrap_or_else(|| file.to_owned());
     let seeds = seeds(&table, over)?;
     let limits = table.node("limits").map(|node| Table::open(file, "[limits]", node)).transpose()?;
@@ -89,7 +91,8 @@ pub(in crate::scenario) fn resolve(
     let measures = table.tables("measure", "measure")?;
     let measures = measures.iter().map(rest::measure).collect::<Result<Vec<_>, _>>()?;
     let observers = table.tables("observer", "observer")?;
-    let observers = observers.iter().map(|table| registry.observer_of(table)).collect::<Result<_, _>>()?;
+    let observers =
+        observers.iter().map(|table| registry.plugins.observer_of(table)).collect::<Result<_, _>>()?;
     let settings = match table.node("set") {
         Some(node) => sweep::settings(&Table::open(file, "[set]", node)?)?,
         None => Vec::new(),
@@ -222,7 +225,7 @@ fn read_schemes(
         let help = Some(Fix::set("schemes", node.value()));
         return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
     }
-    let setup = Setup::read(root, registry)?;
+    let setup = Setup::read(root, &registry.plugins)?;
     let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
         let scheme = Draft::read(&table, registry)?;
@@ -268,8 +271,8 @@ fn read_schemes(
                     Some(help.into()),
                 ));
             }
-            let (message, help) =
-                kind_hints::no_scheme(registry, &name).unwrap_or_else(|| builtin::unknown(&name, &own_names));
+            let (message, help) = kind_hints::no_scheme(&registry.plugins, &name)
+                .unwrap_or_else(|| builtin::unknown(&name, &own_names));
             return Err(fault(file, at, message, Some(help.into())));
         };
         running.push((own_at.or(at), scheme));
@@ -307,15 +310,16 @@ fn read_schemes(
             .collect::<Result<_, _>>()?;
         in_file.extend(over.schemes.iter().cloned());
     }
-    let running = running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, registry, file, at)?)));
+    let running =
+        running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, &registry.plugins, file, at)?)));
     let running: Vec<(Place, Scheme)> = running.collect::<Result<_, Diagnostic>>()?;
     for setting in set.iter().chain(swept) {
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
             && let Some((_, first)) = running.first()
-            && running.iter().all(|(_, scheme)| !builtin::takes(scheme, &setting.path))
+            && running.iter().all(|(_, scheme)| !setting::takes(scheme, &setting.path))
         {
-            let wrong = misnamed::not_taken(registry, first, &setting.path, &setting.value);
+            let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
             return Err(refused(file, setting.at, Some(setting), &wrong));
         }
     }
@@ -325,10 +329,10 @@ fn read_schemes(
             // `*` means every scheme that has the parameter.
             let mine = |setting: &&Setting| {
                 setting.scheme == scheme.name
-                    || (setting.scheme == "*" && builtin::takes(&scheme, &setting.path))
+                    || (setting.scheme == "*" && setting::takes(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
-            apply(&setup, registry, file, at, scheme.clone(), &settings)
+            apply(&setup, &registry.plugins, file, at, scheme.clone(), &settings)
         })
         .collect::<Result<_, _>>()
         .map(|schemes| (setup.name, schemes))

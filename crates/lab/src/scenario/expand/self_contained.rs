@@ -3,7 +3,7 @@
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario::read_with;
 use crate::scenario::input::{Files, Overrides};
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::resolve::scheme::catalog::Registry;
 use anabranch_base::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,10 +1,13 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
-use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::key_path::{Setting, as_toml, leaves, put, whole_value};
 use crate::scenario::read::table::{Table, as_list, fault, nearest};
+use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::parameter_path::Meant;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::parameter_path::takes_values;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_results::Value;
@@ -13,45 +16,11 @@ use std::collections::BTreeMap;
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 10_000;
 
-/// One parameter of a scheme, set.
-#[derive(Clone, Debug)]
-pub(in crate::scenario) struct Setting {
-    /// A scheme's name, or `*` for every scheme that has the parameter.
-    pub scheme: String,
-    /// Within the scheme: `lb.buffer`.
-    pub path: String,
-    pub value: toml::Value,
-    pub at: Place,
-    /// It stands in a scheme's own table, where paths have no scheme in front.
-    own: bool,
-}
-
-impl Setting {
-    /// How `path` of this scheme is written where this setting stands.
-    pub(in crate::scenario) fn written(&self, path: &str) -> String {
-        if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
-    }
-}
-
 /// Reads `[set]`: `"reps.lb.buffer" = 16`.
 pub(in crate::scenario) fn settings(table: &Table) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
     found.into_iter().map(|(key, node)| setting(table.file, &key, node)).collect()
-}
-
-/// Reads the `set` of `[[scheme]]`: `"lb.buffer" = 16`.
-pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, Diagnostic> {
-    let mut found = Vec::new();
-    leaves("", table.fields, &whole_value, &mut found);
-    let own = |(path, node): (String, &Node)| Setting {
-        scheme: scheme.to_owned(),
-        path,
-        value: node.value(),
-        at: node.at,
-        own: true,
-    };
-    Ok(found.into_iter().map(own).collect())
 }
 
 fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
@@ -73,36 +42,6 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
                 }
             };
             Err(fault(file, node.at, message, Some(help)))
-        }
-    }
-}
-
-/// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
-/// all that a lossless class (`fabric.pfc`) needs, with what `fabric.wrr` may say, which is nothing at least, or with
-/// what `mix` must.
-pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
-    let Item::Table(fields) = &node.item else { return true };
-    let has = |key: &str| fields.contains_key(key);
-    has("kind")
-        || fields.is_empty()
-        || has("radix")
-        || has("weight")
-        || (has("every") && has("lb"))
-        || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
-}
-
-/// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
-pub(in crate::scenario) fn leaves<'a>(
-    prefix: &str,
-    fields: &'a Fields,
-    is_leaf: &dyn Fn(&Node) -> bool,
-    found: &mut Vec<(String, &'a Node)>,
-) {
-    for (key, node) in fields {
-        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match &node.item {
-            Item::Table(below) if !is_leaf(node) => leaves(&path, below, is_leaf, found),
-            _ => found.push((path, node)),
         }
     }
 }
@@ -256,11 +195,6 @@ impl Sweep<'_> {
         }
         Some(Fix::set(format!("{path:?}"), toml::Value::Array(values)))
     }
-}
-
-/// A value that is written as TOML.
-pub(in crate::scenario) fn as_toml(text: &str) -> Option<toml::Value> {
-    toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }
 
 fn is_list(node: &Node) -> bool {
@@ -491,8 +425,7 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let meant = |name: toml::Value| {
         let scheme = crate::scenario::resolve::scheme::builtin::scheme(name.as_str()?).ok()?;
         let path = parameter_path::meant(key, &scheme)?;
-        let takes_value = parameter_path::is_another_name(key, &path)
-            && parameter_path::takes_values(&Registry::new(), &scheme, &path, &each);
+        let takes_value = parameter_path::is_another_name(key, &path) && takes_values(&scheme, &path, &each);
         Some(Meant { takes_value: takes_value || path == key, path })
     };
     let unknown = || Meant { path: key.to_owned(), takes_value: true };
@@ -540,36 +473,6 @@ fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Puts a value at a path; tables appear where none were.
-pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
-    let Some((first, rest)) = path.split_first() else { return Err("the path is empty".to_owned()) };
-    if rest.is_empty() {
-        fields.insert((*first).to_owned(), value.clone());
-        return Ok(());
-    }
-    let empty = || Node {
-        at: value.at,
-        item: if *first == "fault" { Item::Array(Vec::new()) } else { Item::Table(Fields::new()) },
-    };
-    match &mut fields.entry((*first).to_owned()).or_insert_with(empty).item {
-        Item::Table(below) => put(below, rest, value),
-        Item::Array(nodes) => {
-            let count = nodes.len();
-            let (number, rest) = (rest[0], &rest[1..]);
-            let element = number.parse().ok().and_then(|i: usize| nodes.get_mut(i));
-            match element.map(|node| &mut node.item) {
-                Some(Item::Table(below)) if !rest.is_empty() => put(below, rest, value),
-                Some(_) => Err(format!("{first}.{number} is no parameter")),
-                None if count == 0 => Err(format!("there is no {first}.{number}, and no {first} at all")),
-                None => {
-                    Err(format!("there is no {first}.{number}; they are {first}.0 to {first}.{}", count - 1))
-                }
-            }
-        }
-        Item::Leaf(_) => Err(format!("{first} has no parameters")),
-    }
-}
-
 /// The `[[point]]` tables of a resolved scenario.
 fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
     let points = root.tables("point", "point")?;
@@ -579,7 +482,7 @@ fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
     points
         .iter()
         .map(|point| {
-            point.only(&["sweep", "scheme", "topology", "workload", "fault"])?;
+            only(point, &["sweep", "scheme", "topology", "workload", "fault"])?;
             let mut fields = root.fields.clone();
             for (key, node) in point.fields.iter().filter(|(key, _)| *key != "sweep") {
                 fields.insert(key.clone(), node.clone());

@@ -2,6 +2,7 @@
 
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::keys;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_base::{Duration, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
@@ -98,7 +99,7 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
         let help = format!("kind = \"switch-down\" with switches = {value}, or links = \"tor:0/up\"");
         return Err(table.wrong("switches", message, help));
     }
-    table.only(known)
+    only(table, known)
 }
 
 fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKind, Diagnostic> {
@@ -282,7 +283,7 @@ impl PointsOf {
 
 /// Reads one `[[measure]]`.
 pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
-    table.only(&keys::of("measure"))?;
+    only(table, &keys::of("measure"))?;
     let series = table.word("series", SERIES)?;
     let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
     let above = above(table, word, series)?;
@@ -361,7 +362,7 @@ fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
 pub(in crate::scenario) fn limits(table: Option<&Table>) -> Result<Limits, Diagnostic> {
     let default = Limits::default();
     let Some(table) = table else { return Ok(default) };
-    table.only(&keys::of("limits"))?;
+    only(table, &keys::of("limits"))?;
     let limits = Limits {
         max_time: table.get("max_time")?.unwrap_or(default.max_time),
         stall: table.get("stall")?.unwrap_or(default.stall),

@@ -16,10 +16,12 @@
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::table::{Table, fault, list, nearest};
-use crate::scenario::resolve::scheme::builtin::{INSTEAD_OF, PRESET};
 use crate::scenario::schema::known;
 use crate::scenario::schema::known::Part;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::parameter_path::INSTEAD_OF;
+use crate::scenario::schema::parameter_path::PRESET;
+use crate::scenario::schema::plugins::Plugins;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Bytes;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_proto::cc::DcqcnConfig;
@@ -114,7 +116,7 @@ impl Setup {
     ///
     /// # Errors
     /// An unknown setup, or a key that no scheme could have.
-    pub(in crate::scenario) fn read(root: &Table, registry: &Registry) -> Result<Setup, Diagnostic> {
+    pub(in crate::scenario) fn read(root: &Table, plugins: &Plugins) -> Result<Setup, Diagnostic> {
         let Some(node) = root.node("setup") else {
             return Ok(Setup::common());
         };
@@ -123,16 +125,16 @@ impl Setup {
             return Setup::named(&name).ok_or_else(|| unknown(root, "setup", &name));
         }
         let table = Table::open(root.file, "[setup]", node)?;
-        table.only(&[&["base", "name", "resolved", "differs"], &PARTS[..], &LAYERS[..]].concat())?;
+        only(&table, &[&["base", "name", "resolved", "differs"], &PARTS[..], &LAYERS[..]].concat())?;
         if table.get("resolved")?.unwrap_or(false) {
-            table.only(&["name", "resolved", "differs"])?;
+            only(&table, &["name", "resolved", "differs"])?;
             return Ok(Setup { name: table.need("name")?, stack: Vec::new() });
         }
         let base: String = table.get("base")?.unwrap_or_else(|| COMMON.to_owned());
         let Some(Setup { mut stack, .. }) = Setup::named(&base) else {
             return Err(unknown(&table, "base", &base));
         };
-        check(&table, registry)?;
+        check(&table, plugins)?;
         let mut own = table.fields.clone();
         own.retain(|key, _| is_part(key));
         let default = if own.is_empty() { base } else { format!("{base}, changed") };
@@ -164,7 +166,7 @@ impl Setup {
         &self,
         path: &str,
         value: &toml::Value,
-        registry: &Registry,
+        plugins: &Plugins,
     ) -> toml::Value {
         match value {
             toml::Value::Table(fields) if path == "fabric.pfc" && fields.is_empty() => {
@@ -182,7 +184,7 @@ impl Setup {
                 let fields: Fields = fields.iter().map(written).collect();
                 let mut given = Fields::new();
                 for layer in self.stack.iter().filter_map(|layer| table_at(layer, path)) {
-                    given.extend(for_part(path, &fields, layer, false, registry));
+                    given.extend(for_part(path, &fields, layer, false, plugins));
                 }
                 given.extend(fields);
                 Node { at: None, item: Item::Table(given) }.value()
@@ -192,7 +194,7 @@ impl Setup {
     }
 
     /// A scheme's parts with what the setup gives them, and the parameters of the ground that are the scheme's own.
-    pub(in crate::scenario) fn under(&self, scheme: &Fields, registry: &Registry) -> (Fields, Vec<String>) {
+    pub(in crate::scenario) fn under(&self, scheme: &Fields, plugins: &Plugins) -> (Fields, Vec<String>) {
         if self.stack.is_empty() {
             return (scheme.clone(), Vec::new());
         }
@@ -212,7 +214,7 @@ impl Setup {
                 let special = special.filter_map(|(name, _)| Some((table_at(layer, name)?, true)));
                 for (layer, follows) in std::iter::once((layer, false)).chain(special) {
                     let Some(layer) = table_at(layer, part) else { continue };
-                    let of_layer = for_part(part, fields, layer, pauses, registry);
+                    let of_layer = for_part(part, fields, layer, pauses, plugins);
                     for path in paths(part, &of_layer) {
                         if follows {
                             own.insert(path)
@@ -277,7 +279,7 @@ pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::ne
 });
 
 /// What a layer of a setup gives to a part of a scheme.
-fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, registry: &Registry) -> Fields {
+fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: &Plugins) -> Fields {
     let mut given = Fields::new();
     if part == "fabric" {
         given = layer.clone();
@@ -289,9 +291,9 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, registry:
     let Some(kind) = scheme.get("kind").and_then(|node| node.value().as_str().map(str::to_owned)) else {
         return given;
     };
-    let known = known::keys(part, &kind, registry);
+    let known = known::keys(part, &kind, plugins);
     // What else somebody else's parameters mean, only they know.
-    let shared = |key: &str| FRAMING.contains(&key) || registry.parameters(part, &kind).is_none();
+    let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)
     });
@@ -371,33 +373,33 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
 }
 
 /// Refuses what no scheme could have.
-fn check(table: &Table, registry: &Registry) -> Result<(), Diagnostic> {
+fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));
         if LAYERS.contains(&key.as_str()) {
             let layer = Table::open(table.file, &name, node)?;
-            layer.only(&PARTS)?;
-            check(&layer, registry)?;
+            only(&layer, &PARTS)?;
+            check(&layer, plugins)?;
         } else if PARTS.contains(&key.as_str()) {
-            check_part(&Table::open(table.file, &name, node)?, key, registry)?;
+            check_part(&Table::open(table.file, &name, node)?, key, plugins)?;
         }
     }
     Ok(())
 }
 
-fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Diagnostic> {
+fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnostic> {
     if of == "fabric" {
         let keys = known::fabric(Part::Ground);
-        part.only(&keys)?;
+        only(part, &keys)?;
         for (key, keys) in [("pfc", known::fabric(Part::Pfc)), ("wrr", known::fabric(Part::Wrr))] {
             if let Some(node) = part.node(key) {
-                Table::open(part.file, &format!("[setup.fabric.{key}]"), node)?.only(&keys)?;
+                only(&Table::open(part.file, &format!("[setup.fabric.{key}]"), node)?, &keys)?;
             }
         }
         return Ok(());
     }
-    let kinds = known::kinds(of, registry);
-    let of_all: BTreeSet<String> = kinds.iter().flat_map(|kind| known::keys(of, kind, registry)).collect();
+    let kinds = known::kinds(of, plugins);
+    let of_all: BTreeSet<String> = kinds.iter().flat_map(|kind| known::keys(of, kind, plugins)).collect();
     for (key, node) in part.fields {
         if matches!(node.item, Item::Table(_)) {
             let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
@@ -414,10 +416,10 @@ fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Diagnos
                 ));
             }
             let name = format!("{}.{key}]", part.name.trim_end_matches(']'));
-            let mut keys = known::keys(of, key, registry);
+            let mut keys = known::keys(of, key, plugins);
             keys.extend((of == "cc" && key == "dcqcn").then(|| "preset".to_owned()));
             let of_kind = Table::open(part.file, &name, node)?;
-            of_kind.only(&keys.iter().map(String::as_str).collect::<Vec<_>>())?;
+            only(&of_kind, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
             if let Some(written) = of_kind.get::<String>("preset")?.filter(|_| of == "cc")
                 && DcqcnConfig::preset(&written).is_none()
             {
@@ -438,7 +440,7 @@ fn check_part(part: &Table, of: &str, registry: &Registry) -> Result<(), Diagnos
         .collect();
     let at: Place = part.at;
     let direct = Table { file: part.file, name: part.name.clone(), fields: &direct, at };
-    direct.only(&of_all.iter().map(String::as_str).collect::<Vec<_>>())
+    only(&direct, &of_all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn unknown(table: &Table, key: &str, name: &str) -> Diagnostic {
@@ -464,8 +466,8 @@ mod tests {
             fields.retain(|key, _| !["name", "title", "base", "systems"].contains(&key.as_str()));
             let root = Node { at: None, item: Item::Table(fields) };
             let table = Table::open(name, "[setup]", &root).unwrap();
-            table.only(&[&PARTS[..], &LAYERS[..]].concat()).unwrap();
-            check(&table, &Registry::new()).unwrap_or_else(|e| panic!("{e}"));
+            only(&table, &[&PARTS[..], &LAYERS[..]].concat()).unwrap();
+            check(&table, &Plugins::default()).unwrap_or_else(|e| panic!("{e}"));
         }
         let all = setups();
         let systems: Vec<&String> = all.iter().flat_map(|setup| &setup.systems).collect();

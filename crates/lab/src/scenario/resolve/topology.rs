@@ -4,6 +4,7 @@ use crate::scenario::diagnostic::in_file;
 use crate::scenario::read::table::{Table, example, fault, or_example};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Problem;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_base::{Duration, Rate};
@@ -40,7 +41,7 @@ pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
 
 /// Reads `[topology]`; also returns the number of hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
-    if let Some(spec) = cx.registry.topology_of(table)? {
+    if let Some(spec) = cx.plugins.topology_of(table)? {
         let hosts = anabranch_fabric::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
         return Ok((spec, hosts));
     }
@@ -49,13 +50,13 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         (None, Some(_)) => Kind::Graph,
         _ => {
             let written = table.get::<String>("kind").ok().flatten();
-            let complete = |error| cx.registry.with_topologies(written.as_deref(), error);
+            let complete = |error| cx.plugins.with_topologies(written.as_deref(), error);
             table.word("kind", KINDS).map_err(complete)?
         }
     };
     match kind {
         Kind::FatTree | Kind::LeafSpine if table.node("file").is_some() => {
-            table.only(&keys::of("topo-file"))?;
+            only(table, &keys::of("topo-file"))?;
             let file: String = table.need("file")?;
             from_topo_file(cx, table, &file)
         }
@@ -94,7 +95,7 @@ pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagn
 }
 
 fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), Diagnostic> {
-    table.only(&keys::of("topo-file"))?;
+    only(table, &keys::of("topo-file"))?;
     let text = cx.file(table, "file", file)?;
     let mut spec = anabranch_fabric::parse_topo(file, &text).map_err(|e| refused(table, e))?;
     let hosts = match &mut spec {
@@ -155,7 +156,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
         };
         return Err(table.wrong("tiers", format!("a leaf-spine has {tiers} tiers, always"), help));
     }
-    table.only(&keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
+    only(table, &keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
     let hosts = hosts(table)?;
     let written = table.tables("tier", "topology.tier")?;
     let whole = written.len() >= 2
@@ -209,7 +210,7 @@ fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), Diagnosti
         ));
     }
     for (written, tier) in written.iter().zip(tiers) {
-        written.only(&keys::of("tier"))?;
+        only(written, &keys::of("tier"))?;
         tier.link = rate(written, "link")?.unwrap_or(tier.link);
         tier.link_latency = written.get("link_latency")?.unwrap_or(tier.link_latency);
         tier.switch_latency = written.get("switch_latency")?.unwrap_or(tier.switch_latency);
@@ -221,7 +222,7 @@ fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), Diagnosti
 }
 
 fn single_switch(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
-    table.only(&keys::of("single-switch"))?;
+    only(table, &keys::of("single-switch"))?;
     let hosts = hosts(table)?;
     let spec = TopologySpec::SingleSwitch {
         hosts,
@@ -233,7 +234,7 @@ fn single_switch(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
 }
 
 fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
-    table.only(&keys::of("dumbbell"))?;
+    only(table, &keys::of("dumbbell"))?;
     let hosts = hosts(table)?;
     if hosts % 2 == 1 {
         let message = format!("a dumbbell splits its hosts evenly; {hosts} is odd");
@@ -253,7 +254,7 @@ fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
 }
 
 fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
-    table.only(&keys::of("cross-dc"))?;
+    only(table, &keys::of("cross-dc"))?;
     let (tors, leaves): (u32, u32) = (table.need("tors")?, table.need("leaves")?);
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
@@ -280,7 +281,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
 }
 
 fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
-    table.only(&keys::of("graph"))?;
+    only(table, &keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
     let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);

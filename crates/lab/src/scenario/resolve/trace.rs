@@ -3,6 +3,7 @@
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
@@ -10,20 +11,20 @@ use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec,
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
 pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
-    table.only(&keys::of("trace"))?;
+    only(table, &keys::of("trace"))?;
     job(cx, table, "workload")
 }
 
 /// Several jobs.
 pub(in crate::scenario) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, Diagnostic> {
-    table.only(&keys::of("jobs"))?;
+    only(table, &keys::of("jobs"))?;
     let written = table.tables("job", "workload.job")?;
     if written.is_empty() {
         let help = "[[workload.job]] and below it format = \"goal\", file = \"job.goal\"";
         return Err(table.wrong("job", "there is no job", help));
     }
     let of = |table: &Table| {
-        table.only(&keys::of("job"))?;
+        only(table, &keys::of("job"))?;
         job(cx, table, "workload.job")
     };
     written.iter().map(of).collect()
@@ -162,7 +163,7 @@ const MOST_RANKS: u64 = 1 << 20;
 
 /// Servers of some ranks each.
 fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
-    table.only(&keys::of("server"))?;
+    only(table, &keys::of("server"))?;
     let ranks: u32 = table.need("ranks")?;
     table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
     let link: Rate = table.need("link")?;
@@ -174,7 +175,7 @@ fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
 fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
     let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
     for table in table.tables("algorithm", &format!("{name}.algorithm"))? {
-        table.only(&keys::of("algorithm"))?;
+        only(&table, &keys::of("algorithm"))?;
         let algorithm = table.word("algorithm", &Algorithm::ALL)?;
         let min_bytes = table.get("min_bytes")?.unwrap_or(Bytes(0));
         let same = |other: &&AlgorithmFrom| {

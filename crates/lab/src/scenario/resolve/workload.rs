@@ -5,6 +5,7 @@ use crate::scenario::read::table::{Table, example, list, nearest};
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Problem;
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_base::{Diagnostic, Fix};
@@ -52,7 +53,7 @@ pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
-    if let Some(spec) = cx.registry.workload_of(table)? {
+    if let Some(spec) = cx.plugins.workload_of(table)? {
         return Ok(spec);
     }
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
@@ -67,13 +68,13 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
                 return Err(help);
             }
             let written = table.get::<String>("kind").ok().flatten();
-            let complete = |error| cx.registry.with_workloads(written.as_deref(), error);
+            let complete = |error| cx.plugins.with_workloads(written.as_deref(), error);
             table.word("kind", KINDS).map_err(complete)?
         }
     };
     match kind {
         Kind::Permutation => {
-            table.only(&keys::of("permutation"))?;
+            only(table, &keys::of("permutation"))?;
             Ok(WorkloadSpec::Permutation {
                 bytes: bytes(table)?,
                 hosts: taking_part(table, "hosts", 2, hosts)?,
@@ -81,14 +82,14 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
             })
         }
         Kind::Tornado => {
-            table.only(&keys::of("tornado"))?;
+            only(table, &keys::of("tornado"))?;
             Ok(WorkloadSpec::Tornado {
                 bytes: bytes(table)?,
                 senders: taking_part(table, "senders", 1, hosts)?,
             })
         }
         Kind::Incast => {
-            table.only(&keys::of("incast"))?;
+            only(table, &keys::of("incast"))?;
             let target: u32 = table.get("target")?.unwrap_or(0);
             if target >= hosts {
                 let message =
@@ -103,7 +104,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
         Kind::Collective => collective(table, hosts),
         Kind::Messages => messages(table, hosts),
         Kind::Cm => {
-            table.only(&keys::of("cm"))?;
+            only(table, &keys::of("cm"))?;
             let file: String = table.need("file")?;
             cx.file(table, "file", &file)?;
             let start_unit = table.get("start_unit")?.unwrap_or(Duration(1));
@@ -111,7 +112,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
             Ok(WorkloadSpec::Cm { file, start_unit })
         }
         Kind::Ns3Flows => {
-            table.only(&keys::of("ns3-flows"))?;
+            only(table, &keys::of("ns3-flows"))?;
             let file: String = table.need("file")?;
             cx.file(table, "file", &file)?;
             let format = match table.node("format") {
@@ -127,7 +128,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
-    table.only(&keys::of("poisson"))?;
+    only(table, &keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
     // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
     if sizes.contains(['.', '/']) {
@@ -195,7 +196,7 @@ fn share(table: &Table) -> Result<f64, Diagnostic> {
 
 /// Incasts beside a background that has the load `beside` on `hosts` hosts.
 fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagnostic> {
-    table.only(&keys::of("incasts"))?;
+    only(table, &keys::of("incasts"))?;
     let degree: u32 = table.need("degree")?;
     table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
     let bytes = bytes(table)?;
@@ -205,7 +206,7 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagno
 
 /// A pipeline beside parts of the workload that have the load `beside` together.
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
-    table.only(&keys::of("pipeline"))?;
+    only(table, &keys::of("pipeline"))?;
     let bytes = bytes(table)?;
     let load = load_beside(table, "a pipeline", beside, "the other parts")?;
     Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
@@ -233,7 +234,7 @@ fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64
 
 /// The messages of a list.
 fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
-    table.only(&keys::of("messages"))?;
+    only(table, &keys::of("messages"))?;
     let written = table.tables("message", "workload.message")?;
     if written.is_empty() {
         let help = "[[workload.message]] and below it from = 0, to = 1, bytes = \"8MiB\"";
@@ -244,7 +245,7 @@ fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
 }
 
 fn message(table: &Table, hosts: u32) -> Result<MessageSpec, Diagnostic> {
-    table.only(&keys::of("message"))?;
+    only(table, &keys::of("message"))?;
     let host = |key: &str| -> Result<HostId, Diagnostic> {
         let host: u32 = table.need(key)?;
         if host < hosts {
@@ -302,7 +303,7 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
 
 fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     let algorithm = algorithm(table)?;
-    table.only(&keys::of("collective"))?;
+    only(table, &keys::of("collective"))?;
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));

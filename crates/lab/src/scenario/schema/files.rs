@@ -3,7 +3,7 @@
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::input::Files;
 use crate::scenario::read::table::Table;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::Plugins;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_workload::{WorkloadError, is_text_of_ranks, text_of_binary_goal, text_of_ranks};
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The file that is read, and the contents of the files that it names.
 pub(in crate::scenario) struct Context<'a> {
     pub file: &'a str,
-    pub registry: &'a Registry,
+    pub plugins: &'a Plugins,
     source: &'a dyn Files,
     read: RefCell<BTreeMap<String, String>>,
 }
@@ -21,8 +21,8 @@ pub(in crate::scenario) struct Context<'a> {
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
-    pub(in crate::scenario) fn new(file: &'a str, source: &'a dyn Files, registry: &'a Registry) -> Self {
-        Context { file, registry, source, read: RefCell::default() }
+    pub(in crate::scenario) fn new(file: &'a str, source: &'a dyn Files, plugins: &'a Plugins) -> Self {
+        Context { file, plugins, source, read: RefCell::default() }
     }
 
     /// The contents of the file `name`, which stands at `key`; each is read once.

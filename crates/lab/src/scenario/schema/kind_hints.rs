@@ -1,10 +1,12 @@
 //! Parts of schemes by their kinds, for those who write a kind where a part, or a part where a scheme is wanted.
 
+use crate::scenario::diagnostic::Instead;
+use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::read::table::nearest;
-use crate::scenario::resolve::scheme::builtin;
-use crate::scenario::resolve::scheme::builtin::{Instead, ParameterFault};
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::Plugins;
+use anabranch_base::Kind;
 use anabranch_engine::Scheme;
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 
 /// The parts that have kinds, and what they are called.
 const PARTS: [(&str, &str); 5] = [
@@ -20,39 +22,52 @@ fn family(part: &str) -> &str {
     part.strip_prefix("mix.").unwrap_or(part)
 }
 
-/// What a scheme has at a dotted path, as TOML.
-fn at(scheme: &Scheme, path: &str) -> Option<toml::Value> {
-    let whole = toml::Value::try_from(scheme).ok()?;
-    path.split('.').try_fold(whole, |value, key| value.get(key).cloned())
-}
-
-/// A part of that kind as a scheme has it, with all its parameters if it is one of ours.
-fn part_of_kind(registry: &Registry, part: &str, kind: &str) -> Option<String> {
+/// A part of that kind with all its parameters as declared if it is one of ours.
+fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     let part = family(part);
-    if registry.has_kind(part, kind) {
+    if plugins.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
-    let mut ours = builtin::all_built_in().filter_map(|scheme| at(&scheme, part));
-    ours.find(|value| value.get("kind").and_then(toml::Value::as_str) == Some(kind))
-        .map(|value| value.to_string())
+    let Kind { name, parameters, .. } = ours(part).into_iter().find(|ours| ours.name == kind)?;
+    let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
+    for parameter in
+        parameters.iter().filter(|parameter| parameter.is_needed() || parameter.default().is_some())
+    {
+        let value = toml::Value::try_from(parameter.its_example()?).ok()?;
+        let mut above = &mut table;
+        let (tables, key) = parameter.name().rsplit_once('.').unwrap_or(("", parameter.name()));
+        for name in tables.split('.').filter(|name| !name.is_empty()) {
+            above = above.entry(name).or_insert_with(|| toml::Table::new().into()).as_table_mut()?;
+        }
+        above.insert(key.to_owned(), value);
+    }
+    Some(toml::Value::Table(table).to_string())
+}
+
+/// The kinds of a part that come with the program, with their declarations.
+fn ours(part: &str) -> Vec<Kind> {
+    match part {
+        "transport" => TransportConfig::kinds(),
+        "cc" => CcConfig::kinds(),
+        "lb" => LbConfig::kinds(),
+        _ => ProgramConfig::kinds(),
+    }
 }
 
 /// Every kind of a part.
-fn kinds(registry: &Registry, part: &str) -> Vec<String> {
+fn kinds(plugins: &Plugins, part: &str) -> Vec<String> {
     let part = family(part);
-    let ours = builtin::all_built_in().filter_map(|scheme| at(&scheme, part));
-    let ours = ours.filter_map(|value| value.get("kind").and_then(toml::Value::as_str).map(str::to_owned));
-    let mut kinds: Vec<String> = ours.chain(registry.kinds(part).into_iter().map(str::to_owned)).collect();
+    let ours = ours(part).into_iter().map(|ours| ours.name.to_owned());
+    let mut kinds: Vec<String> = ours.chain(plugins.kinds(part).into_iter().map(str::to_owned)).collect();
     kinds.sort_unstable();
-    kinds.dedup();
     kinds
 }
 
 /// The fault of a scheme's name that is the kind of a part: what is wrong, and what to write instead.
-pub(in crate::scenario) fn no_scheme(registry: &Registry, name: &str) -> Option<(String, String)> {
+pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(String, String)> {
     let (part, what) =
-        PARTS.into_iter().find(|(part, _)| kinds(registry, part).iter().any(|kind| kind == name))?;
-    let value = part_of_kind(registry, part, name)?;
+        PARTS.into_iter().find(|(part, _)| kinds(plugins, part).iter().any(|kind| kind == name))?;
+    let value = part_of_kind(plugins, part, name)?;
     let message = format!("{name:?} is a {what} and no scheme");
     let help =
         format!("[[scheme]] and below it base = \"reps\", name = {name:?}, set = {{ {part:?} = {value} }}");
@@ -61,19 +76,19 @@ pub(in crate::scenario) fn no_scheme(registry: &Registry, name: &str) -> Option<
 
 /// What is wrong with a part that is no table with a kind, and what to write instead: a value of it, or words.
 pub(in crate::scenario) fn misread(
-    registry: &Registry,
+    plugins: &Plugins,
     part: &str,
     value: &toml::Value,
 ) -> Option<(String, Result<String, String>)> {
     let (_, what) = PARTS.into_iter().find(|(known, _)| *known == part)?;
-    let known = kinds(registry, part);
+    let known = kinds(plugins, part);
     let words =
         || format!("{part} = {{ kind = ..., and its parameters }}; the kinds are {}", known.join(", "));
     match value {
         toml::Value::String(kind) => {
             let message =
                 format!("{part} is a table with the kind of {what} and its parameters, not {kind:?}");
-            Some((message, near_part(registry, part, kind).ok_or_else(words)))
+            Some((message, near_part(plugins, part, kind).ok_or_else(words)))
         }
         toml::Value::Table(table) if !table.contains_key("kind") => {
             Some((format!("{part} does not say which kind of {what} it is"), Err(words())))
@@ -84,42 +99,42 @@ pub(in crate::scenario) fn misread(
 
 /// The part whose kind is nearest to that of a table, which has another one.
 pub(in crate::scenario) fn nearest_part(
-    registry: &Registry,
+    plugins: &Plugins,
     part: &str,
     value: &toml::Value,
 ) -> Option<String> {
     let is_part = PARTS.into_iter().any(|(known, _)| known == part);
-    near_part(registry, part, value.get("kind")?.as_str()?).filter(|_| is_part)
+    near_part(plugins, part, value.get("kind")?.as_str()?).filter(|_| is_part)
 }
 
 /// The part of that kind, or of the nearest one.
-fn near_part(registry: &Registry, part: &str, kind: &str) -> Option<String> {
-    part_of_kind(registry, part, kind).or_else(|| {
-        let known = kinds(registry, part);
+fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
+    part_of_kind(plugins, part, kind).or_else(|| {
+        let known = kinds(plugins, part);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        part_of_kind(registry, part, nearest(kind, &known)?)
+        part_of_kind(plugins, part, nearest(kind, &known)?)
     })
 }
 
 /// The fault of a setting that names no kind of a part, or no more than one: text in place of a table, a kind whose other
 /// parameters are not those of the part so far, a parameter of another kind. None for other values.
 pub(in crate::scenario) fn half_a_part(
-    registry: &Registry,
+    plugins: &Plugins,
     scheme: &Scheme,
     path: &str,
     value: &toml::Value,
 ) -> Option<ParameterFault> {
     let fault = |path: &str, message, instead| ParameterFault { path: path.to_owned(), message, instead };
-    if let Some((message, instead)) = misread(registry, path, value) {
+    if let Some((message, instead)) = misread(plugins, path, value) {
         return Some(fault(path, message, instead.map_or_else(Instead::Words, Instead::Value)));
     }
     let kind_of =
         path.strip_suffix(".kind").and_then(|part| PARTS.into_iter().find(|(known, _)| *known == part));
     let (Some((part, what)), Some(kind)) = (kind_of, value.as_str()) else {
-        return of_registered(registry, scheme, path, value);
+        return of_registered(plugins, scheme, path, value);
     };
-    let Some(whole) = part_of_kind(registry, part, kind) else {
-        let near = near_part(registry, part, kind)?;
+    let Some(whole) = part_of_kind(plugins, part, kind) else {
+        let near = near_part(plugins, part, kind)?;
         let message = format!("{path}: {kind:?} is no {what}");
         return Some(fault(path, message, Instead::Setting(part.to_owned(), near)));
     };
@@ -131,14 +146,14 @@ pub(in crate::scenario) fn half_a_part(
 
 /// A parameter that the scheme's part does not have, but a registered one of another kind.
 fn of_registered(
-    registry: &Registry,
+    plugins: &Plugins,
     scheme: &Scheme,
     path: &str,
     value: &toml::Value,
 ) -> Option<ParameterFault> {
     let (part, key) = path.rsplit_once('.')?;
     let kind =
-        registry.kinds(family(part)).into_iter().find(|kind| registry.declares(family(part), kind, key))?;
+        plugins.kinds(family(part)).into_iter().find(|kind| plugins.declares(family(part), kind, key))?;
     let message = format!("scheme {:?} has no parameter {path:?}, which is one of {kind:?}", scheme.name);
     let whole = format!("{{ kind = {kind:?}, {key} = {value} }}");
     Some(ParameterFault { path: path.to_owned(), message, instead: Instead::Setting(part.to_owned(), whole) })

@@ -1,6 +1,6 @@
 //! Which parameters the parts of a scheme have: their types' own answer, asked by way of a key that is none.
 
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::Plugins;
 use anabranch_engine::{FabricSpec, PfcSpec, WrrSpec};
 use anabranch_proto::{CcConfig, LbConfig, TransportConfig};
 use serde::de::DeserializeOwned;
@@ -19,14 +19,14 @@ pub(in crate::scenario) enum Part {
 }
 
 /// The kinds of a part (`transport`, `cc` or `lb`): ours and registered ones.
-pub(in crate::scenario) fn kinds(part: &str, registry: &Registry) -> Vec<String> {
+pub(in crate::scenario) fn kinds(part: &str, plugins: &Plugins) -> Vec<String> {
     let ours = asked(part, "");
-    ours.iter().copied().chain(registry.kinds(part)).map(str::to_owned).collect()
+    ours.iter().copied().chain(plugins.kinds(part)).map(str::to_owned).collect()
 }
 
 /// The parameters of a kind of a part, without `kind`.
-pub(in crate::scenario) fn keys(part: &str, kind: &str, registry: &Registry) -> Vec<String> {
-    match registry.parameters(part, kind) {
+pub(in crate::scenario) fn keys(part: &str, kind: &str, plugins: &Plugins) -> Vec<String> {
+    match plugins.parameters(part, kind) {
         Some(registered) => registered,
         None => asked(part, kind).iter().map(|key| (*key).to_owned()).collect(),
     }
@@ -91,18 +91,18 @@ mod tests {
 
     #[test]
     fn types_tell_their_parameters() {
-        let registry = Registry::new();
-        assert!(kinds("transport", &registry).contains(&"go-back-n".to_owned()));
-        assert!(kinds("lb", &registry).contains(&"reps".to_owned()));
+        let plugins = Plugins::default();
+        assert!(kinds("transport", &plugins).contains(&"go-back-n".to_owned()));
+        assert!(kinds("lb", &plugins).contains(&"reps".to_owned()));
         for part in ["transport", "cc", "lb"] {
-            for kind in kinds(part, &registry) {
-                let keys = keys(part, &kind, &registry);
+            for kind in kinds(part, &plugins) {
+                let keys = keys(part, &kind, &plugins);
                 assert!(kind == "ecmp" || !keys.is_empty(), "{part} {kind}");
                 assert!(!keys.contains(&"kind".to_owned()));
             }
         }
-        assert_eq!(keys("cc", "constant", &registry), ["window"]);
-        assert!(keys("transport", "irn", &registry).contains(&"rto_low".to_owned()));
+        assert_eq!(keys("cc", "constant", &plugins), ["window"]);
+        assert!(keys("transport", "irn", &plugins).contains(&"rto_low".to_owned()));
         assert!(fabric(Part::Ground).contains(&"ecn_kmin") && !fabric(Part::Ground).contains(&"program"));
         assert!(fabric(Part::Pfc).contains(&"alpha") && fabric(Part::Wrr).contains(&"radix"));
     }

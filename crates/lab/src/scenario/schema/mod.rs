@@ -9,3 +9,4 @@ pub(in crate::scenario) mod parameter_path;
 pub(in crate::scenario) mod parameters;
 pub(in crate::scenario) mod plugins;
 pub(in crate::scenario) mod section;
+pub(in crate::scenario) mod unknown_keys;

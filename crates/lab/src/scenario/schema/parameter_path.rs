@@ -1,17 +1,34 @@
 //! The parameters of schemes by their paths: which there are, and which is meant.
 
 use crate::scenario::read::table::{name_alone, nearest};
-use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::parameters;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::coerce;
 use anabranch_base::Fix;
-use anabranch_base::is_misspelt;
+use anabranch_base::{Parameter, is_misspelt};
 use anabranch_engine::Scheme;
 use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
 
 /// The parts of a scheme that have parameters.
 const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
+
+/// Stands for all parameters of DCQCN: a named set of them.
+pub(in crate::scenario) const PRESET: &str = "cc.preset";
+
+/// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
+/// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
+/// that drops, and the other way round; a weight that is computed of one that is given.
+pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
+    ("fabric.pfc", "queue"),
+    ("fabric.pfc", "full_queue"),
+    ("fabric.pfc.alpha", "threshold"),
+    ("fabric.pfc.threshold", "alpha"),
+    ("fabric.pfc.buffer", "buffer_rate"),
+    ("fabric.queue", "pfc"),
+    ("fabric.wrr.radix", "weight"),
+    ("fabric.wrr.weight", "radix"),
+];
 
 /// Whether a part of schemes is called so.
 pub(in crate::scenario) fn is_part(word: &str) -> bool {
@@ -48,33 +65,37 @@ pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
 }
 
-/// The parameter that is called `key`, or nearly so, in some scheme that comes with the program. Where several are called so
-/// it is one that may have these values.
+/// The parameter that is called `key`, or nearly so, in some scheme. Where several are called so it is one that may have
+/// these values.
 pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
-    let schemes: Vec<Scheme> = builtin::all_built_in().collect();
-    let all: BTreeSet<String> = schemes.iter().flat_map(parameters).collect();
-    let takes =
-        |path: &str| schemes.iter().any(|scheme| takes_values(&Registry::new(), scheme, path, values));
+    let declared = parameters::of_all_kinds();
+    let all: BTreeSet<&str> = declared.iter().map(Parameter::name).collect();
+    let takes = |path: &str| {
+        let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
+        declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
+    };
     // Of several the one that is nearest to the root, what switches do first.
-    let rank = |path: &&String| {
+    let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
         (!takes(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
     };
     let called = |name: &str| all.iter().filter(|path| last(path) == name).min_by_key(rank);
-    let known: Vec<&str> = all.iter().map(String::as_str).collect();
+    let known: Vec<&str> = all.iter().copied().collect();
     let path = called(key).or_else(|| called(last(nearest_path(key, &known)?)))?;
-    Some(Meant { path: path.to_owned(), takes_value: is_another_name(key, path) && takes(path) })
+    Some(Meant { path: (*path).to_owned(), takes_value: is_another_name(key, path) && takes(path) })
+}
+
+/// Whether a path leads to a parameter or to a whole part.
+pub(in crate::scenario) fn has(scheme: &Scheme, path: &str) -> bool {
+    matches!(
+        path,
+        "transport" | "cc" | "lb" | "mix" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr"
+    ) || parameters(scheme).iter().any(|known| known == path)
 }
 
 /// Whether the parameter of a scheme at `path` may have each of these values.
-pub(in crate::scenario) fn takes_values(
-    registry: &Registry,
-    scheme: &Scheme,
-    path: &str,
-    values: &[toml::Value],
-) -> bool {
-    builtin::has(scheme, path)
-        && values.iter().all(|value| builtin::set(registry, scheme, path, value).is_ok())
+pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[toml::Value]) -> bool {
+    has(scheme, path) && values.iter().all(|value| parameters::check(scheme, path, value).is_ok())
 }
 
 /// What stands for the buffer of a port elsewhere; here a queue has a length, and switches that pause share a buffer.
@@ -103,7 +124,7 @@ pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
     let mut paths: Vec<String> =
         parameters::of(scheme).iter().map(|parameter| of_lists(parameter.name())).collect();
     if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
-        paths.push(builtin::PRESET.to_owned());
+        paths.push(parameter_path::PRESET.to_owned());
     }
     for (part, value) in whole.as_table().into_iter().flatten() {
         collect(part, value, &mut paths);

@@ -1,10 +1,11 @@
 //! What is declared of the parameters of a scheme, by their paths.
 
-use crate::scenario::resolve::scheme::builtin::ParameterFault;
+use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::schema::plugins;
 use crate::scenario::schema::plugins::Wrong;
 use anabranch_base::{Declared, Parameter, ParameterValue, WrongValue};
 use anabranch_engine::{FabricSpec, Scheme};
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 
 /// The declarations of all parameters that can be set in a scheme as it is; what somebody else's parts declare their
 /// registry knows.
@@ -34,6 +35,21 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
     parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
 }
 
+/// The declarations of the parameters of every kind of every part of schemes, by their paths.
+pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
+    let kinds = [
+        ("transport", TransportConfig::kinds()),
+        ("cc", CcConfig::kinds()),
+        ("lb", LbConfig::kinds()),
+        ("fabric.program", ProgramConfig::kinds()),
+    ];
+    let of_kinds = kinds.into_iter().flat_map(|(part, kinds)| {
+        let declared = kinds.into_iter().flat_map(|kind| kind.parameters.to_vec());
+        declared.map(move |parameter| parameter.of_table(part))
+    });
+    Scheme::parameters().iter().cloned().chain(of_kinds).collect()
+}
+
 /// Whether the table that a parameter stands in, or the list that it is in, is there.
 fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> bool {
     let table = name.split("[]").next().unwrap_or_default();
@@ -61,7 +77,7 @@ pub(in crate::scenario) fn check(
     if !is_there(scheme, &whole, part, parameter.name()) {
         return Ok(());
     }
-    plugins::judged(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
+    plugins::coerce(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
         let message = plugins::said_of(path, &problem);
         match instead {
             _ if value.is_array() => ParameterFault::words(
@@ -162,7 +178,7 @@ mod tests {
 
     #[test]
     fn every_parameter_has_a_source_an_example_and_a_meaning() {
-        for part in crate::scenario::schema::plugins::Registry::new().parts() {
+        for part in crate::scenario::Registry::new().parts() {
             for parameter in part.kinds.iter().flat_map(|kind| &kind.parameters) {
                 let its = format!("{}.{}", part.part, parameter.name());
                 assert!(!parameter.its_source().is_empty(), "{its}");

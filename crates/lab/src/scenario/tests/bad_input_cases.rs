@@ -448,7 +448,7 @@ until = "job end"
 "reps.cc.kind" = "dctpc"
 [workload]"#,
         r#"perm.toml:9:1: cc.kind: "dctpc" is no congestion control
-  write: "reps.cc" = { decrease = 0.25, initial_window = "1bdp", kind = "dctcp", loss_decrease = 1.0, max_window = "1.5bdp" }"#,
+  write: "reps.cc" = { decrease = 0.25, initial_window = "1.5bdp", kind = "dctcp", loss_decrease = 1.0, max_window = "1.5bdp" }"#,
     ),
     (
         "[workload]",

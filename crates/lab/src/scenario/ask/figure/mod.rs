@@ -6,8 +6,9 @@ use crate::scenario::input::{Files, Overrides};
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, Explanation, PlotSpec};
 use plot::Drawable;
@@ -117,7 +118,7 @@ pub fn read_figure_under(
         let name = if *of == Scale::Quick { "[quick]" } else { "[paper]" };
         let table = Table::open(file_name, name, overlay)?;
         let known: Vec<&str> = keys::of("scenario").into_iter().chain(["model"]).collect();
-        table.only(&known)?;
+        only(&table, &known)?;
         if *of == scale {
             document::merge(&mut fields, table.fields);
         }
@@ -130,7 +131,7 @@ pub fn read_figure_under(
 
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;
-    table.only(&[&keys::of("scenario"), OWN_KEYS].concat())?;
+    only(&table, &[&keys::of("scenario"), OWN_KEYS].concat())?;
     let id: String = table.need("id")?;
     let paper = match table.get::<String>("paper")? {
         Some(paper) => paper,
@@ -237,7 +238,7 @@ fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
 }
 
 fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
-    table.only(&["says", "source", "paper", "measure", "kind", "why", "found"])?;
+    only(table, &["says", "source", "paper", "measure", "kind", "why", "found"])?;
     let kind = table.word(
         "kind",
         &[

@@ -4,6 +4,7 @@ use super::{Figure, ModelSpec};
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::resolve::scheme::builtin::schemes;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Bytes;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_fabric::TopologySpec;
@@ -14,7 +15,7 @@ use anabranch_workload::WorkloadSpec;
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
     let keys = ["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"];
-    table.only(&[&keys[..], &of_messages].concat())?;
+    only(table, &[&keys[..], &of_messages].concat())?;
     let kind = table.word(
         "kind",
         &[
@@ -223,7 +224,7 @@ impl Drawable {
     /// # Errors
     /// A measure that no run will have among others.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
-        table.only(&["measure", "called", "says"])?;
+        only(table, &["measure", "called", "says"])?;
         let measure: String = table.need("measure")?;
         let hit: &[&str] = if self.faults { &[DATA_PACKETS_HIT] } else { &[] };
         known(table, "measure", &measure, &[&self.numbers, hit].concat())?;

@@ -1,9 +1,10 @@
 //! `[[unsaid]]`: what a paper leaves open, with the values that its text permits.
 
 use crate::scenario::expand::resolved::Scenario;
-use crate::scenario::expand::sweep::{leaves, put, whole_value};
 use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::key_path::{leaves, put, whole_value};
 use crate::scenario::read::table::{Table, fault};
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ pub(in crate::scenario) fn read<'a>(
     table: &Table<'a>,
     scale: Option<&Fields>,
 ) -> Result<Entry<'a>, Diagnostic> {
-    table.only(&["what", "set", "because"])?;
+    only(table, &["what", "set", "because"])?;
     let example = "set = { \"*.transport.payload\" = [\"4096B\", \"1000B\"] }";
     let Some(set) = table.node("set") else {
         return Err(table.wrong("set", "[[unsaid]] has no set", example));
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
     use crate::scenario::ask::figure::{Scale, read_figure, read_figure_under};
     use crate::scenario::input::NoFiles;
-    use crate::scenario::schema::plugins::Registry;
+    use crate::scenario::resolve::scheme::catalog::Registry;
 
     const FIGURE: &str = r#"id = "trial/fig-1"
 title = "T"

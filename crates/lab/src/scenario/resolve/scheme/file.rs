@@ -1,21 +1,34 @@
 //! Schemes as written, before a setup gives them their ground.
 
-use crate::scenario::expand::sweep;
-use crate::scenario::expand::sweep::Setting;
+use crate::scenario::diagnostic::Instead;
+use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::key_path;
+use crate::scenario::read::key_path::Setting;
 use crate::scenario::read::table::{Table, fault, name_alone};
-use crate::scenario::resolve::scheme::builtin;
-use crate::scenario::resolve::scheme::builtin::{Instead, ParameterFault};
 use crate::scenario::resolve::scheme::mix;
+use crate::scenario::resolve::scheme::serde_words;
+use crate::scenario::resolve::scheme::setting;
 use crate::scenario::resolve::setup;
 use crate::scenario::resolve::setup::Setup;
 use crate::scenario::schema::kind_hints;
+use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::parameters;
-use crate::scenario::schema::plugins::Registry;
+use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::plugins::Wrong;
+use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, Scheme};
+
+/// The schemes that another one may name as its base.
+pub(in crate::scenario) trait Bases {
+    /// The scheme of that name.
+    fn find(&self, name: &str) -> Option<Draft>;
+
+    /// The message and the help for a name that is none.
+    fn unknown(&self, name: &str) -> (String, String);
+}
 
 /// A scheme as written, with its bases in it.
 #[derive(Clone, Debug)]
@@ -39,18 +52,17 @@ const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "se
 
 impl Draft {
     /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
-    pub(in crate::scenario) fn read(table: &Table, registry: &Registry) -> Result<Draft, Diagnostic> {
-        table.only(&[&WORDS[..], &PARTS[..]].concat())?;
+    pub(in crate::scenario) fn read(table: &Table, bases: &dyn Bases) -> Result<Draft, Diagnostic> {
+        only(table, &[&WORDS[..], &PARTS[..]].concat())?;
         if table.node("base").is_none() && table.node("transport").is_none() {
             let missing = table.missing("base");
-            let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
+            let name = table.get::<String>("name")?.filter(|name| bases.find(name).is_some());
             let fix = name.map(|name| Fix::text(format!("schemes = [{name:?}], without [[scheme]]")));
             return Err(Diagnostic { fix: fix.or(missing.fix.clone()), ..missing });
         }
         let base = table.get::<String>("base")?.map(|base| {
-            registry.find_scheme(&base).ok_or_else(|| {
-                let names: Vec<&str> = registry.scheme_names().collect();
-                let (message, help) = builtin::unknown(&base, &names);
+            bases.find(&base).ok_or_else(|| {
+                let (message, help) = bases.unknown(&base);
                 table.wrong("base", message, Fix::set("base", help))
             })
         });
@@ -62,7 +74,7 @@ impl Draft {
         let name: String = table.need("name")?;
         check_name(table, &name)?;
         let settings = match table.node("set") {
-            Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
+            Some(node) => key_path::own_settings(&Table::open(table.file, "set", node)?, &name)?,
             None => Vec::new(),
         };
         let mut draft = base.unwrap_or_else(|| Draft {
@@ -94,11 +106,12 @@ impl Draft {
     pub(in crate::scenario) fn of_file(
         file: &str,
         text: &str,
-        registry: &Registry,
+        bases: &dyn Bases,
+        plugins: &Plugins,
     ) -> Result<(Draft, Scheme), Diagnostic> {
         let root = Node { at: None, item: Item::Table(document::parse(file, text)?) };
-        let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, registry)?;
-        let on_common = draft.on(&Setup::common(), registry, file, None)?;
+        let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, bases)?;
+        let on_common = draft.on(&Setup::common(), plugins, file, None)?;
         // Places in this file are none in a scenario.
         draft.parts.values_mut().for_each(Node::forget);
         draft.set.iter_mut().for_each(|setting| setting.at = None);
@@ -106,12 +119,16 @@ impl Draft {
     }
 
     /// An embedded file, which may have another one as its base.
-    pub(in crate::scenario) fn embedded(name: &str, text: &str) -> Draft {
+    pub(in crate::scenario) fn embedded(
+        name: &str,
+        text: &str,
+        base_of: &dyn Fn(&str) -> Option<Draft>,
+    ) -> Draft {
         let mut root = Node { at: None, item: Item::Table(document::parse(name, text).expect(TESTED)) };
         root.forget();
         let table = Table::open(name, "the scheme", &root).expect(TESTED);
         let base: Option<String> = table.get("base").expect(TESTED);
-        let base = base.map(|base| builtin::built_in(&base).expect(TESTED).clone());
+        let base = base.map(|base| base_of(&base).expect(TESTED));
         Draft::over(&table, base).expect(TESTED)
     }
 
@@ -119,11 +136,11 @@ impl Draft {
     pub(in crate::scenario) fn on(
         &self,
         setup: &Setup,
-        registry: &Registry,
+        plugins: &Plugins,
         file: &str,
         at: Place,
     ) -> Result<Scheme, Diagnostic> {
-        let (parts, own) = setup.under(&self.parts, registry);
+        let (parts, own) = setup.under(&self.parts, plugins);
         let root = Node { at, item: Item::Table(parts) };
         let table = Table::open(file, "[[scheme]]", &root)?;
         let own = self.own.clone().unwrap_or(if self.needs.is_empty() { Vec::new() } else { own });
@@ -133,9 +150,9 @@ impl Draft {
             source: self.source.clone(),
             needs: self.needs.clone(),
             own,
-            ..parts_of(&table, registry)?
+            ..parts_of(&table, plugins)?
         };
-        apply(setup, registry, file, at, scheme, &self.set.iter().collect::<Vec<_>>())
+        apply(setup, plugins, file, at, scheme, &self.set.iter().collect::<Vec<_>>())
     }
 }
 
@@ -153,20 +170,20 @@ fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
 }
 
 /// The parts of a scheme in full, without what it is called.
-fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, Diagnostic> {
-    let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
-    let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
-    let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
-    let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
-    let mix = registered(table, &["mix"], &|value| mix::read(registry, value).map(Some))?;
+fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
+    let transport = registered(table, &["transport"], &|value| plugins.transport_of(value))?;
+    let cc = registered(table, &["cc"], &|value| plugins.cc(value))?;
+    let lb = registered(table, &["lb"], &|value| plugins.lb(value))?;
+    let program = registered(table, &["fabric", "program"], &|value| plugins.program_of(value))?;
+    let mix = registered(table, &["mix"], &|value| mix::read(plugins, value).map(Some))?;
     registered(table, &["fabric"], &parameters::check_fabric)?;
     let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
         (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
             let mut fields = fields.clone();
             fields.remove("program");
-            part_at(table, "fabric", &Node { at: *at, item: Item::Table(fields) }, registry)?
+            part_at(table, "fabric", &Node { at: *at, item: Item::Table(fields) }, plugins)?
         }
-        _ => part(table, "fabric", registry)?,
+        _ => part(table, "fabric", plugins)?,
     };
     fabric.program = program.or(fabric.program);
     Ok(Scheme {
@@ -176,9 +193,9 @@ fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, Diagnostic> {
         needs: String::new(),
         own: Vec::new(),
         qps: table.get("qps")?.unwrap_or(1),
-        transport: transport.map_or_else(|| part(table, "transport", registry), Ok)?,
-        cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
-        lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
+        transport: transport.map_or_else(|| part(table, "transport", plugins), Ok)?,
+        cc: cc.map_or_else(|| part(table, "cc", plugins), Ok)?,
+        lb: lb.map_or_else(|| part(table, "lb", plugins), Ok)?,
         fabric,
         mix,
     })
@@ -209,26 +226,26 @@ fn registered<T>(
 fn part<T: serde::de::DeserializeOwned>(
     table: &Table,
     key: &str,
-    registry: &Registry,
+    plugins: &Plugins,
 ) -> Result<T, Diagnostic> {
     let Some(node) = table.node(key) else {
         let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
         return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help.into())));
     };
-    part_at(table, key, node, registry)
+    part_at(table, key, node, plugins)
 }
 
 fn part_at<T: serde::de::DeserializeOwned>(
     table: &Table,
     key: &str,
     node: &Node,
-    registry: &Registry,
+    plugins: &Plugins,
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         // The deserialiser names the key or prints the value that it stumbled over.
-        let problem = &registry.complete(key, e.message());
+        let problem = &plugins.complete(key, e.message());
         let file = table.file;
-        if let Some((message, instead)) = kind_hints::misread(registry, key, &node.value()) {
+        if let Some((message, instead)) = kind_hints::misread(plugins, key, &node.value()) {
             let help = instead.map_or_else(Fix::text, |value| Fix::set(key, value));
             return fault(file, node.at.or(table.at), message, Some(help));
         }
@@ -251,14 +268,19 @@ fn part_at<T: serde::de::DeserializeOwned>(
         let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
         let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
         // What the scheme or the setup that it names says has no place of its own.
-        fault(file, at.or(table.at), format!("{name}{}", builtin::said(problem, &value)), Some(help.into()))
+        fault(
+            file,
+            at.or(table.at),
+            format!("{name}{}", serde_words::said(problem, &value)),
+            Some(help.into()),
+        )
     })
 }
 
 /// Applies the settings that are meant for a scheme, and checks its numbers.
 pub(in crate::scenario) fn apply(
     setup: &Setup,
-    registry: &Registry,
+    plugins: &Plugins,
     file: &str,
     at: Place,
     mut scheme: Scheme,
@@ -266,7 +288,7 @@ pub(in crate::scenario) fn apply(
 ) -> Result<Scheme, Diagnostic> {
     // A preset stands for many parameters, so that single ones come after it, wherever they are written.
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
-        settings.iter().partition(|setting| setting.path == builtin::PRESET);
+        settings.iter().partition(|setting| setting.path == parameter_path::PRESET);
     let set = |path: &str| settings.iter().find(|setting| setting.path == path);
     for (one, other) in [("fabric.pfc.alpha", "fabric.pfc.threshold"), ("fabric.pfc", "fabric.queue")] {
         if let (Some(_), Some(setting)) = (set(one), set(other)) {
@@ -278,13 +300,13 @@ pub(in crate::scenario) fn apply(
         }
     }
     if set("fabric.pfc").is_some() {
-        scheme = builtin::without_shares(&scheme);
+        scheme = setting::without_shares(&scheme);
     }
     for setting in presets.into_iter().chain(single) {
-        let value = setup.complete(&setting.path, &setting.value, registry);
+        let value = setup.complete(&setting.path, &setting.value, plugins);
         let before = scheme.clone();
-        scheme = builtin::set(registry, &scheme, &setting.path, &value)
-            .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
+        scheme = setting::set(plugins, &scheme, &setting.path, &value)
+            .map_err(|wrong| refused(file, setting.at, Some(setting), &on_ground(setup, plugins, wrong)))?;
         if scheme != before {
             scheme.own.retain(|own| !concerns(&setting.path, own));
         }
@@ -298,11 +320,35 @@ pub(in crate::scenario) fn apply(
     Ok(scheme)
 }
 
+/// The fault with the values of the ground in the part that mends it.
+fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> ParameterFault {
+    let (part, value) = match &fault.instead {
+        Instead::Setting(part, value) => (part, value),
+        Instead::Value(value) => (&fault.path, value),
+        _ => return fault,
+    };
+    let Some(toml::Value::Table(mut table)) = key_path::as_toml(value) else { return fault };
+    let Some(kind) = table.get("kind") else { return fault };
+    let alone = toml::Value::Table([("kind".to_owned(), kind.clone())].into_iter().collect());
+    let ground = setup.complete(part, &alone, plugins);
+    let ground = ground.as_table().cloned().unwrap_or_default();
+    if ground.len() == 1 {
+        return fault;
+    }
+    table.extend(ground);
+    let value = toml::Value::Table(table).to_string();
+    let instead = match fault.instead {
+        Instead::Setting(part, _) => Instead::Setting(part, value),
+        _ => Instead::Value(value),
+    };
+    ParameterFault { instead, ..fault }
+}
+
 /// Whether a setting at `path` changes what a scheme has of its own at `own`.
 fn concerns(path: &str, own: &str) -> bool {
     let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
     match path {
-        builtin::PRESET => below("cc", own),
+        parameter_path::PRESET => below("cc", own),
         "fabric.queue" => own == path || own == "fabric.pfc" || below("fabric.pfc", own),
         _ => own == path || below(path, own),
     }

@@ -1,6 +1,6 @@
 //! Whether the parameters of a scheme make sense together. What each may be by itself, its declaration says.
 
-use crate::scenario::resolve::scheme::builtin::ParameterFault;
+use crate::scenario::diagnostic::ParameterFault;
 use anabranch_base::{Duration, OutOfRange};
 use anabranch_engine::FullQueue;
 use anabranch_engine::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};

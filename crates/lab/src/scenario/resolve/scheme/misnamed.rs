@@ -1,48 +1,44 @@
 //! Settings of parameters that a scheme does not have: what may be meant, and whether the value can be.
 
-use crate::scenario::resolve::scheme::builtin::{
-    BUILT_IN, Instead, PFC_EXAMPLE, PRESET, ParameterFault, has, scheme_on,
-};
-use crate::scenario::resolve::scheme::mix;
-use crate::scenario::resolve::setup::COMMON;
+use crate::scenario::diagnostic::Instead;
+use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::resolve::scheme::embedded;
+use crate::scenario::resolve::scheme::examples;
+use crate::scenario::resolve::scheme::examples::PFC_EXAMPLE;
 use crate::scenario::schema::parameter_path;
+use crate::scenario::schema::parameter_path::PRESET;
+use crate::scenario::schema::parameter_path::has;
+use crate::scenario::schema::parameter_path::takes_values;
 use crate::scenario::schema::parameter_path::{nearest_path, parameters};
-use crate::scenario::schema::plugins::Registry;
 use anabranch_base::{Declared, Parameter};
 use anabranch_engine::{PfcSpec, Scheme};
-use anabranch_proto::CcConfig;
 
 /// The fault of a path that leads to no parameter.
 pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
-    let with = |has: &dyn Fn(&Scheme) -> bool| {
-        let all =
-            BUILT_IN.iter().filter(|(name, _)| scheme_on(name, COMMON).is_ok_and(|scheme| has(&scheme)));
-        all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-    };
     if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
         return ParameterFault {
             path: path.to_owned(),
             message: format!(
                 "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
-                with(&|scheme| scheme.fabric.pfc.is_some())
+                embedded::having("fabric.pfc", |_| true).join(", ")
             ),
             instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
         };
     }
     if path.starts_with("mix.") && scheme.mix.is_none() {
         let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
-        let instead = Instead::Setting("mix".to_owned(), mix::EXAMPLE.to_owned());
+        let instead = Instead::Setting("mix".to_owned(), examples::MIX_EXAMPLE.to_owned());
         return ParameterFault { path: path.to_owned(), message, instead };
     }
     if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
         let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
-        let instead = with(&|scheme| scheme.fabric.program.is_some());
+        let instead = embedded::having("fabric.program", |_| true).join(", ");
         return ParameterFault::words(path, message, format!("that for a scheme with a program: {instead}"));
     }
     if path == PRESET {
         let message = format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN");
-        let instead = with(&|scheme| matches!(scheme.cc, CcConfig::Dcqcn(_)));
+        let instead = embedded::having("cc.kind", |kind| kind.as_str() == Some("dcqcn")).join(", ");
         return ParameterFault::words(path, message, format!("that for a scheme with DCQCN: {instead}"));
     }
     let known = parameters(scheme);
@@ -72,7 +68,6 @@ fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
 
 /// A fault whose cure is another parameter: with the value where that is meant for it and may be its, else alone.
 pub(in crate::scenario) fn of_its_type(
-    registry: &Registry,
     scheme: &Scheme,
     value: &toml::Value,
     fault: ParameterFault,
@@ -109,7 +104,7 @@ pub(in crate::scenario) fn of_its_type(
             Instead::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
         }
         _ if parameter_path::is_another_name(&fault.path, near)
-            && parameter_path::takes_values(registry, scheme, near, std::slice::from_ref(value)) =>
+            && takes_values(scheme, near, std::slice::from_ref(value)) =>
         {
             return fault;
         }
@@ -119,14 +114,9 @@ pub(in crate::scenario) fn of_its_type(
 }
 
 /// The error where no scheme takes a setting for all.
-pub(in crate::scenario) fn not_taken(
-    registry: &Registry,
-    scheme: &Scheme,
-    path: &str,
-    value: &toml::Value,
-) -> ParameterFault {
+pub(in crate::scenario) fn not_taken(scheme: &Scheme, path: &str, value: &toml::Value) -> ParameterFault {
     if !has(scheme, path) {
-        return of_its_type(registry, scheme, value, no_such(scheme, path));
+        return of_its_type(scheme, value, no_such(scheme, path));
     }
     let message = format!(
         "every scheme here pauses (fabric.pfc), so that {path} for all is for none; scheme {:?} has fabric.pfc.buffer",

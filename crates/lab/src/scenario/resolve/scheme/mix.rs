@@ -1,26 +1,24 @@
 //! Hosts with another load balancer than the rest (`mix` of a scheme).
 
-use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::resolve::scheme::examples::MIX_EXAMPLE;
+use crate::scenario::resolve::scheme::serde_words;
 use crate::scenario::schema::kind_hints;
 use crate::scenario::schema::parameters;
 use crate::scenario::schema::plugins;
-use crate::scenario::schema::plugins::{Registry, Wrong};
+use crate::scenario::schema::plugins::{Plugins, Wrong};
 use anabranch_base::Declared;
 use anabranch_base::Fix;
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
 
-/// A value of it, for those who have none.
-pub(in crate::scenario) const EXAMPLE: &str = "{ every = 10, lb = { kind = \"ecmp\" } }";
-
 /// Reads the table, whose balancer may be registered. What is wrong comes with a whole table to write instead.
-pub(in crate::scenario) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, Wrong> {
+pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, Wrong> {
     let Some(table) = value.as_table() else {
-        return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), EXAMPLE));
+        return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), MIX_EXAMPLE));
     };
     let mut rest = table.clone();
     let Some(lb) = rest.remove("lb") else {
-        return Err(instead(None, "lb is missing, the balancer of those hosts".to_owned(), EXAMPLE));
+        return Err(instead(None, "lb is missing, the balancer of those hosts".to_owned(), MIX_EXAMPLE));
     };
     let with = |every: Option<String>, lb: &str| {
         format!("{{ every = {}, lb = {lb} }}", every.unwrap_or_else(|| "10".to_owned()))
@@ -38,9 +36,9 @@ pub(in crate::scenario) fn read(registry: &Registry, value: &toml::Value) -> Res
         };
         instead(wrong.key.as_deref(), message, &with(right, &lb.to_string()))
     })?;
-    let lb = lb_of(registry, &lb).map_err(|(message, lb)| match lb {
+    let lb = lb_of(plugins, &lb).map_err(|(message, lb)| match lb {
         Some(lb) => instead(Some("lb"), message, &with(as_written(), &lb)),
-        None => instead(Some("lb"), message, EXAMPLE),
+        None => instead(Some("lb"), message, MIX_EXAMPLE),
     })?;
     Ok(MixSpec { every: every.get("every"), lb })
 }
@@ -51,12 +49,12 @@ fn instead(key: Option<&str>, message: String, whole: &str) -> Wrong {
 }
 
 /// The balancer; or what is wrong with it, and one to write instead.
-fn lb_of(registry: &Registry, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
+fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
-        let (message, instead) = kind_hints::misread(registry, "lb", value)?;
+        let (message, instead) = kind_hints::misread(plugins, "lb", value)?;
         Some((message, instead.ok()))
     };
-    let registered = registry.lb(value).map_err(|wrong| {
+    let registered = plugins.lb(value).map_err(|wrong| {
         let between = if wrong.value.is_some() { "." } else { ": " };
         (format!("lb{between}{}", wrong.message), parameters::completed(value, &wrong.cure))
     })?;
@@ -71,11 +69,11 @@ fn lb_of(registry: &Registry, value: &toml::Value) -> Result<LbConfig, (String, 
             (Some(wrong), _) => wrong,
             (None, Some(kind)) => {
                 let lb = near(kind).and_then(|(_, lb)| lb);
-                let known = [LbConfig::KINDS, &registry.kinds("lb")[..]].concat().join(", ");
+                let known = [LbConfig::KINDS, &plugins.kinds("lb")[..]].concat().join(", ");
                 (format!("lb.kind is {kind}, which is no load balancer; there are {known}"), lb)
             }
             (None, None) => {
-                (format!("lb: {}", builtin::plain(&registry.complete("lb", error.message()))), None)
+                (format!("lb: {}", serde_words::plain(&plugins.complete("lb", error.message()))), None)
             }
         }
     })

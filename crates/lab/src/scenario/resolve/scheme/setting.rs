@@ -1,0 +1,319 @@
+//! Settings of parameters of schemes.
+
+use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::read::table::{list, nearest};
+use crate::scenario::resolve::scheme::examples::{PFC_EXAMPLE, example};
+use crate::scenario::resolve::scheme::misnamed::{no_such, of_its_type};
+use crate::scenario::resolve::scheme::mix;
+use crate::scenario::resolve::scheme::serde_words::said;
+use crate::scenario::schema::kind_hints;
+use crate::scenario::schema::parameter_path::has;
+use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET};
+use crate::scenario::schema::parameters;
+use crate::scenario::schema::plugins::{Plugins, Wrong};
+use anabranch_engine::{MixSpec, Scheme};
+use anabranch_proto::cc::{CcConfig, DcqcnConfig};
+use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
+
+/// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
+pub(in crate::scenario) fn set(
+    plugins: &Plugins,
+    scheme: &Scheme,
+    path: &str,
+    value: &toml::Value,
+) -> Result<Scheme, ParameterFault> {
+    let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
+    if path == PRESET && matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+        return preset(scheme, value);
+    }
+    if let ("fabric.pfc", Some(on)) = (path, value.as_bool()) {
+        return Err(pfc_switch(scheme, on));
+    }
+    if matches!(path, "name" | "title" | "source") || path.is_empty() {
+        return Err(of_its_type(scheme, value, no_such(scheme, path)));
+    }
+    let (parents, leaf) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut table = whole.as_table_mut();
+    for part in parents.split('.').filter(|part| !part.is_empty()) {
+        table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
+    }
+    let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
+    parameters::check(scheme, path, value)?;
+    for (_, other) in INSTEAD_OF.iter().filter(|(set, _)| *set == path) {
+        table.remove(*other);
+    }
+    let before = table.insert(leaf.to_owned(), value.clone());
+    let registered = Chosen::take(plugins, &mut whole).map_err(|misread| {
+        let (part, wrong) = *misread;
+        if let Some(fault) =
+            path.ends_with(".kind").then(|| kind_hints::half_a_part(plugins, scheme, path, value)).flatten()
+        {
+            return fault;
+        }
+        let at_key = wrong.key.as_ref().is_some_and(|key| format!("{part}.{key}") == path);
+        let message = wrong.of(part);
+        let whole = parameters::completed(value, &wrong.cure).filter(|_| path == part);
+        match (wrong.value, whole) {
+            (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
+            (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
+            (None, _) if at_key => kind_hints::half_a_part(plugins, scheme, path, value)
+                .unwrap_or_else(|| of_its_type(scheme, value, no_such(scheme, path))),
+            (_, Some(whole)) => ParameterFault::value(part, message, whole),
+            _ => ParameterFault::words(part, message, wrong.help.to_string()),
+        }
+    })?;
+    let read = whole.try_into().map(|scheme| registered.put(scheme));
+    read.map_err(|e: toml::de::Error| {
+        if let Some(fault) = kind_hints::half_a_part(plugins, scheme, path, value) {
+            return fault;
+        }
+        let problem = plugins.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
+        if before.is_none() && !value.is_table() && problem.contains("unknown field") {
+            return of_its_type(scheme, value, no_such(scheme, path));
+        }
+        if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write "))
+        {
+            let message = format!("{path}{}", said(problem, value));
+            return ParameterFault::value(path, message, format!("{instead:?}"));
+        }
+        let near = match problem.starts_with("unknown variant") {
+            true => kind_hints::nearest_part(plugins, path, value),
+            false => None,
+        };
+        let instead = near.unwrap_or_else(|| match before {
+            Some(toml::Value::Table(_)) | None => example(path).to_owned(),
+            Some(before) => before.to_string(),
+        });
+        ParameterFault::value(path, format!("{path}{}", said(&problem, value)), instead)
+    })
+}
+
+/// The scheme with its thresholds as sizes, where they are shares of its queue: a lossless class has no such queue.
+pub(in crate::scenario) fn without_shares(scheme: &Scheme) -> Scheme {
+    let mut scheme = scheme.clone();
+    let Some(queue) = scheme.fabric.queue else { return scheme };
+    let fabric = &mut scheme.fabric;
+    let steps = fabric.ecn_from.iter_mut().flat_map(|step| [&mut step.kmin, &mut step.kmax]);
+    for threshold in steps.chain([&mut fabric.ecn_kmin, &mut fabric.ecn_kmax]) {
+        if let Threshold::Queue(share) = *threshold {
+            *threshold = Threshold::Size(queue.times(share));
+        }
+    }
+    scheme
+}
+
+/// The parts of a scheme that are registered, and what has such a part in it.
+#[derive(Default)]
+struct Chosen {
+    transport: Option<TransportConfig>,
+    cc: Option<CcConfig>,
+    lb: Option<LbConfig>,
+    program: Option<ProgramConfig>,
+    mix: Option<MixSpec>,
+}
+
+impl Chosen {
+    /// Takes them out of a scheme, in which parts of ours then stand in for them.
+    fn take(plugins: &Plugins, whole: &mut toml::Value) -> Result<Chosen, Box<(&'static str, Wrong)>> {
+        let mut chosen = Chosen::default();
+        let stand_in = |part: &str| -> toml::Value {
+            let table: toml::Table =
+                toml::from_str(&format!("part = {}", example(part))).expect("it is tested");
+            table["part"].clone()
+        };
+        let Some(parts) = whole.as_table_mut() else { return Ok(chosen) };
+        if let Some(value) = parts.get_mut("transport") {
+            chosen.transport = plugins.transport_of(value).map_err(|wrong| Box::new(("transport", wrong)))?;
+            chosen.transport.is_some().then(|| *value = stand_in("transport"));
+        }
+        if let Some(value) = parts.get_mut("cc") {
+            chosen.cc = plugins.cc(value).map_err(|wrong| Box::new(("cc", wrong)))?;
+            chosen.cc.is_some().then(|| *value = stand_in("cc"));
+        }
+        if let Some(value) = parts.get_mut("lb") {
+            chosen.lb = plugins.lb(value).map_err(|wrong| Box::new(("lb", wrong)))?;
+            chosen.lb.is_some().then(|| *value = stand_in("lb"));
+        }
+        if let Some(fabric) = parts.get_mut("fabric").and_then(toml::Value::as_table_mut)
+            && let Some(value) = fabric.get("program")
+        {
+            chosen.program =
+                plugins.program_of(value).map_err(|wrong| Box::new(("fabric.program", wrong)))?;
+            chosen.program.is_some().then(|| fabric.remove("program"));
+        }
+        if let Some(value) = parts.remove("mix") {
+            chosen.mix = Some(mix::read(plugins, &value).map_err(|wrong| Box::new(("mix", wrong)))?);
+        }
+        Ok(chosen)
+    }
+
+    /// Puts them back.
+    fn put(self, mut scheme: Scheme) -> Scheme {
+        scheme.transport = self.transport.unwrap_or(scheme.transport);
+        scheme.cc = self.cc.unwrap_or(scheme.cc);
+        scheme.lb = self.lb.unwrap_or(scheme.lb);
+        scheme.fabric.program = self.program.or(scheme.fabric.program);
+        scheme.mix = self.mix;
+        scheme
+    }
+}
+
+fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault> {
+    let config = value.as_str().and_then(DcqcnConfig::preset).ok_or_else(|| {
+        let message = format!("{PRESET}: {value} is no parameter set of DCQCN");
+        match value.as_str().and_then(|name| nearest(name, &DcqcnConfig::PRESETS)) {
+            Some(near) => ParameterFault::value(PRESET, message, format!("{near:?}")),
+            None => ParameterFault::words(PRESET, message, format!("one of {}", list(&DcqcnConfig::PRESETS))),
+        }
+    })?;
+    Ok(Scheme { cc: CcConfig::Dcqcn(config), ..scheme.clone() })
+}
+
+/// The fault of a lossless class that is switched on or off: it is a table, and without it there is a queue.
+fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
+    let path = "fabric.pfc";
+    let name = &scheme.name;
+    let message =
+        format!("{path} is a table, with the buffer and the thresholds of a lossless class, not {on}");
+    match (on, scheme.fabric.pfc.is_some()) {
+        (true, false) => ParameterFault::value(path, message, PFC_EXAMPLE),
+        (true, true) => {
+            ParameterFault::words(path, message, format!("nothing: scheme {name:?} has PFC as it is"))
+        }
+        (false, true) => ParameterFault::words(path, message, format!("\"{name}.fabric.queue\" = \"1bdp\"")),
+        (false, false) => {
+            ParameterFault::words(path, message, format!("nothing: scheme {name:?} has no PFC"))
+        }
+    }
+}
+
+/// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which
+/// would drop with it, and that is another scheme.
+pub(in crate::scenario) fn takes(scheme: &Scheme, path: &str) -> bool {
+    has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
+}
+
+/// What a fabric that pauses has no use for, though it is a fabric's.
+pub(in crate::scenario) const OF_QUEUES_THAT_DROP: [&str; 4] =
+    ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha", "fabric.full_queue"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::diagnostic::Instead;
+    use crate::scenario::resolve::scheme::builtin::{scheme, scheme_on, schemes};
+    use crate::scenario::resolve::scheme::limits::validate;
+    use anabranch_base::Duration;
+    use anabranch_proto::lb::OpsConfig;
+
+    fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
+        super::set(&Plugins::default(), scheme, path, value)
+    }
+
+    #[test]
+    fn the_embedded_schemes_are_sound() {
+        for listing in schemes() {
+            let scheme = scheme(listing.name).unwrap();
+            assert_eq!(scheme.name, listing.name);
+            assert_eq!(validate(&scheme), Ok(()), "{}", scheme.name);
+            assert!(!listing.title.is_empty() && !scheme.source.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_set_by_its_path() {
+        let reps = scheme("reps").unwrap();
+        let changed = set(&reps, "lb.buffer", &toml::Value::Integer(16)).unwrap();
+        let LbConfig::Reps(lb) = &changed.lb else { panic!("{changed:?}") };
+        assert_eq!(lb.buffer, 16);
+        let delayed = set(&reps, "fabric.routing_delay", &toml::Value::String("10ms".into())).unwrap();
+        assert_eq!(delayed.fabric.routing_delay, Some(Duration::from_us(10_000)));
+        let other: toml::Value = toml::from_str("kind = \"ops\"\nevs = 32").unwrap();
+        assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops(OpsConfig { evs: 32 }));
+    }
+
+    /// The hint, followed, works.
+    #[test]
+    fn alpha_by_packets_wants_a_cut_at_every_cnp() {
+        let text = |value: &str| toml::Value::String(value.into());
+        let rocev2 = set(&scheme("rocev2").unwrap(), "cc.preset", &text("conweave")).unwrap();
+        let by_packets = set(&rocev2, "cc.alpha_decay", &text("packets")).unwrap();
+        let wrong = validate(&by_packets).unwrap_err();
+        assert_eq!(wrong.path, "cc.decrease_interval");
+        assert_eq!(
+            wrong.message,
+            "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is 4us"
+        );
+        assert_eq!(wrong.instead, Instead::Value("\"0us\"".to_owned()));
+        assert_eq!(validate(&set(&by_packets, "cc.decrease_interval", &text("0us")).unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn a_preset_replaces_all_parameters_of_dcqcn() {
+        let rocev2 = scheme("rocev2").unwrap();
+        for name in DcqcnConfig::PRESETS {
+            let changed = set(&rocev2, "cc.preset", &toml::Value::String(name.into())).unwrap();
+            assert_eq!(changed.cc, CcConfig::Dcqcn(DcqcnConfig::preset(name).unwrap()));
+            assert_eq!(validate(&changed), Ok(()), "{name}");
+        }
+        let wrong = set(&rocev2, "cc.preset", &toml::Value::String("mlx".into())).unwrap_err();
+        assert_eq!(
+            wrong.instead,
+            Instead::Words("one of \"paper\", \"hpcc\", \"conweave\", \"htsim\"".to_owned())
+        );
+        assert!(set(&scheme("reps").unwrap(), "cc.preset", &toml::Value::String("paper".into())).is_err());
+    }
+
+    #[test]
+    fn a_threshold_takes_the_place_of_the_other_and_a_buffer_that_of_its_scale() {
+        let set_to = |scheme: &Scheme, path, value: toml::Value| set(scheme, path, &value).unwrap();
+        let rocev2 = scheme("rocev2").unwrap();
+        let fixed = set_to(&rocev2, "fabric.pfc.threshold", "1bdp".into());
+        assert_eq!(validate(&fixed), Ok(()));
+        let dynamic = set_to(&fixed, "fabric.pfc.alpha", 0.125.into());
+        assert_eq!(dynamic, rocev2);
+        let small = set_to(&rocev2, "fabric.pfc.buffer", "9MB".into());
+        assert_eq!(small.fabric.pfc.as_ref().unwrap().buffer_rate, None);
+        let scaled = set_to(&small, "fabric.pfc.buffer_rate", "2.4Tbps".into());
+        assert!(scaled.fabric.pfc.unwrap().buffer_rate.is_some());
+    }
+
+    #[test]
+    fn a_queue_takes_the_place_of_a_lossless_class_and_the_other_way_round() {
+        let rocev2 = scheme("rocev2").unwrap();
+        let lossy = set(&rocev2, "fabric.queue", &"5bdp".into()).unwrap();
+        assert!(lossy.fabric.pfc.is_none() && lossy.fabric.queue.is_some());
+        assert_eq!(validate(&lossy), Ok(()));
+        let pfc = toml::from_str(&format!("pfc = {PFC_EXAMPLE}")).unwrap();
+        let toml::Value::Table(pfc) = pfc else { panic!("{pfc}") };
+        let conweave = scheme_on("conweave", "themis-spraying-paper").unwrap();
+        let conweave = set(&conweave, "fabric.pfc", &pfc["pfc"]).unwrap();
+        assert!(conweave.fabric.pfc.is_some() && conweave.fabric.queue.is_none());
+        assert_eq!(validate(&conweave), Ok(()));
+    }
+
+    /// Values that are advised for parts and for what may be left out.
+    #[test]
+    fn examples_can_be_set() {
+        let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());
+        let themis_paths =
+            ["transport", "cc", "lb", "fabric", "fabric.pfc", "fabric.program", "fabric.program_at"];
+        let rocev2_paths = [
+            "fabric.pfc.alpha",
+            "fabric.pfc.buffer_rate",
+            "fabric.pfc.headroom",
+            "fabric.queue",
+            "fabric.wrr",
+            "fabric.pfc.threshold",
+            "fabric.routing_delay",
+        ];
+        for (scheme, path) in themis_paths
+            .map(|path| (&themis, path))
+            .into_iter()
+            .chain(rocev2_paths.map(|path| (&rocev2, path)))
+        {
+            let value: toml::Table = toml::from_str(&format!("value = {}", example(path))).unwrap();
+            set(scheme, path, &value["value"]).unwrap_or_else(|fault| panic!("{path}: {fault:?}"));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Keys that a table does not have, and the ones that may be meant.
+
+use crate::scenario::read::document::{Item, Node};
+use crate::scenario::read::table::{Table, as_list, example, fault, name_alone, nearest};
+use crate::scenario::schema::keys;
+use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
+
+/// Keys that stand above all tables.
+const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
+
+/// What others call keys.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("bandwidth", "link"),
+    ("rate", "link"),
+    ("rate", "probability"),
+    ("speed", "link"),
+    ("link_rate", "link"),
+    ("link_speed", "link"),
+    ("latency", "link_latency"),
+    ("delay", "link_latency"),
+    ("nodes", "hosts"),
+    ("servers", "hosts"),
+    ("size", "bytes"),
+    ("length", "bytes"),
+    ("time", "at"),
+    ("start", "at"),
+    ("begin", "at"),
+    ("from", "at"),
+    ("end", "until"),
+    ("stop", "until"),
+    ("to", "until"),
+    ("loss", "probability"),
+    ("ber", "probability"),
+    ("kind", "series"),
+    ("interval", "every"),
+    ("period", "every"),
+    ("time", "max_time"),
+    ("minimum", "smallest"),
+    ("min", "smallest"),
+    ("maximum", "largest"),
+    ("max", "largest"),
+    ("condition", "where"),
+];
+
+/// Refuses keys that are not among `known`.
+pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
+    let unknown = table.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+    let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
+    let place = if table.name.is_empty() { String::new() } else { format!(" in {}", table.name) };
+    let own = table.fields.get("kind").map(Node::value);
+    let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
+    let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
+    let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
+        // Below a table it is the table's.
+        _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
+            Fix::text(format!("{key} = {} above the first [table]", node.value()))
+        }
+        // Of another fabric, say, where a similar name means something else.
+        _ if also_called.is_none() && !other_kinds.is_empty() => {
+            let kinds = other_kinds.join(", ");
+            Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
+        }
+        Some(near)
+            if matches!(node.item, Item::Leaf(_))
+                && (also_called.is_some() || is_misspelt(key, near))
+                && is_of_type(near, &node.value()) =>
+        {
+            let value = match example(near).starts_with('[') {
+                true => toml::Value::Array(as_list(&node.value())),
+                false => node.value(),
+            };
+            Fix::Rename { written: near.to_owned(), name: near.to_owned(), value: Some(value.to_string()) }
+        }
+        Some(near) => name_alone(header(table, near, node), near),
+        None => {
+            let elsewhere = match &keys::tables_with(key)[..] {
+                [] => String::new(),
+                tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
+            };
+            Fix::text(format!("one of {}{elsewhere}", known.join(", ")))
+        }
+    };
+    let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
+    Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
+fn header(table: &Table, near: &str, node: &Node) -> String {
+    let within = table.name.trim_matches(['[', ']']);
+    let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
+    match &node.item {
+        Item::Table(_) => format!("[{path}]"),
+        Item::Array(nodes)
+            if !nodes.is_empty() && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+        {
+            format!("[[{path}]]")
+        }
+        _ => near.to_owned(),
+    }
+}
+
+/// Whether a value is of the type of a key, by its example: text, a time, a list.
+fn is_of_type(key: &str, value: &toml::Value) -> bool {
+    let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
+    match example.as_ref().and_then(|table| table.get("key")) {
+        Some(toml::Value::Array(_)) | None => true,
+        Some(example) => type_of(example) == type_of(value),
+    }
+}
+
+/// A word for the type of a value, that of text by what can be read from it.
+fn type_of(value: &toml::Value) -> &'static str {
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => "number",
+        toml::Value::String(text) if text.parse::<Duration>().is_ok() => "time",
+        toml::Value::String(text) if text.parse::<Bytes>().is_ok() => "size",
+        toml::Value::String(text) if text.parse::<Rate>().is_ok() => "rate",
+        other => other.type_str(),
+    }
+}
