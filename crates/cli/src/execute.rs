@@ -8,6 +8,7 @@ use crate::output::note;
 use crate::progress::Progress;
 use crate::ran::Ran;
 use crate::spool::Spool;
+use crate::store::Item;
 use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
 use anabranch_sim::baseline::{self, Curve};
 use anabranch_sim::scenario::RunPoint;
@@ -61,8 +62,8 @@ impl Outcome {
     }
 
     /// The results under a title, with the resolved scenario that gave them.
-    pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
-        ResultSet { title, scenario_toml, ..self.set }
+    pub fn into_results(self, title: String, item: &Item) -> ResultSet {
+        ResultSet { title, scenario_toml: item.toml.clone(), facts: item.facts.clone(), ..self.set }
     }
 }
 

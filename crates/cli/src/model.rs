@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::source::input;
 use crate::store::Item;
 use anabranch_results::MissingRun;
+use anabranch_results::ScenarioFacts;
 use anabranch_results::digest::text_digest;
 use anabranch_sim::Control;
 use anabranch_sim::model::{ModelError, run};
@@ -17,7 +18,14 @@ use std::collections::BTreeMap;
 /// Never for a model that was read from a file.
 pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
     let toml = toml::to_string(spec).map_err(input)?;
-    Ok(Item { name, digest: text_digest(&toml), toml, files: BTreeMap::new(), warnings: Vec::new() })
+    Ok(Item {
+        name,
+        digest: text_digest(&toml),
+        toml,
+        facts: ScenarioFacts::default(),
+        files: BTreeMap::new(),
+        warnings: Vec::new(),
+    })
 }
 
 /// Computes a model. One that fails is part of the outcome.

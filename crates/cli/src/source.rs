@@ -128,6 +128,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         name,
         digest: text_digest(&scenario.canonical()),
         toml: scenario.to_annotated_toml(&examined.facts),
+        facts: scenario.facts(&examined.facts),
         files: scenario.files.clone(),
         warnings: examined.warnings.iter().map(Diagnostic::in_a_line).collect(),
     };

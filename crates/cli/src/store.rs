@@ -4,6 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::kept::Kept;
 use crate::made_by::{MADE_BY, MadeBy};
 use crate::spool::Spool;
+use anabranch_results::ScenarioFacts;
 use anabranch_results::{ResultSet, ResultsError};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -32,6 +33,8 @@ pub struct Item {
     pub digest: String,
     /// The resolved scenario (or model) as TOML.
     pub toml: String,
+    /// The facts about the scenario that the rows of results do not have; of a model none.
+    pub facts: ScenarioFacts,
     /// The files that it names, by path within the folder.
     pub files: BTreeMap<String, String>,
     /// What in it cannot mean much.

@@ -27,9 +27,11 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     let scenario =
         read(&written.shown, &written.text, &written.folder, &Overrides::default()).map_err(input)?;
     let all = scenario.points().map_err(input)?.len();
+    let examined = scenario.examine().map_err(input)?;
     let mut whole = ResultSet {
         title: scenario.title.clone(),
         scenario_toml: written.text.clone(),
+        facts: scenario.facts(&examined.facts),
         ..ResultSet::default()
     };
     let dataset = Dataset::at(folder);

@@ -2,11 +2,12 @@
 
 mod jobs;
 
-use crate::spec::{RoutingMode, Scheme};
+use crate::spec::Scheme;
 use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::Framing;
-use anabranch_proto::{LbConfig, PathFacts, ProgramConfig, TransportConfig};
+use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_results::PathChoice;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Computes ideal completion times on a fabric.
@@ -55,18 +56,7 @@ impl<'a> Ideal<'a> {
 
     /// For messages carried as `scheme` does.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
-        let by_hash = matches!(scheme.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
-        let moves = match &scheme.fabric.program {
-            None => false,
-            Some(
-                ProgramConfig::NackDrop(_)
-                | ProgramConfig::ThemisLonghaul(_)
-                | ProgramConfig::Annulus(_)
-                | ProgramConfig::Bicc(_),
-            ) => false,
-            Some(_) => true,
-        };
-        let spreads = moves || !by_hash || scheme.all_lbs().any(|lb| !matches!(lb, LbConfig::Ecmp {}));
+        let spreads = scheme.path_choice() != PathChoice::Hash;
         Ideal { split: u64::from(scheme.qps), spreads, ..self }
     }
 

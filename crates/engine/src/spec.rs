@@ -10,7 +10,7 @@ use anabranch_base::{
 };
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
-use anabranch_results::Value;
+use anabranch_results::{PathChoice, Value};
 use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -127,6 +127,19 @@ impl Scheme {
     /// The load balancers of all hosts.
     pub fn all_lbs(&self) -> impl Iterator<Item = &LbConfig> {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
+    }
+
+    /// Who chooses the path of a packet of this scheme.
+    pub fn path_choice(&self) -> PathChoice {
+        let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
+        let program = self.fabric.program.as_ref();
+        if !by_hash || program.is_some_and(ProgramConfig::chooses_paths) {
+            PathChoice::Switches
+        } else if self.all_lbs().any(|lb| !matches!(lb, LbConfig::Ecmp {})) {
+            PathChoice::Host
+        } else {
+            PathChoice::Hash
+        }
     }
 
     /// Checks each parameter of all its parts against its declaration, and that packets fit.

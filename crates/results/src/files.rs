@@ -9,6 +9,7 @@
 //! | `parts.parquet` | one [`PartRow`] a row; none without a job from a trace |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row |
+//! | `facts.json` | the [`ScenarioFacts`](crate::ScenarioFacts) |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
 //! | `answer.json` | the question about a parameter and its answer ([`Answered`](crate::Answered)), when there is one |
@@ -44,9 +45,10 @@ use std::sync::Arc;
 /// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
 /// queues, and runs that are missing. 7: data packets that faults hit. 8: `baseline` beside each point of a curve, faults
 /// numbered from 0, as paths do.
-const FORMAT: u64 = 11;
+const FORMAT: u64 = 12;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
+const FACTS: &str = "facts.json";
 pub(crate) const RUNS: &str = "runs.parquet";
 pub(crate) const FLOWS: &str = "flows.parquet";
 pub(crate) const JOBS: &str = "jobs.parquet";
@@ -71,6 +73,7 @@ impl ResultSet {
         let runs = runs::encode(&self.runs, &keys).map_err(of_runs)?;
         let mut files = vec![
             write_file(dir, SCENARIO, self.scenario_toml.as_bytes())?,
+            write_file(dir, FACTS, &to_json(dir, FACTS, &self.facts)?)?,
             write_batches(dir, RUNS, &runs.schema(), std::iter::once(Ok(runs.clone())))?,
             write_rows(dir, FLOWS, &self.flows, &keys)?,
             write_rows(dir, JOBS, &self.jobs, &keys)?,
@@ -170,6 +173,7 @@ impl ResultSet {
         let mut set = ResultSet {
             scenario_toml: String::from_utf8(scenario)
                 .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
+            facts: read_json(dir, FACTS, &manifest)?.unwrap_or_default(),
             runs: read_runs(dir, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
@@ -307,7 +311,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, JOBS, PARTS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
+    let known = [SCENARIO, FACTS, RUNS, FLOWS, JOBS, PARTS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

@@ -16,6 +16,7 @@ pub mod digest;
 mod error;
 #[cfg(feature = "files")]
 mod export;
+mod facts;
 #[cfg(feature = "files")]
 mod faults;
 mod figure;
@@ -44,6 +45,7 @@ pub use dataset::{Dataset, Unclaimed};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;
+pub use facts::{FaultFacts, Overflow, PathChoice, PointFacts, ScenarioFacts, SchemeFacts, WorkloadFacts};
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, DATA_PACKETS_HIT, Explanation,
     Figure, Outcome, PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow,

@@ -1,6 +1,8 @@
 //! The results of a scenario as a whole.
 
-use crate::{Answered, Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Value};
+use crate::{
+    Answered, Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, ScenarioFacts, SeriesRow, Value,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,6 +13,8 @@ pub struct ResultSet {
     pub title: String,
     /// The resolved scenario, as TOML.
     pub scenario_toml: String,
+    /// The facts about the scenario that its rows do not have.
+    pub facts: ScenarioFacts,
     /// One row per run (scheme x sweep point x seed), in that order; then the baselines.
     pub runs: Vec<RunRow>,
     /// One row per message of each run. A run may leave its messages out (collectives have millions of them): then

@@ -3,13 +3,14 @@
 use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
 use anabranch_lab::scenario::{Diagnostic, Scenario};
-use anabranch_results::{MissingRun, ResultSet};
+use anabranch_results::{MissingRun, ResultSet, ScenarioFacts};
 use std::collections::BTreeMap;
 
 /// A scenario whose fabrics can be built, with the ends of its runs so far.
 pub struct Session {
     title: String,
     toml: String,
+    facts: ScenarioFacts,
     /// The files that the scenario names, by name.
     files: BTreeMap<String, String>,
     warnings: Vec<Diagnostic>,
@@ -31,12 +32,13 @@ impl Session {
     pub fn of(scenario: Scenario) -> Result<Session, Diagnostic> {
         let examined = scenario.examine()?;
         let toml = scenario.to_annotated_toml(&examined.facts);
+        let facts = scenario.facts(&examined.facts);
         let mut points = scenario.points()?;
         let actual = points.len();
         points.extend(baseline::points(&points));
         let ends = points.iter().map(|_| None).collect();
         let Scenario { title, files, .. } = scenario;
-        Ok(Session { title, toml, files, warnings: examined.warnings, points, actual, ends })
+        Ok(Session { title, toml, facts, files, warnings: examined.warnings, points, actual, ends })
     }
 
     /// Adds a warning to those that the scenario has.
@@ -143,6 +145,7 @@ impl Session {
         ResultSet {
             title: self.title.clone(),
             scenario_toml: self.toml.clone(),
+            facts: self.facts.clone(),
             warnings: self.warnings.iter().map(Diagnostic::in_a_line).collect(),
             ..ResultSet::default()
         }

@@ -145,7 +145,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
             let results = ResultSet {
                 warnings: prepared.item.warnings.clone(),
                 answer: Some(answered.clone()),
-                ..outcome.into_results(prepared.scenario.title.clone(), prepared.item.toml.clone())
+                ..outcome.into_results(prepared.scenario.title.clone(), &prepared.item)
             };
             let folder = pending.finish(
                 &results,

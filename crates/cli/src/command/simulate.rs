@@ -54,7 +54,7 @@ impl Job<'_> {
         let outcome = (self.simulate)(&kept, &spool)?;
         let whole = outcome.is_whole();
         let interrupted = outcome.interrupted;
-        let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());
+        let mut results = outcome.into_results(self.title.to_owned(), self.item);
         results.warnings.clone_from(&self.item.warnings);
         warn(&results);
         results.figure = (self.figure)(&results)?;

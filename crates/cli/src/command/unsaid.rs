@@ -165,6 +165,7 @@ impl Plan<'_> {
             name,
             digest: text_digest(&format!("{}\n{}", own.canonical(), varied.join("\n"))),
             toml: own.to_toml(),
+            facts: own.facts(&own.examine().map_err(source::input)?.facts),
             files: own.files.clone(),
             warnings: Vec::new(),
         };
@@ -185,7 +186,7 @@ impl Plan<'_> {
             let ran: Vec<_> =
                 setup.runs.iter().filter_map(|&run| kept.read(run, &self.runs[run].1)).collect();
             let failed_runs = setup.runs.len() - ran.len();
-            let set = Outcome::of(ran).into_results(self.figure.title.clone(), self.item.toml.clone());
+            let set = Outcome::of(ran).into_results(self.figure.title.clone(), &self.item);
             let claims = figures::judge(&self.figure, scale, &set)?.claims;
             let results = claims.iter().map(|claim| claim.result.clone()).collect();
             setups.push(SetupRow { choice: setup.choice.clone(), claims: results, failed_runs });

@@ -55,6 +55,19 @@ kinds! {
     }
 }
 
+impl ProgramConfig {
+    /// Whether the program chooses the paths of packets. What a registered one does is not known: it is taken to.
+    pub fn chooses_paths(&self) -> bool {
+        !matches!(
+            self,
+            ProgramConfig::NackDrop(_)
+                | ProgramConfig::ThemisLonghaul(_)
+                | ProgramConfig::Annulus(_)
+                | ProgramConfig::Bicc(_)
+        )
+    }
+}
+
 /// A program of somebody else's with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultRow, Figure, MissingRun, Outcome,
-    PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultFacts, FaultRow, Figure, MissingRun,
+    Outcome, PlotKind, PlotSpec, PointFacts, ScenarioFacts, SchemeFacts, Sensitivity, SetupRow, Spread,
+    UnsaidRow, Value,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -12,6 +13,14 @@ fn small_set() -> ResultSet {
         answer: None,
         title: "Two messages".into(),
         scenario_toml: "title = \"Two messages\"\n".into(),
+        facts: ScenarioFacts {
+            ground_differs: Some("reps has its own queue.".into()),
+            points: vec![PointFacts {
+                schemes: vec![SchemeFacts { rto: Some("70 us".into()), ..SchemeFacts::default() }],
+                faults: vec![FaultFacts { starts_us: vec![0.1], ..FaultFacts::default() }],
+                ..PointFacts::default()
+            }],
+        },
         runs: vec![RunRow {
             scheme: "reps".into(),
             seed: 3,

@@ -1,12 +1,10 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
-use crate::scenario::expand::annotated::annotated;
 use crate::scenario::read::source_map::{Asked, Origin};
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme};
 use anabranch_fabric::TopologySpec;
-use anabranch_proto::PathFacts;
 use anabranch_results::Value;
 use anabranch_workload::WorkloadSpec;
 use serde::Serialize;
@@ -75,15 +73,15 @@ impl Point {
 /// A point of a sweep, where it differs from the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::scenario) struct Variant {
-    sweep: BTreeMap<String, Value>,
+    pub sweep: BTreeMap<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    topology: Option<TopologySpec>,
+    pub topology: Option<TopologySpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    workload: Option<WorkloadSpec>,
+    pub workload: Option<WorkloadSpec>,
     #[serde(rename = "fault", skip_serializing_if = "Option::is_none")]
-    faults: Option<Vec<FaultSpec>>,
+    pub faults: Option<Vec<FaultSpec>>,
     #[serde(rename = "scheme", skip_serializing_if = "Option::is_none")]
-    schemes: Option<Vec<Scheme>>,
+    pub schemes: Option<Vec<Scheme>>,
 }
 
 /// The resolved form as it is written, simple values first.
@@ -178,7 +176,7 @@ impl Scenario {
     }
 
     /// The resolved form, and where the ground of schemes differs.
-    fn to_toml_saying(&self, differs: Option<String>) -> String {
+    pub(in crate::scenario) fn to_toml_saying(&self, differs: Option<String>) -> String {
         let written = Written {
             title: &self.title,
             seeds: &self.seeds,
@@ -201,14 +199,6 @@ impl Scenario {
             _ => true,
         });
         toml::to_string(&document).expect("a scenario is made of what TOML can say")
-    }
-
-    /// [`Scenario::to_toml`] for people: a comment behind each parameter of a scheme that refers to the fabric says what
-    /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
-    pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
-        let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
-        let differs = self.ground(facts).not_the_same;
-        annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
     }
 
     /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.

@@ -16,14 +16,15 @@
 use crate::scenario::read::document;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::table::{Table, fault, list, nearest};
-use crate::scenario::schema::known;
-use crate::scenario::schema::known::Part;
 use crate::scenario::schema::parameter_path::INSTEAD_OF;
 use crate::scenario::schema::parameter_path::PRESET;
+use crate::scenario::schema::parameters::keys_of;
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Bytes;
+use anabranch_base::Declared;
 use anabranch_base::{Diagnostic, Fix};
+use anabranch_engine::{FabricSpec, PfcSpec, WrrSpec};
 use anabranch_proto::cc::DcqcnConfig;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -291,7 +292,7 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
     let Some(kind) = scheme.get("kind").and_then(|node| node.value().as_str().map(str::to_owned)) else {
         return given;
     };
-    let known = known::keys(part, &kind, plugins);
+    let known = plugins.keys(part, &kind);
     // What else somebody else's parameters mean, only they know.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
@@ -389,17 +390,18 @@ fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
 
 fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnostic> {
     if of == "fabric" {
-        let keys = known::fabric(Part::Ground);
+        let mut keys = keys_of(FabricSpec::declared());
+        keys.retain(|key| !key.starts_with("program"));
         only(part, &keys)?;
-        for (key, keys) in [("pfc", known::fabric(Part::Pfc)), ("wrr", known::fabric(Part::Wrr))] {
+        for (key, keys) in [("pfc", keys_of(PfcSpec::declared())), ("wrr", keys_of(WrrSpec::declared()))] {
             if let Some(node) = part.node(key) {
                 only(&Table::open(part.file, &format!("[setup.fabric.{key}]"), node)?, &keys)?;
             }
         }
         return Ok(());
     }
-    let kinds = known::kinds(of, plugins);
-    let of_all: BTreeSet<String> = kinds.iter().flat_map(|kind| known::keys(of, kind, plugins)).collect();
+    let kinds = plugins.all_kinds(of);
+    let of_all: BTreeSet<String> = kinds.iter().flat_map(|kind| plugins.keys(of, kind)).collect();
     for (key, node) in part.fields {
         if matches!(node.item, Item::Table(_)) {
             let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
@@ -416,7 +418,7 @@ fn check_part(part: &Table, of: &str, plugins: &Plugins) -> Result<(), Diagnosti
                 ));
             }
             let name = format!("{}.{key}]", part.name.trim_end_matches(']'));
-            let mut keys = known::keys(of, key, plugins);
+            let mut keys = plugins.keys(of, key);
             keys.extend((of == "cc" && key == "dcqcn").then(|| "preset".to_owned()));
             let of_kind = Table::open(part.file, &name, node)?;
             only(&of_kind, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;

@@ -3,10 +3,10 @@
 use crate::scenario::diagnostic::Instead;
 use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::read::table::nearest;
+use crate::scenario::schema::parameters::kinds_of;
 use crate::scenario::schema::plugins::Plugins;
 use anabranch_base::Kind;
 use anabranch_engine::Scheme;
-use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 
 /// The parts that have kinds, and what they are called.
 const PARTS: [(&str, &str); 5] = [
@@ -28,7 +28,7 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     if plugins.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
-    let Kind { name, parameters, .. } = ours(part).into_iter().find(|ours| ours.name == kind)?;
+    let Kind { name, parameters, .. } = kinds_of(part).into_iter().find(|ours| ours.name == kind)?;
     let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
     for parameter in
         parameters.iter().filter(|parameter| parameter.is_needed() || parameter.default().is_some())
@@ -44,20 +44,10 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     Some(toml::Value::Table(table).to_string())
 }
 
-/// The kinds of a part that come with the program, with their declarations.
-fn ours(part: &str) -> Vec<Kind> {
-    match part {
-        "transport" => TransportConfig::kinds(),
-        "cc" => CcConfig::kinds(),
-        "lb" => LbConfig::kinds(),
-        _ => ProgramConfig::kinds(),
-    }
-}
-
 /// Every kind of a part.
 fn kinds(plugins: &Plugins, part: &str) -> Vec<String> {
     let part = family(part);
-    let ours = ours(part).into_iter().map(|ours| ours.name.to_owned());
+    let ours = kinds_of(part).into_iter().map(|ours| ours.name.to_owned());
     let mut kinds: Vec<String> = ours.chain(plugins.kinds(part).into_iter().map(str::to_owned)).collect();
     kinds.sort_unstable();
     kinds

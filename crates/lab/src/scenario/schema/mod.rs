@@ -1,10 +1,10 @@
 //! The keys and parameters that scenarios may have, and the parts that programs register.
 
+pub(in crate::scenario) mod declared_table;
 pub(in crate::scenario) mod files;
 pub(in crate::scenario) mod keys;
 pub(in crate::scenario) mod keys_jobs;
 pub(in crate::scenario) mod kind_hints;
-pub(in crate::scenario) mod known;
 pub(in crate::scenario) mod parameter_path;
 pub(in crate::scenario) mod parameters;
 pub(in crate::scenario) mod plugins;

@@ -1,9 +1,9 @@
 //! The parameters of schemes by their paths: which there are, and which is meant.
 
 use crate::scenario::read::table::{name_alone, nearest};
+use crate::scenario::schema::declared_table::coerce;
 use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::parameters;
-use crate::scenario::schema::plugins::coerce;
 use anabranch_base::Fix;
 use anabranch_base::{Parameter, is_misspelt};
 use anabranch_engine::Scheme;

@@ -1,11 +1,12 @@
 //! What is declared of the parameters of a scheme, by their paths.
 
 use crate::scenario::diagnostic::ParameterFault;
-use crate::scenario::schema::plugins;
-use crate::scenario::schema::plugins::Wrong;
-use anabranch_base::{Declared, Parameter, ParameterValue, WrongValue};
+use crate::scenario::schema::declared_table;
+use crate::scenario::schema::declared_table::Wrong;
+use anabranch_base::{Declared, Kind, Parameter, ParameterValue, WrongValue};
 use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
+use std::collections::BTreeSet;
 
 /// The declarations of all parameters that can be set in a scheme as it is; what somebody else's parts declare their
 /// registry knows.
@@ -35,19 +36,29 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
     parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
 }
 
+/// The kinds of a part of schemes that come with the program, with the declarations of their parameters.
+pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<Kind> {
+    match part {
+        "transport" => TransportConfig::kinds(),
+        "cc" => CcConfig::kinds(),
+        "lb" => LbConfig::kinds(),
+        _ => ProgramConfig::kinds(),
+    }
+}
+
 /// The declarations of the parameters of every kind of every part of schemes, by their paths.
 pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
-    let kinds = [
-        ("transport", TransportConfig::kinds()),
-        ("cc", CcConfig::kinds()),
-        ("lb", LbConfig::kinds()),
-        ("fabric.program", ProgramConfig::kinds()),
-    ];
-    let of_kinds = kinds.into_iter().flat_map(|(part, kinds)| {
-        let declared = kinds.into_iter().flat_map(|kind| kind.parameters.to_vec());
+    let of_kinds = ["transport", "cc", "lb", "fabric.program"].into_iter().flat_map(|part| {
+        let declared = kinds_of(part).into_iter().flat_map(|kind| kind.parameters.to_vec());
         declared.map(move |parameter| parameter.of_table(part))
     });
     Scheme::parameters().iter().cloned().chain(of_kinds).collect()
+}
+
+/// The keys of a table whose parameters are declared, without those of the tables in it.
+pub(in crate::scenario) fn keys_of(declared: &[Parameter]) -> Vec<&str> {
+    let keys = declared.iter().map(|parameter| parameter.name().split(['.', '[']).next().unwrap_or_default());
+    keys.collect::<BTreeSet<&str>>().into_iter().collect()
 }
 
 /// Whether the table that a parameter stands in, or the list that it is in, is there.
@@ -77,8 +88,8 @@ pub(in crate::scenario) fn check(
     if !is_there(scheme, &whole, part, parameter.name()) {
         return Ok(());
     }
-    plugins::coerce(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
-        let message = plugins::said_of(path, &problem);
+    declared_table::coerce(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
+        let message = declared_table::said_of(path, &problem);
         match instead {
             _ if value.is_array() => ParameterFault::words(
                 path,
@@ -115,7 +126,7 @@ pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<(
     let Some(values) = values.as_table() else { return Ok(None) };
     let mut values = values.clone();
     values.remove("program");
-    plugins::read("fabric", FabricSpec::declared(), &values).map(|_| None)
+    declared_table::read("fabric", FabricSpec::declared(), &values).map(|_| None)
 }
 
 #[cfg(test)]

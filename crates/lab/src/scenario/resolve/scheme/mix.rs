@@ -2,10 +2,11 @@
 
 use crate::scenario::resolve::scheme::examples::MIX_EXAMPLE;
 use crate::scenario::resolve::scheme::serde_words;
+use crate::scenario::schema::declared_table;
+use crate::scenario::schema::declared_table::Wrong;
 use crate::scenario::schema::kind_hints;
 use crate::scenario::schema::parameters;
-use crate::scenario::schema::plugins;
-use crate::scenario::schema::plugins::{Plugins, Wrong};
+use crate::scenario::schema::plugins::Plugins;
 use anabranch_base::Declared;
 use anabranch_base::Fix;
 use anabranch_engine::MixSpec;
@@ -28,7 +29,7 @@ pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Resul
         let message = format!("{key} is nothing that a mix has: its hosts differ in their balancer alone");
         return Err(instead(Some(key), message, &with(as_written(), &lb.to_string())));
     }
-    let every = plugins::read("mix", MixSpec::declared(), &rest).map_err(|wrong| {
+    let every = declared_table::read("mix", MixSpec::declared(), &rest).map_err(|wrong| {
         let right = wrong.cure.first().map(|(_, every)| every.to_string());
         let message = match wrong.key {
             Some(_) => wrong.message,

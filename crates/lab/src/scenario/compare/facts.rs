@@ -1,0 +1,94 @@
+//! The facts of a resolved scenario for those who read its results.
+
+use crate::scenario::expand::annotated::annotated;
+use crate::scenario::expand::resolved::{Scenario, Step};
+use anabranch_engine::{FaultKind, FaultSpec, Scheme};
+use anabranch_proto::PathFacts;
+use anabranch_results::{FaultFacts, Overflow, PointFacts, ScenarioFacts, SchemeFacts, WorkloadFacts};
+use toml::Value;
+
+impl Scenario {
+    /// [`Scenario::to_toml`] for people: a comment behind each parameter of a scheme that refers to the fabric says what
+    /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
+    pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
+        let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
+        let differs = self.ground(facts).not_the_same;
+        annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
+    }
+
+    /// The facts for those who read the results. `paths` has the closed forms of each point's schemes, as
+    /// [`examine`](Scenario::examine) finds them.
+    pub fn facts(&self, paths: &[Vec<PathFacts>]) -> ScenarioFacts {
+        let points = self.steps().into_iter().zip(paths).map(|(step, paths)| point(step, paths));
+        ScenarioFacts { ground_differs: self.ground(paths).not_the_same, points: points.collect() }
+    }
+}
+
+fn point(step: Step<'_>, paths: &[PathFacts]) -> PointFacts {
+    let topology = as_toml(step.topology);
+    let number =
+        |value: Option<&Value>| value.and_then(Value::as_integer).and_then(|n| u32::try_from(n).ok());
+    let tier = topology.get("tier").and_then(|tiers| tiers.get(0));
+    PointFacts {
+        workload: workload(&as_toml(step.workload)),
+        hosts: number(topology.get("hosts")),
+        hosts_per_tor: number(tier.and_then(|tier| tier.get("radix_down"))),
+        faults: step.faults.iter().map(fault).collect(),
+        schemes: step.schemes.iter().zip(paths).map(|(of, paths)| scheme(of, paths)).collect(),
+        sweep: step.sweep,
+    }
+}
+
+fn as_toml(spec: &impl serde::Serialize) -> Value {
+    Value::try_from(spec).expect("a scenario is made of what TOML can say")
+}
+
+fn workload(spec: &Value) -> WorkloadFacts {
+    let word = |key: &str| spec.get(key).and_then(Value::as_str).map(str::to_owned);
+    let connections = spec.get("connections").and_then(Value::as_integer);
+    WorkloadFacts {
+        kind: word("kind").unwrap_or_default(),
+        algorithm: word("algorithm"),
+        placement: word("placement"),
+        connections: connections.and_then(|number| u32::try_from(number).ok()),
+    }
+}
+
+fn fault(spec: &FaultSpec) -> FaultFacts {
+    let names = spec.kind.names().0.0.clone();
+    let (links, switches) = match spec.kind {
+        FaultKind::SwitchDown { .. } => (Vec::new(), names),
+        _ => (names, Vec::new()),
+    };
+    let (period, down_for) = match spec.kind {
+        FaultKind::LinkFlap { period, down_for, .. } => (Some(period), Some(down_for)),
+        _ => (None, None),
+    };
+    FaultFacts {
+        kind: spec.kind.word().to_owned(),
+        links,
+        switches,
+        probability: spec.kind.probability(),
+        starts_us: spec.at.0.iter().map(|at| at.as_us()).collect(),
+        duration_us: spec.duration.map(|duration| duration.as_us()),
+        period_us: period.map(|period| period.as_us()),
+        down_for_us: down_for.map(|down_for| down_for.as_us()),
+    }
+}
+
+fn scheme(scheme: &Scheme, paths: &PathFacts) -> SchemeFacts {
+    let rto = as_toml(&scheme.transport).get("rto").and_then(Value::as_str).map(str::to_owned);
+    let overflow = match (&scheme.fabric.pfc, scheme.fabric.trim) {
+        (Some(_), _) => Overflow::Pauses,
+        (None, true) => Overflow::Trims,
+        (None, false) => Overflow::Drops,
+    };
+    SchemeFacts {
+        name: scheme.name.clone(),
+        rto: rto.map(|rto| paths.in_units(&rto).unwrap_or(rto)),
+        path_choice: scheme.path_choice(),
+        overflow,
+        routing_delay: scheme.fabric.routing_delay.map(|delay| format!("{delay:#}")),
+        adaptive_routing: scheme.fabric.routing == anabranch_engine::RoutingMode::Adaptive,
+    }
+}

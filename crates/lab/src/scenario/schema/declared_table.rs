@@ -1,0 +1,154 @@
+//! Tables whose parameters are declared: reading them, and the fault of one that is wrong.
+
+use crate::scenario::read::table::{Table, nearest};
+use anabranch_base::{Diagnostic, Fix, Parameter, ParameterValue, Parameters, WrongValue, is_misspelt};
+
+/// All parameters of `name`, which declares them, from a table that has some.
+pub(in crate::scenario) fn read(
+    name: &str,
+    declared: &[Parameter],
+    values: &toml::Table,
+) -> Result<Parameters, Wrong> {
+    let mut found = Found::default();
+    found.look(declared, "", values)?;
+    let known: Vec<&str> = declared.iter().map(Parameter::name).collect();
+    if let Some((key, value)) = found.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        let help = match nearest(key, &known) {
+            Some(near) => {
+                let its = declared.iter().find(|its| its.name() == near);
+                let is_its = |its: &Parameter| coerce(its, value).is_ok();
+                let goes_over = is_misspelt(key, near) && its.is_some_and(is_its);
+                let value = goes_over.then(|| value.to_string());
+                Fix::Rename { written: near.to_owned(), name: near.to_owned(), value }
+            }
+            None if known.is_empty() => Fix::text(format!("no parameter: {name:?} has none")),
+            None => Fix::text(format!("one of {}", known.join(", "))),
+        };
+        let message = format!("{name:?} has no parameter {key:?}");
+        return Err(Wrong { key: Some(key.clone()), message, help, value: None, cure: Vec::new() });
+    }
+    let is_missing = |parameter: &&Parameter| {
+        let table = parameter.name().rsplit_once('.').map_or("", |(table, _)| table);
+        parameter.is_needed()
+            && found.tables.iter().any(|found| found == table)
+            && found.values.iter().all(|(key, _)| key != parameter.name())
+    };
+    let missing: Vec<&Parameter> = declared.iter().filter(is_missing).collect();
+    if let Some(first) = missing.first() {
+        let example = first.its_example().map(ParameterValue::to_string);
+        let example = example.unwrap_or_else(|| first.what().to_owned());
+        let message = format!("{name:?} has no {:?}, which must be said", first.name());
+        let help = Fix::set(first.name(), format!("{example}  # {}", first.meaning()));
+        let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.its_example()?.clone())));
+        return Err(Wrong { key: None, message, help, value: None, cure: missing.collect() });
+    }
+    let mut parameters = Parameters::default();
+    for parameter in declared {
+        let (its, meaning) = (parameter.name(), parameter.meaning());
+        let value = match (found.values.iter().find(|(key, _)| key == its), parameter.default()) {
+            (None, Some(default)) => default.clone(),
+            (None, None) => continue,
+            (Some((_, value)), _) => {
+                coerce(parameter, value).map_err(|WrongValue { problem, instead }| {
+                    let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
+                    let instead =
+                        instead.map_or_else(|| parameter.what().to_owned(), |value| value.to_string());
+                    let message = said_of(its, &problem);
+                    let value = format!("{instead}  # {meaning}");
+                    let help = Fix::set(its, &value);
+                    Wrong { key: Some(its.to_owned()), message, help, value: Some(value), cure }
+                })?
+            }
+        };
+        parameters.set(its, value);
+    }
+    Ok(parameters)
+}
+
+/// What stands in a table and in the tables within.
+#[derive(Default)]
+struct Found<'a> {
+    /// By their names, with those of their tables before them.
+    values: Vec<(String, &'a toml::Value)>,
+    /// The tables that are there.
+    tables: Vec<String>,
+}
+
+impl<'a> Found<'a> {
+    fn look(&mut self, declared: &[Parameter], at: &str, values: &'a toml::Table) -> Result<(), Wrong> {
+        self.tables.push(at.to_owned());
+        for (key, value) in values.iter().filter(|(key, _)| !at.is_empty() || *key != "kind") {
+            let name = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+            let has = |after: &str| {
+                declared.iter().any(|parameter| parameter.name().starts_with(&format!("{name}{after}")))
+            };
+            match value {
+                // The deserialiser looks into lists.
+                _ if has("[].") => {}
+                toml::Value::Table(within) if has(".") => self.look(declared, &name, within)?,
+                _ if has(".") => {
+                    let message = format!("{name} must be a table, not {value}");
+                    let names =
+                        declared.iter().filter(|parameter| parameter.name().starts_with(&format!("{name}.")));
+                    let names: Vec<&str> = names.map(Parameter::name).collect();
+                    let help = Fix::text(format!("a table {name} with {}", names.join(", ")));
+                    return Err(Wrong { key: Some(name), message, help, value: None, cure: Vec::new() });
+                }
+                _ => self.values.push((name, value)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a parameter, as a sentence.
+pub(in crate::scenario) fn said_of(parameter: &str, problem: &str) -> String {
+    let between = if problem.starts_with("must ") { " " } else { ": " };
+    format!("{parameter}{between}{problem}")
+}
+
+/// A value as its parameter keeps it.
+pub(in crate::scenario) fn coerce(
+    parameter: &Parameter,
+    value: &toml::Value,
+) -> Result<ParameterValue, WrongValue> {
+    let value = match value {
+        toml::Value::Boolean(truth) => ParameterValue::Truth(*truth),
+        toml::Value::Integer(number) => ParameterValue::Whole(*number),
+        toml::Value::Float(number) => ParameterValue::Number(*number),
+        toml::Value::String(text) => ParameterValue::Text(text.clone()),
+        other => {
+            let problem = format!("must be {}, not {other}", parameter.what());
+            return Err(WrongValue { problem, instead: parameter.its_example().cloned() });
+        }
+    };
+    parameter.judge(&value)
+}
+
+/// What is wrong with the parameters of something registered.
+#[derive(Debug)]
+pub(in crate::scenario) struct Wrong {
+    /// The parameter, where it stands there.
+    pub key: Option<String>,
+    pub message: String,
+    pub help: Fix,
+    /// Another value of the parameter, where that helps.
+    pub value: Option<String>,
+    /// What to set in the table, with values that are right.
+    pub cure: Vec<(String, ParameterValue)>,
+}
+
+impl Wrong {
+    /// The message for a part of a scheme.
+    pub(in crate::scenario) fn of(&self, part: &str) -> String {
+        match self.value {
+            Some(_) => format!("{part}.{}", self.message),
+            None => format!("{part}: {}", self.message),
+        }
+    }
+
+    /// At the parameter, or at the whole of its table.
+    pub(in crate::scenario) fn at(self, table: &Table) -> Diagnostic {
+        table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)
+    }
+}
