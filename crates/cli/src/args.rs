@@ -156,6 +156,25 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
     },
 }
 
+impl Command {
+    /// Whether standard output is to have one JSON document.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::Run(args) => args.output.json,
+            Command::Reproduce(args) => args.output.json,
+            Command::League(args) => args.output.json,
+            Command::Find(args) => args.output.json,
+            Command::Campaign(args) => args.json,
+            Command::List(args) => args.json,
+            Command::Docs(args) => args.json,
+            Command::Check(args) => args.json,
+            Command::Compare(args) => args.json,
+            Command::Bench(args) => args.json,
+            _ => false,
+        }
+    }
+}
+
 /// Arguments of `anabranch run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {

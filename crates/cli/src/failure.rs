@@ -1,6 +1,6 @@
 //! How a command ends when it does not end well: the message and the exit code.
 
-use anabranch_base::nearest;
+use anabranch_base::{Diagnostic, nearest};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,6 +11,9 @@ pub enum Failure {
     /// The user's input, files or folders are at fault: exit code 2.
     #[error("{0}")]
     Input(String),
+    /// A scenario or another file that is read is at fault, at a place: exit code 2.
+    #[error("{0}")]
+    Diagnosed(Box<Diagnostic>),
     /// The simulation could not finish: exit code 1.
     #[error("{0}")]
     Run(String),
@@ -26,11 +29,17 @@ impl Failure {
     /// The process's exit code.
     pub fn code(&self) -> ExitCode {
         match self {
-            Failure::Input(_) => ExitCode::from(2),
+            Failure::Input(_) | Failure::Diagnosed(_) => ExitCode::from(2),
             Failure::Run(_) => ExitCode::from(1),
             Failure::Interrupted(_) => ExitCode::from(130),
             Failure::NobodyReads => ExitCode::SUCCESS,
         }
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Failure {
+        Failure::Diagnosed(Box::new(diagnostic))
     }
 }
 

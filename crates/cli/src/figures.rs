@@ -144,7 +144,7 @@ impl FigureFile {
     /// [`Failure::Input`] with the place of the first fault.
     pub fn read(&self, scale: Scale) -> Result<Figure, Failure> {
         let name = self.path.display().to_string();
-        let figure = read_figure(&name, &self.text, scale, &*self.files()).map_err(input)?;
+        let figure = read_figure(&name, &self.text, scale, &*self.files())?;
         if figure.id != self.id {
             let (id, own) = (&figure.id, &self.id);
             return Err(Failure::Input(format!(

@@ -43,6 +43,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::NobodyReads) => Failure::NobodyReads.code(),
         Err(failure) => {
+            if let Failure::Diagnosed(diagnostic) = &failure
+                && cli.command.is_json()
+            {
+                // A closed pipe changes nothing: the message on standard error and the exit code stay.
+                let _ = output::print_json(&serde_json::json!({ "error": diagnostic }));
+            }
             output::note(&format!("error: {failure}"));
             failure.code()
         }

@@ -301,9 +301,9 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
 /// [`Failure::Input`] when it cannot be asked.
 pub fn check(written: &Written, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
-    let Some(find) = find_in(shown, &written.text, over).map_err(input)? else { return Ok(()) };
+    let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };
     measure(&find)?;
-    find.scenario(&find.ends(), &written.folder).and_then(|ends| ends.check()).map_err(input)?;
+    find.scenario(&find.ends(), &written.folder).and_then(|ends| ends.check())?;
     note(&format!("{shown}: the search in [find] is run by `anabranch find {shown}`, not here"));
     Ok(())
 }

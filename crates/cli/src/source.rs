@@ -24,6 +24,8 @@ pub struct Prepared {
     pub ground: Ground,
     /// What stands for the fabric at each point of the sweep, by scheme.
     pub facts: Vec<Vec<PathFacts>>,
+    /// The doubts about it.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Reads a scenario and the files it names, from its folder.
@@ -33,7 +35,7 @@ pub struct Prepared {
 pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
     told(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
-        let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(input)?;
+        let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
         let name = written.name.clone();
         prepare(name, written.titled(scenario))
     })
@@ -119,11 +121,11 @@ const RESOLVING: &str = "resolving the scenario: building its fabrics, their rou
 /// # Errors
 /// [`Failure::Input`] when something cannot be built.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
-    let examined = scenario.examine().map_err(input)?;
+    let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     let ground = scenario.ground(&examined.facts);
     let scenario = stand_alone(&scenario)?;
-    let points = scenario.points().map_err(input)?;
+    let points = scenario.points()?;
     let item = Item {
         name,
         digest: text_digest(&scenario.canonical()),
@@ -132,7 +134,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         files: scenario.files.clone(),
         warnings: examined.warnings.iter().map(Diagnostic::in_a_line).collect(),
     };
-    Ok(Prepared { scenario, points, item, ground, facts: examined.facts })
+    Ok(Prepared { scenario, points, item, ground, facts: examined.facts, warnings: examined.warnings })
 }
 
 /// The scenario in a form that stands by itself.

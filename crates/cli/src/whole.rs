@@ -24,10 +24,9 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     }
     let plan = folder.join(PLAN);
     let written = source::written(&plan)?;
-    let scenario =
-        read(&written.shown, &written.text, &written.folder, &Overrides::default()).map_err(input)?;
-    let all = scenario.points().map_err(input)?.len();
-    let examined = scenario.examine().map_err(input)?;
+    let scenario = read(&written.shown, &written.text, &written.folder, &Overrides::default())?;
+    let all = scenario.points()?.len();
+    let examined = scenario.examine()?;
     let mut whole = ResultSet {
         title: scenario.title.clone(),
         scenario_toml: written.text.clone(),

@@ -4,7 +4,6 @@ use crate::args::BenchArgs;
 use crate::clock;
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::output::{note, print, print_json};
-use crate::source::input;
 use anabranch_sim::Control;
 use anabranch_sim::scenario::{Files, Overrides, read};
 use serde::{Deserialize, Serialize};
@@ -128,8 +127,8 @@ pub fn case_alone(case: &str, scheme: &str, threads: u16) -> Result<(), Failure>
          [workload]\n{}\n",
         case.name, case.hosts, case.tiers, case.workload
     );
-    let scenario = read(case.name, &text, &NoFiles, &Overrides::default()).map_err(input)?;
-    let points = scenario.points().map_err(input)?;
+    let scenario = read(case.name, &text, &NoFiles, &Overrides::default())?;
+    let points = scenario.points()?;
     let begin = clock::now();
     let control = Control { threads: threads.into(), ..Control::default() };
     let result = anabranch_sim::run(&points[0], &control)

@@ -26,7 +26,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let written = source::written(&args.plan)?;
     let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
     question::check(&written, &over)?;
-    let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(source::input)?;
+    let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
     let scenario = written.titled(scenario);
     // What is wrong in a file that the plan names is told of the file as people have it, not of its copy below `inputs/`.
     let session = Session::of(source::stand_alone(&scenario)?)

@@ -54,6 +54,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "thread_s": cost.thread_seconds(),
             "faults": faults.iter().map(Broken::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
+            "diagnostics": prepared.warnings,
             "files": scenario.files.keys().collect::<Vec<_>>(),
             "ground": prepared.ground,
             "resolved_toml": prepared.item.toml,

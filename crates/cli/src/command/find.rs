@@ -45,13 +45,13 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let (schemes, seeds) = (args.schemes.clone(), args.seeds.clone());
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
     let written = source::written(&args.scenario)?;
-    let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
+    let find = read_find(&written.shown, &written.text, &over)?;
     let holds = question::measure(&find)?;
-    let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
+    let ends = find.scenario(&find.ends(), &written.folder)?;
     let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
     let moved = prepared.scenario.moved(&prepared.facts);
     let headroom = match find.parameter.ends_with(BUFFER_OF_SWITCH) {
-        true => prepared.scenario.headroom_apart(&prepared.facts).map_err(input)?,
+        true => prepared.scenario.headroom_apart(&prepared.facts)?,
         false => Vec::new(),
     };
     let question = find.text();
@@ -372,8 +372,8 @@ impl<'a> Searching<'a> {
         value: &toml::Value,
         control: &Control,
     ) -> Result<Ran, Failure> {
-        let scenario = self.find.scenario(std::slice::from_ref(value), self.folder).map_err(input)?;
-        let points = scenario.points().map_err(input)?;
+        let scenario = self.find.scenario(std::slice::from_ref(value), self.folder)?;
+        let points = scenario.points()?;
         let is_it = |point: &RunPoint| point.scheme.name == scheme && point.seed == seed;
         let Some(point) = points.into_iter().find(is_it) else {
             return Err(Failure::Run(format!("internal error: no run of {scheme} with seed {seed}")));

@@ -107,7 +107,7 @@ impl<'f> Asked<'f> {
                 let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
                 own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
                 // Of a fabric whose round trip is above its RTO a paper says nothing.
-                let facts = own.examine().map_err(source::input)?.facts;
+                let facts = own.examine()?.facts;
                 let fits = |(scheme, facts): (&Scheme, &PathFacts)| {
                     scheme.transport.rto().on(facts) > facts.base_rtt
                 };
@@ -124,7 +124,7 @@ impl<'f> Asked<'f> {
         let grounds = self.on_own.iter().map(|(_, scenario)| scenario).chain([&self.on_common]);
         let mut points = Vec::new();
         for scenario in grounds {
-            let with_faults = scenario.points().map_err(source::input)?;
+            let with_faults = scenario.points()?;
             points.extend(baseline::points(&with_faults));
             points.extend(with_faults);
         }

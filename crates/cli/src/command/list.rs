@@ -7,7 +7,6 @@ use crate::examples::EXAMPLES;
 use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
-use crate::source::input;
 use anabranch_proto::lb::StateField;
 use anabranch_proto::program::ThemisSpraying;
 use anabranch_proto::transport::DcpConfig;
@@ -170,7 +169,7 @@ fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
     for listing in schemes() {
-        let scheme = scheme(listing.name).map_err(input)?;
+        let scheme = scheme(listing.name)?;
         let fields = scheme.lb.state();
         let total = bits(&fields);
         text.push_str(&format!("{}: {total} bits of load balancer state per queue pair\n", listing.name));
@@ -201,7 +200,7 @@ pub const IN_FLIGHT: u32 = 128;
 pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     let mut all = BTreeMap::new();
     for listing in schemes() {
-        let scheme = scheme(listing.name).map_err(input)?;
+        let scheme = scheme(listing.name)?;
         let mut total = bits(&scheme.lb.state()) + bits(&scheme.transport.tracking(IN_FLIGHT));
         if let Some(program) = &scheme.fabric.program {
             total += bits(&program.state());

@@ -110,7 +110,7 @@ fn which(all: &[figures::FigureFile]) -> String {
 /// What a figure costs. A model costs next to nothing.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
-        Some(scenario) => Cost::of(&scenario.points().map_err(source::input)?, None),
+        Some(scenario) => Cost::of(&scenario.points()?, None),
         None => Ok(Cost::default()),
     }
 }

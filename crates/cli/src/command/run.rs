@@ -22,6 +22,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.output.json {
         let mut document = json::run(&prepared.item.digest, &done);
         document["ground"] = json!(prepared.ground);
+        document["diagnostics"] = json!(prepared.warnings);
         print_json(&document)?;
     } else if let Some(folder) = &done.folder {
         let mut table = anabranch_report::table(&done.results, width());

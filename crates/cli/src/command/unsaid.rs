@@ -8,7 +8,7 @@ use crate::kept::Kept;
 use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json, told};
 use crate::progress::time;
-use crate::source::{self, input};
+use crate::source;
 use crate::spool::Spool;
 use crate::store::{Item, Store};
 use crate::varied::{Varied, papers};
@@ -130,13 +130,13 @@ impl Plan<'_> {
         let mut setups = Vec::new();
         for choice in one_at_a_time(&values) {
             let scenario = file.read_under(scale, &choice)?;
-            for warning in scenario.check().map_err(input)? {
+            for warning in scenario.check()? {
                 // The same fault at the place of another value is no news.
                 if warned.insert(warning.in_a_line()) {
                     note(&format!("warning: {warning}"));
                 }
             }
-            setups.push(Setup { runs: runs.places(scenario.points().map_err(input)?), choice });
+            setups.push(Setup { runs: runs.places(scenario.points()?), choice });
         }
         let together = combinations(&values, MOST_RUNS_TOGETHER);
         let mut all = None;
@@ -144,7 +144,7 @@ impl Plan<'_> {
             let (mut runs, mut more) = (runs.clone(), Vec::new());
             for choice in together.into_iter().filter(|choice| changes(choice) > 1) {
                 let scenario = file.read_under(scale, &choice)?;
-                more.push(Setup { runs: runs.places(scenario.points().map_err(input)?), choice });
+                more.push(Setup { runs: runs.places(scenario.points()?), choice });
             }
             all = (runs.each.len() <= MOST_RUNS_TOGETHER).then_some((runs, more));
         }
@@ -165,7 +165,7 @@ impl Plan<'_> {
             name,
             digest: text_digest(&format!("{}\n{}", own.canonical(), varied.join("\n"))),
             toml: own.to_toml(),
-            facts: own.facts(&own.examine().map_err(source::input)?.facts),
+            facts: own.facts(&own.examine()?.facts),
             files: own.files.clone(),
             warnings: Vec::new(),
         };

@@ -532,3 +532,20 @@ fn a_figure_is_answered_with_the_command_that_runs_it() {
     words.extend(["--figures-dir", "own", "--out", "out"]);
     place.run(&words).expect(0);
 }
+
+#[test]
+fn programs_get_errors_and_warnings_as_values() {
+    let place = Place::new();
+    place.write("s.toml", &SCENARIO.replace("bytes", "bites"));
+    for command in ["check", "run"] {
+        let error = place.run(&[command, "s.toml", "--json"]).expect(2).json()["error"].clone();
+        assert_eq!(error["severity"], "error", "{error}");
+        assert_eq!(error["code"], "unknown-key", "{error}");
+        assert_eq!((&error["file"], &error["line"]), (&"s.toml".into(), &9.into()), "{error}");
+        assert_eq!((&error["fix"]["kind"], &error["fix"]["name"]), (&"rename".into(), &"bytes".into()), "{error}");
+    }
+    place.write("late.toml", &format!("{SCENARIO}[[fault]]\nkind = \"link-down\"\nlinks = \"host:0/up\"\nat = \"900ms\"\n"));
+    let warned = place.run(&["check", "late.toml", "--json"]).expect(0).json()["diagnostics"].clone();
+    assert_eq!(warned[0]["severity"], "warning", "{warned}");
+    assert!(warned[0]["fix"]["text"].is_string() || warned[0]["fix"]["value"].is_string(), "{warned}");
+}
