@@ -17,11 +17,12 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use ask::bisection::{Answer, Search};
 pub use ask::figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
 };
-pub use ask::find::{Answer, Find, Search, Wanted, find_in, read_find};
+pub use ask::question::{Find, Wanted, find_in, read_find};
 pub use check::Examined;
 pub use compare::fairness::{Ground, GroundDifference, Moved};
 pub use expand::resolved::Scenario;

@@ -1,4 +1,5 @@
 //! Questions to scenarios: searches for a value, and figures.
 
+pub(in crate::scenario) mod bisection;
 pub(in crate::scenario) mod figure;
-pub(in crate::scenario) mod find;
+pub(in crate::scenario) mod question;

@@ -397,7 +397,7 @@ impl Find {
     }
 
     /// Places to look at where it holds at neither end: the middle first, then the middles of what that leaves.
-    fn inside(&self) -> Vec<f64> {
+    pub(in crate::scenario) fn inside(&self) -> Vec<f64> {
         let halvings = if self.is_list() { LIST_HALVINGS } else { RANGE_HALVINGS };
         let mut edges = vec![self.end(false), self.end(true)];
         let mut inside = Vec::new();
@@ -411,7 +411,7 @@ impl Find {
         inside
     }
 
-    fn end(&self, last: bool) -> f64 {
+    pub(in crate::scenario) fn end(&self, last: bool) -> f64 {
         match (&self.values, last) {
             (Values::List(list), true) => (list.len() - 1) as f64,
             (Values::Range { high, .. }, true) => *high,
@@ -421,7 +421,7 @@ impl Find {
     }
 
     /// Something in the middle of two places; none when they are next to each other.
-    fn between(&self, one: f64, other: f64) -> Option<f64> {
+    pub(in crate::scenario) fn between(&self, one: f64, other: f64) -> Option<f64> {
         let (low, high) = (one.min(other), one.max(other));
         let Values::Range { low: first, high: last, spelling, .. } = &self.values else {
             return (high - low > 1.5).then(|| ((low + high) / 2.0).floor());
@@ -446,7 +446,7 @@ impl Find {
         format!("{number:.digits$e}").parse().unwrap_or(number)
     }
 
-    fn value(&self, place: f64) -> toml::Value {
+    pub(in crate::scenario) fn value(&self, place: f64) -> toml::Value {
         match &self.values {
             Values::List(list) => list[place as usize].clone(),
             Values::Range { ends, low, .. } if place == *low => ends[0].clone(),
@@ -468,186 +468,10 @@ impl Find {
     }
 }
 
-/// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
-///
-/// It tries both ends, halves what is between them, and at last tries a value on each side of what it found: something
-/// that is not monotone shows there, if it shows at all. Where it holds at neither end it looks for a value between them
-/// for which it does, and takes that for the good end.
-#[derive(Debug)]
-pub struct Search<'a> {
-    find: &'a Find,
-    /// What was tried, in that order.
-    tried: Vec<(f64, bool)>,
-    /// Nearest to each other: where it holds and where it does not.
-    good: f64,
-    bad: f64,
-    next: Option<f64>,
-    stage: Stage,
-    /// Places between the ends that are left to look at, where it holds at neither.
-    inside: std::vec::IntoIter<f64>,
-    /// The value that began as the good end, where it is known to hold there.
-    anchor: Option<f64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
-    GoodEnd,
-    BadEnd,
-    /// It holds at neither end.
-    Inside,
-    Between,
-    BesideGood,
-    BesideBad,
-    Done,
-}
-
-/// What a search came to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// The last value for which it holds, and the next one tried, for which it does not.
-    Found {
-        /// The answer.
-        value: toml::Value,
-        /// It does not hold here.
-        fails: toml::Value,
-    },
-    /// It holds at both ends.
-    Everywhere,
-    /// It holds at neither end, nor at the values tried between them.
-    Nowhere,
-    /// It holds at the end at which it should not, and does not at the other.
-    Backwards,
-}
-
-impl<'a> Search<'a> {
-    /// Nothing tried yet.
-    pub fn new(find: &'a Find) -> Search<'a> {
-        let good = find.end(find.wanted == Wanted::Smallest);
-        let bad = find.end(find.wanted == Wanted::Largest);
-        let (inside, stage) = (Vec::new().into_iter(), Stage::GoodEnd);
-        Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
-    }
-
-    /// The value to try, with its place among all of them; none when all is known.
-    pub fn next(&self) -> Option<(f64, toml::Value)> {
-        self.next.map(|place| (place, self.find.value(place)))
-    }
-
-    /// Whether it holds for the value that was to be tried.
-    pub fn tell(&mut self, holds: bool) {
-        let Some(place) = self.next else { return };
-        self.tried.push((place, holds));
-        if self.stage == Stage::Between {
-            *(if holds { &mut self.good } else { &mut self.bad }) = place;
-        }
-        let bad_end = self.find.end(self.find.wanted == Wanted::Largest);
-        match self.stage {
-            Stage::GoodEnd if holds => self.anchor = Some(place),
-            Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
-            Stage::Inside if holds => {
-                (self.anchor, self.good) = (Some(place), place);
-                // Nearest to it on the side of the bad end.
-                let beside = self.tried.iter().map(|(tried, _)| *tried);
-                let beside = beside.filter(|tried| (*tried < place) == (bad_end < place) && *tried != place);
-                self.bad =
-                    beside.min_by(|a, b| (a - place).abs().total_cmp(&(b - place).abs())).unwrap_or(bad_end);
-            }
-            _ => {}
-        }
-        loop {
-            (self.stage, self.next) = match (self.stage, self.anchor) {
-                (Stage::GoodEnd, _) => (Stage::BadEnd, Some(bad_end)),
-                (Stage::BadEnd, _) if self.tried[1].1 => (Stage::Done, None),
-                (Stage::BadEnd | Stage::Inside, None) => match self.inside.next() {
-                    Some(place) => (Stage::Inside, Some(place)),
-                    None => (Stage::Done, None),
-                },
-                (Stage::BadEnd | Stage::Inside, Some(_)) => {
-                    (Stage::Between, self.find.between(self.good, self.bad))
-                }
-                (Stage::Between, anchor) => match self.find.between(self.good, self.bad) {
-                    Some(place) => (Stage::Between, Some(place)),
-                    None => {
-                        (Stage::BesideGood, anchor.and_then(|anchor| self.find.between(self.good, anchor)))
-                    }
-                },
-                (Stage::BesideGood, _) => match self.nearer() {
-                    Some(place) => (Stage::BesideGood, Some(place)),
-                    None => (Stage::BesideBad, self.find.between(self.bad, bad_end)),
-                },
-                (Stage::BesideBad | Stage::Done, _) => (Stage::Done, None),
-            };
-            if self.next.is_some() || self.stage == Stage::Done {
-                return;
-            }
-        }
-    }
-
-    /// Beside the answer, a quarter as far from it as what was tried last.
-    fn nearer(&self) -> Option<f64> {
-        let (last, _) = *self.tried.last()?;
-        self.find.between(self.good, self.find.between(self.good, last)?)
-    }
-
-    /// Has one more value tried when all is known: the answer of another search. It changes nothing of this one's.
-    pub fn try_also(&mut self, place: f64) {
-        if self.next.is_none() && self.held(place).is_none() {
-            self.next = Some(place);
-        }
-    }
-
-    /// Whether it held at a place; none where that was not tried.
-    pub fn held(&self, place: f64) -> Option<bool> {
-        self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
-    }
-
-    /// What it came to; none before all is known.
-    pub fn answer(&self) -> Option<Answer> {
-        if self.next.is_some() {
-            return None;
-        }
-        Some(match (self.tried[0].1, self.tried[1].1) {
-            (_, false) if self.anchor.is_some() => {
-                Answer::Found { value: self.find.value(self.good), fails: self.find.value(self.bad) }
-            }
-            (true, _) => Answer::Everywhere,
-            (false, false) => Answer::Nowhere,
-            (false, true) => Answer::Backwards,
-        })
-    }
-
-    /// Whether it was found between two ends for which it does not hold.
-    pub fn fails_at_both_ends(&self) -> bool {
-        self.anchor.is_some() && !self.tried[0].1
-    }
-
-    /// Where the answer lies among those of other searches, from small to large.
-    pub fn place(&self) -> f64 {
-        self.good
-    }
-
-    /// What was tried, in that order: its place among all values, the value, and whether it held.
-    pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
-        self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
-    }
-
-    /// Values that say that the question is not monotone: beyond what was found it is as it should not be.
-    pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
-        if !matches!(self.answer(), Some(Answer::Found { .. })) {
-            return Vec::new();
-        }
-        let towards_good = |from: f64, to: f64| if self.good > self.bad { to > from } else { to < from };
-        let wrong = |(place, holds): &&(f64, bool)| match holds {
-            true => towards_good(*place, self.bad),
-            false => towards_good(self.good, *place),
-        };
-        self.tried.iter().filter(wrong).map(|(place, holds)| (self.find.value(*place), *holds)).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::ask::bisection::{Answer, Search};
 
     const HEAD: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
                         [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
