@@ -28,13 +28,13 @@ impl AddAssign<&Backlogs> for Backlogs {
 impl Backlogs {
     /// A packet found nothing.
     #[inline]
-    pub fn found_none(&mut self) {
+    pub fn record_empty(&mut self) {
         self.counts[0] += 1;
     }
 
     /// A packet found so many bytes.
     #[inline]
-    pub fn found(&mut self, bytes: u32) {
+    pub fn record(&mut self, bytes: u32) {
         self.counts[step_of(bytes)] += 1;
     }
 
@@ -89,16 +89,16 @@ mod tests {
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();
         assert_eq!(backlogs.percentile(99), None);
-        (1..=200).for_each(|bytes| backlogs.found(bytes));
+        (1..=200).for_each(|bytes| backlogs.record(bytes));
         assert_eq!((backlogs.percentile(99), backlogs.percentile(1)), (Some(199), Some(2)));
         let mut both = Backlogs::default();
-        (0..19_800).for_each(|_| both.found_none());
+        (0..19_800).for_each(|_| both.record_empty());
         assert_eq!(both.percentile(99), Some(0));
         both += &backlogs;
         assert_eq!(both.percentile(99), Some(0), "198 of 20,000 are the last of them");
-        both.found(40);
-        both.found(40);
-        both.found(40);
+        both.record(40);
+        both.record(40);
+        both.record(40);
         assert_eq!(
             both.percentile(99),
             Some(3),

@@ -41,7 +41,7 @@ const ACKNOWLEDGED: usize = 2;
 
 /// What an end sets off at its host.
 #[derive(Default)]
-pub struct Opened {
+pub struct ReadyWork {
     /// To be posted now.
     pub messages: Vec<MessageId>,
     /// Steps that are ready.
@@ -50,13 +50,13 @@ pub struct Opened {
 
 /// What the end of a message, or of a part of one, came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Completion {
     /// Other parts are left.
-    Partly,
+    Partial,
     /// It is over.
-    Wholly,
+    Complete,
     /// It was over before: never, unless a transport is broken.
-    Again,
+    Duplicate,
 }
 
 impl<'a> Board<'a> {
@@ -140,8 +140,8 @@ impl<'a> Board<'a> {
     }
 
     /// The receiver holds (`Delivered`), or the sender knows that it holds (`Acknowledged`), all of a message or of a
-    /// part of one; `opened` gets the messages to post now, and the steps that are ready.
-    pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Opened) -> Ended {
+    /// part of one; `ready` gets the messages to post now, and the steps that are ready.
+    pub fn end(&self, message: MessageId, on: Done, now: Time, ready: &mut ReadyWork) -> Completion {
         let is_of_workload = message.index() < self.workload.messages.len();
         let left = match is_of_workload {
             true => self.parts_left.get(message.index()),
@@ -153,38 +153,38 @@ impl<'a> Board<'a> {
             let others = left.load(Relaxed).saturating_sub(1);
             left.store(others, Relaxed);
             if others > 0 {
-                return Ended::Partly;
+                return Completion::Partial;
             }
         }
         let time = self.time(message, if on == Done::Delivered { DELIVERED } else { ACKNOWLEDGED });
         let again = time.load(Relaxed) != Time::NEVER.0;
         time.store(now.0, Relaxed);
         if is_of_workload {
-            self.activate(message, on, opened);
+            self.activate(message, on, ready);
         }
-        if again { Ended::Again } else { Ended::Wholly }
+        if again { Completion::Duplicate } else { Completion::Complete }
     }
 
-    fn activate(&self, message: MessageId, on: Done, opened: &mut Opened) {
+    fn activate(&self, message: MessageId, on: Done, ready: &mut ReadyWork) {
         let message = &self.workload.messages[message.index()];
         let from = message.activations_from as usize;
         let activations = &self.workload.activations[from..from + message.activations_len as usize];
         for activation in activations.iter().filter(|activation| activation.on == on) {
-            self.open(activation.gate, opened);
+            self.open(activation.gate, ready);
         }
     }
 
-    fn open(&self, gate: GateId, opened: &mut Opened) {
+    fn open(&self, gate: GateId, ready: &mut ReadyWork) {
         let activations = &self.activations[gate.index()];
         let count = activations.load(Relaxed) + 1;
         activations.store(count, Relaxed);
         let gate = &self.workload.gates[gate.index()];
         let starts = self.starts_of(gate);
         match gate.opens {
-            Opens::After(needed) if count == needed => opened.messages.extend_from_slice(starts),
+            Opens::After(needed) if count == needed => ready.messages.extend_from_slice(starts),
             Opens::After(_) => {}
-            Opens::Each => opened.messages.extend(starts.get(count as usize - 1)),
-            Opens::Step(step) if count == self.workload.steps[step as usize].needs => opened.steps.push(step),
+            Opens::Each => ready.messages.extend(starts.get(count as usize - 1)),
+            Opens::Step(step) if count == self.workload.steps[step as usize].needs => ready.steps.push(step),
             Opens::Step(_) => {}
         }
     }
@@ -200,13 +200,13 @@ impl<'a> Board<'a> {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }
 
-    /// A step is over; `opened` gets what it sets off.
-    pub fn end_step(&self, step: u32, now: Time, opened: &mut Opened) {
+    /// A step is over; `ready` gets what it sets off.
+    pub fn end_step(&self, step: u32, now: Time, ready: &mut ReadyWork) {
         self.steps[step as usize][1].store(now.0, Relaxed);
         let step = &self.workload.steps[step as usize];
-        opened.messages.extend_from_slice(self.starts_of(&self.workload.gates[step.gate.index()]));
+        ready.messages.extend_from_slice(self.starts_of(&self.workload.gates[step.gate.index()]));
         for gate in self.workload.gates_of(step) {
-            self.open(*gate, opened);
+            self.open(*gate, ready);
         }
     }
 

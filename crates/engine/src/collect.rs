@@ -3,7 +3,7 @@
 use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
-use crate::host::Met;
+use crate::host::QpStats;
 use crate::ideal::Ideal;
 use crate::job_parts::{computing, parts_of_jobs};
 use crate::network::Network;
@@ -44,13 +44,13 @@ impl RunResult {
 }
 
 /// Most stalled flows that an error names.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// Some of the messages that are not acknowledged, by name.
 pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String> {
     engine
         .unfinished_messages()
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .map(|message| name_message(engine.network(), message))
         .collect()
 }
@@ -173,7 +173,7 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             on: spec.kind.names().0.to_string(),
             at_us: spec.at.0.iter().min().map_or(0.0, |at| at.as_us()),
             packets_lost: hits.lost,
-            packets_refused: hits.refused,
+            packets_refused: hits.dropped,
             packets_slowed: hits.slowed,
             data_packets: hits.data,
         }
@@ -242,7 +242,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         messages_of[network.message(message).qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
-    let met = engine.met();
+    let qp_stats = engine.qp_stats();
     let row = |number: u32| {
         while groups.peek().is_some_and(|group| group.messages.end <= number) {
             groups.next();
@@ -258,7 +258,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
-            let Met { retransmissions, timeouts, path_changes, lost } = met[row.qp as usize];
+            let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
             (row.path_changes, row.lost) = (Some(path_changes), Some(lost));
         }

@@ -1,11 +1,11 @@
 //! What a node's handler is given beside the node: the time, what all share, and where its doings go.
 
 use crate::backlog::Backlogs;
-use crate::board::Opened;
+use crate::board::ReadyWork;
 use crate::faults::Hits;
+use crate::injector::InjectedEnd;
 use crate::mail::Outbox;
 use crate::network::Network;
-use crate::poster::MessageEnd;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{Packet, Repr};
@@ -20,7 +20,7 @@ pub struct Context<'w, O> {
     /// Routes as the switches know them now.
     pub routing: &'w Routing,
     /// What programs hear of queue pairs within the window, by time.
-    pub heard: &'w [Notice],
+    pub program_notices: &'w [Notice],
     /// What is sent to other nodes.
     pub out: Outbox<'w>,
     /// Who looks.
@@ -37,13 +37,13 @@ pub struct Context<'w, O> {
 #[derive(Default)]
 pub struct Effects {
     /// Messages that a gate of this host opened at other hosts of its cluster: to be posted now.
-    pub elsewhere: Vec<MessageId>,
+    pub remote_messages: Vec<MessageId>,
     /// Steps of other hosts of its cluster that this host made ready: to begin now.
-    pub steps_elsewhere: Vec<u32>,
+    pub remote_steps: Vec<u32>,
     /// Ends, at this instant, of messages that a poster posted.
-    pub ended: Vec<MessageEnd>,
+    pub injected_ends: Vec<InjectedEnd>,
     /// Room for what gates open.
-    pub opened: Opened,
+    pub ready_work: ReadyWork,
     /// Queue pairs that were opened or are done: told between windows.
     pub notices: Vec<Notice>,
     /// What must end the run, at its earliest place in the order.
@@ -57,7 +57,7 @@ pub struct Effects {
 impl<O> Context<'_, O> {
     /// The payload of a packet is lost, where it has any: dropped, cut off, or lost on a link.
     #[cold]
-    pub fn lose_payload(&mut self, packet: &Packet) {
+    pub fn note_lost_payload(&mut self, packet: &Packet) {
         if let Repr::Data { .. } = packet.repr {
             let (lost, qp) = (&mut self.effects.lost, packet.qp.index());
             if lost.len() <= qp {

@@ -33,7 +33,7 @@ pub struct Control {
 }
 
 impl Control {
-    pub(crate) fn show(&self, now: Time, packet_hops: u64, unfinished: u64) {
+    pub(crate) fn publish(&self, now: Time, packet_hops: u64, unfinished: u64) {
         self.sim_time_ps.store(now.0, Ordering::Relaxed);
         self.packet_hops.store(packet_hops, Ordering::Relaxed);
         let total = self.flows_total.load(Ordering::Relaxed);

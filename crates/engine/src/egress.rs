@@ -1,21 +1,21 @@
 //! Ports: where packets wait for a link, and how they get onto it. Hosts and switches share this.
 
-mod frees;
+mod free_times;
 mod special;
 
 use crate::context::Context;
 use crate::frame::{Arrival, Frame};
-use crate::link::{Line, PAUSE_FRAME_BYTES, QueueLimits};
+use crate::link::{DelayClass, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::queue::{Fifo, Pool, Taken};
+use crate::queue::{Fifo, Pool, SlotHandle};
 use crate::telemetry::Telemetry;
 use anabranch_base::{Duration, LinkId, NodeId, Stream, Time};
 use anabranch_proto::{Packet, Repr};
 
 use special::{Clock, Jitter};
 
-pub use frees::{Frees, LAST_TIME, Lines, OnePort};
+pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort};
 
 /// The sending end of a link, with its queues. One cache line.
 #[derive(Clone, Copy)]
@@ -40,13 +40,13 @@ pub struct Port {
     /// The port at the other end.
     pub peer_port: u16,
     /// Index of its link's kind.
-    pub kind: u16,
+    pub link_kind: u16,
     /// Bytes of control sent per 2^16 bytes of data while both wait; 0: strict priority for control.
     weight: u32,
     /// Bytes by which control is ahead of its share while both wait.
     ahead: i64,
     /// An event at the time when the wire is free is scheduled: until then it is busy.
-    pub wakes: bool,
+    pub busy: bool,
     /// A fault (or a lossy cable) is or will be on this link, or its sending end is not exact ([`special`]): look closer before
     /// sending.
     pub impaired: bool,
@@ -71,10 +71,10 @@ impl Port {
             peer,
             link,
             peer_port,
-            kind: 0,
+            link_kind: 0,
             weight,
             ahead: 0,
-            wakes: false,
+            busy: false,
             impaired: false,
             paused: false,
             pause_pending: false,
@@ -107,7 +107,7 @@ impl Port {
 
     /// Takes the next packet that may go out: control by strict priority or by weight, data unless it is paused.
     #[inline]
-    fn dequeue(&mut self, pool: &Pool) -> Option<Taken> {
+    fn dequeue(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let data = match self.weight {
             0 => self.control.is_empty(),
             _ => !self.weigh() || self.control.is_empty(),
@@ -145,7 +145,7 @@ pub struct Egress<F> {
     /// The slots of all queues.
     pub pool: Pool,
     /// When ports free up.
-    pub frees: F,
+    pub free_times: F,
     /// What the node holds of telemetry, where the scheme's congestion control asks for it.
     pub telemetry: Option<Box<NodeTelemetry>>,
     /// By port: since when its data class is paused; never: it is not.
@@ -162,20 +162,20 @@ pub struct Egress<F> {
 #[derive(Default)]
 pub struct NodeTelemetry {
     /// Records of packets that are here.
-    pub held: Telemetry,
+    pub records: Telemetry,
     /// By port: the bytes that it has sent, where a switch sends.
     sent: Vec<u64>,
 }
 
-impl<F: Frees> Egress<F> {
+impl<F: FreeTimes> Egress<F> {
     /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
-    /// have strict priority; `kind_of` tells the kind of a link.
+    /// have strict priority; `link_kind_of` tells the kind of a link.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,
         weight: u32,
-        kind_of: impl Fn(LinkId) -> u16,
-        frees: F,
+        link_kind_of: impl Fn(LinkId) -> u16,
+        free_times: F,
     ) -> Self {
         let jitter = Jitter::of(network, node).map(Box::new);
         let clock = Clock::of(network, node, network.topology.links_of(node).len()).map(Box::new);
@@ -186,7 +186,7 @@ impl<F: Frees> Egress<F> {
                 let port = &network.topology.ports[link as usize];
                 let link = LinkId(link);
                 Port {
-                    kind: kind_of(link),
+                    link_kind: link_kind_of(link),
                     impaired: network.faults.is_impaired(link) || jitter.is_some() || clock.is_some(),
                     ..Port::new(link, port.peer, port.peer_port, weight)
                 }
@@ -194,7 +194,7 @@ impl<F: Frees> Egress<F> {
             .collect();
         let telemetry = network.scheme.cc.wants_telemetry().then(|| {
             let sent = if network.is_host(node) { Vec::new() } else { vec![0; ports.len()] };
-            Box::new(NodeTelemetry { held: Telemetry::default(), sent })
+            Box::new(NodeTelemetry { records: Telemetry::default(), sent })
         });
         Egress {
             paused_since: if network.scheme.fabric.pfc.is_some() {
@@ -205,7 +205,7 @@ impl<F: Frees> Egress<F> {
             ports,
             node,
             pool: Pool::default(),
-            frees,
+            free_times,
             telemetry,
             losses: Vec::new(),
             jitter,
@@ -223,22 +223,22 @@ impl<F: Frees> Egress<F> {
     #[inline(always)]
     pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
-            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+            put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
         } else {
-            self.transmit_otherwise(port, frame, at);
+            self.transmit_special(port, frame, at);
         }
     }
 
     /// Puts a packet that has just been taken out of its queue on a link, which is free.
     #[inline(always)]
-    pub fn transmit_taken<O: Observer>(&mut self, port: u16, taken: Taken, at: &mut Context<'_, O>) {
+    pub fn transmit_dequeued<O: Observer>(&mut self, port: u16, taken: SlotHandle, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
             let frame = self.pool.frame(&taken);
-            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+            put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
             self.pool.release(taken);
         } else {
             let frame = self.pool.take(taken);
-            self.transmit_otherwise(port, &frame, at);
+            self.transmit_special(port, &frame, at);
         }
     }
 
@@ -257,21 +257,22 @@ impl<F: Frees> Egress<F> {
         let link = out.link;
         let mut until = Time::ZERO;
         if out.impaired {
-            out.kind = network.faults.kind_at(link, at.now, out.kind).0;
-            until = network.faults.leaves(link, &network.kinds, at.now, PAUSE_FRAME_BYTES, out.kind);
+            out.link_kind = network.faults.kind_at(link, at.now, out.link_kind).0;
+            until =
+                network.faults.leaves(link, &network.link_kinds, at.now, PAUSE_FRAME_BYTES, out.link_kind);
         }
-        let kind = &network.kinds[usize::from(out.kind)];
+        let kind = &network.link_kinds[usize::from(out.link_kind)];
         if !out.impaired {
             until = at.now + kind.class(PAUSE_FRAME_BYTES).serialisation;
         }
-        let until = at.now + self.takes(port, until.since(at.now));
+        let until = at.now + self.actual_duration(port, until.since(at.now));
         let acts_at = until + kind.latency;
         let out = &mut self.ports[usize::from(port)];
         out.busy_until = until;
         out.pause_pending = false;
-        out.wakes = true;
+        out.busy = true;
         let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
-        self.frees.push(Line::NONE, until, port);
+        self.free_times.push(DelayClass::NONE, until, port);
         at.counters.pause_frames += u64::from(stop);
         at.observer.sent_pause(link, at.now, until, stop);
         if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
@@ -293,15 +294,15 @@ impl<F: Frees> Egress<F> {
         let queued = out.queued();
         out.peak = out.peak.max(queued);
         at.observer.queued(out.link, at.now, queued);
-        if !out.wakes && out.has_work() {
-            out.wakes = true;
-            self.frees.push(Line::NONE, out.busy_until.max(at.now), port);
+        if !out.busy && out.has_work() {
+            out.busy = true;
+            self.free_times.push(DelayClass::NONE, out.busy_until.max(at.now), port);
         }
     }
 
     /// Takes the next packet that may go out by `port`.
     #[inline]
-    pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+    pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let out = &mut self.ports[usize::from(port)];
         let taken = out.dequeue(&self.pool)?;
         at.observer.queued(out.link, at.now, out.queued());
@@ -313,16 +314,16 @@ impl<F: Frees> Egress<F> {
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.drops += 1;
         at.counters.header_drops += u64::from(is_trimmed(&frame.packet));
-        at.lose_payload(&frame.packet);
-        self.forget(frame.telemetry);
+        at.note_lost_payload(&frame.packet);
+        self.release_telemetry(frame.telemetry);
         at.observer.dropped(self.ports[usize::from(port)].link, at.now);
     }
 
     /// Releases the telemetry record of a packet that goes no further.
     #[inline]
-    pub fn forget(&mut self, record: u32) {
+    pub fn release_telemetry(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {
-            telemetry.held.release(record);
+            telemetry.records.release(record);
         }
     }
 
@@ -368,22 +369,22 @@ impl<F: Frees> Egress<F> {
 
 /// Puts a packet on a link that is free and does nothing to it.
 #[inline(always)]
-fn put_on_wire<O: Observer>(
+fn put_on_plain_wire<O: Observer>(
     out: &mut Port,
-    frees: &mut impl Frees,
+    free_times: &mut impl FreeTimes,
     port: u16,
     frame: &Frame,
     at: &mut Context<'_, O>,
 ) {
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
     let bytes = frame.packet.wire_bytes;
-    let kind = &at.network.kinds[usize::from(out.kind)];
+    let kind = &at.network.link_kinds[usize::from(out.link_kind)];
     let class = kind.class(bytes);
     let until = at.now + class.serialisation;
     out.busy_until = until;
-    out.wakes = true;
+    out.busy = true;
     at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
-    frees.push(class.line, until, port);
+    free_times.push(class.delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
     at.observer.sent(out.link, at.now, until, &frame.packet);

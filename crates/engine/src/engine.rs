@@ -5,11 +5,11 @@
 //! without being a packet (faults, routing, what queue pairs say, limits, the watchdog, the end of the run) happens
 //! between windows, which do not depend on how nodes are spread over threads: nor does anything else.
 
+mod barrier;
 mod deadlock;
 mod partition;
 #[cfg(test)]
 mod tests;
-mod turnstile;
 
 use crate::backlog::Backlogs;
 use crate::context::{Counters, Failure, Notice};
@@ -18,13 +18,13 @@ use crate::egress::LAST_TIME;
 use crate::fault_spec::FaultSpec;
 use crate::faults::{FaultPlan, Hits, Task};
 use crate::goodput::Goodput;
-use crate::host::{Host, Met, Totals};
-use crate::link::KindTable;
-use crate::mail::{MOST_AHEAD, Slot, Sources};
-use crate::network::{Network, OwnPath, Parts};
+use crate::host::{Host, QpStats, Totals};
+use crate::injection::Injection;
+use crate::injector::Injector;
+use crate::link::LinkKindTable;
+use crate::mail::{MAX_WINDOWS_AHEAD, Sources, WindowMail};
+use crate::network::{Network, NetworkInputs, OwnPath};
 use crate::observer::Observer;
-use crate::poster::Poster;
-use crate::posts::Posts;
 use crate::shard::{NodeTask, Shard, Window};
 use crate::spec::{Limits, Scheme};
 use crate::switch::{Switch, SwitchPlan, program_counters};
@@ -33,50 +33,50 @@ use anabranch_fabric::{Routing, SelectorError, Topology};
 use anabranch_proto::PathFacts;
 use anabranch_results::SeriesRow;
 use anabranch_workload::Workload;
+use barrier::Barrier;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use turnstile::Turnstile;
 
 /// One run in progress.
 pub struct Engine<'a, O> {
     network: Network<'a>,
     shards: Vec<Mutex<Shard<O>>>,
     /// By thread, then by window modulo their number: what the thread has sent that comes in within the window.
-    mail: Vec<Vec<RwLock<Slot>>>,
+    mail: Vec<Vec<RwLock<WindowMail>>>,
     window: RwLock<Window>,
-    course: Mutex<Course>,
+    state: Mutex<RunState>,
     limits: &'a Limits,
-    points: PointRoom,
+    points: PointBudget,
 }
 
 /// How many points the curves of a run may have.
 #[derive(Clone, Copy)]
-pub struct PointRoom {
+pub struct PointBudget {
     /// In all.
     pub most: u64,
     /// A second, of the curves that have a point in each interval.
-    pub a_second: f64,
+    pub per_second: f64,
 }
 
-impl PointRoom {
+impl PointBudget {
     /// Whether there is room until `now` for `recorded` points beside those of intervals.
-    fn holds(&self, recorded: u64, now: Time) -> bool {
-        recorded == 0 || recorded as f64 + self.a_second * (now.0 as f64 / 1e12) <= self.most as f64
+    fn fits(&self, recorded: u64, now: Time) -> bool {
+        recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }
 }
 
 /// Where a run stands between windows.
-struct Course {
+struct RunState {
     /// Until when all on the agenda of the faults is done; none: nothing yet.
     agenda_done: Option<Time>,
     watch: Watchdog,
     patience: Duration,
     /// Some program wants to hear of queue pairs.
-    tells_programs: bool,
+    notify_programs: bool,
     /// What programs will hear, by time.
-    untold: VecDeque<Notice>,
+    pending_notices: VecDeque<Notice>,
     /// Where it is recorded.
     goodput: Option<Goodput>,
     outcome: Option<Result<(), Failure>>,
@@ -95,7 +95,7 @@ struct Watchdog {
 }
 
 /// What an engine is made of.
-pub struct Setup<'a> {
+pub struct EngineInputs<'a> {
     /// The fabric.
     pub topology: &'a Topology,
     /// Routes with every link up.
@@ -113,11 +113,11 @@ pub struct Setup<'a> {
     /// What tells the path between two hosts, where the congestion control asks for it.
     pub own_path: Option<OwnPath<'a>>,
     /// What posts messages while the run goes on.
-    pub poster: Option<Box<dyn Poster>>,
+    pub injector: Option<Box<dyn Injector>>,
     /// Where the run ends.
     pub limits: &'a Limits,
     /// How many points its curves may have.
-    pub points: PointRoom,
+    pub points: PointBudget,
     /// Seed of every random stream.
     pub seed: u64,
     /// How many threads run it. They do not change what comes out.
@@ -129,8 +129,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     ///
     /// # Errors
     /// A fault that names no link of this fabric.
-    pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
-        let Setup {
+    pub fn new(inputs: EngineInputs<'a>, observer: O) -> Result<Self, SelectorError> {
+        let EngineInputs {
             topology,
             routing,
             workload,
@@ -139,37 +139,37 @@ impl<'a, O: Observer> Engine<'a, O> {
             mut switches,
             facts,
             own_path,
-            poster,
+            injector,
             limits,
             points,
             seed,
             threads,
-        } = setup;
+        } = inputs;
         let sizes = [facts.packet.0 as u16, scheme.transport.framing().ack.0 as u16];
-        let mut table = KindTable::new(sizes, &scheme.fabric, &facts);
-        let kind_of: Vec<u16> =
+        let mut table = LinkKindTable::new(sizes, &scheme.fabric, &facts);
+        let link_kind_of: Vec<u16> =
             (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link))).collect();
         let faults = FaultPlan::new(faults, scheme.fabric.routing_delay, topology, seed, &mut table)?;
-        let kinds = table.kinds;
-        let network = Network::new(Parts {
+        let link_kinds = table.kinds;
+        let network = Network::new(NetworkInputs {
             topology,
             healthy: routing,
             workload,
             scheme,
             facts,
             own_path,
-            kinds,
+            link_kinds,
             faults,
             seed,
         });
-        let kind_of = |link: LinkId| kind_of[link.index()];
-        let tells_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
-        let mut hosts: Vec<Option<Host>> = Host::all(&network, kind_of).into_iter().map(Some).collect();
+        let link_kind_of = |link: LinkId| link_kind_of[link.index()];
+        let notify_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
+        let mut hosts: Vec<Option<Host>> = Host::all(&network, link_kind_of).into_iter().map(Some).collect();
         let mut nodes: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
-            .map(|index| Some(Switch::new(&network, &mut switches, index, kind_of)))
+            .map(|index| Some(Switch::new(&network, &mut switches, index, link_kind_of)))
             .collect();
-        let clusters = partition::clusters(&network, &observer, poster.is_some());
-        let mut posts = poster.map(Posts::of);
+        let clusters = partition::clusters(&network, &observer, injector.is_some());
+        let mut injection = injector.map(Injection::of);
         let parts = partition::parts(topology, &clusters, threads.max(1));
         let shards = parts.iter().map(|part| {
             let here = |node: &NodeId| part.contains(node);
@@ -179,14 +179,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             let of_switches =
                 |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
             let switches = part.nodes.iter().filter_map(of_switches).collect();
-            let posts = posts.take_if(|_| here(&NodeId(0)));
-            Mutex::new(Shard::new(&network, (hosts, switches), &clusters, posts, observer.fork()))
+            let injection = injection.take_if(|_| here(&NodeId(0)));
+            Mutex::new(Shard::new(&network, (hosts, switches), &clusters, injection, observer.fork()))
         });
         let shards: Vec<Mutex<Shard<O>>> = shards.collect();
         let length = network.window.0;
         // The present window, those that a usual packet may come in, and none for what takes longer than most of them.
-        let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MOST_AHEAD);
-        let slots = || (0..=ahead).map(|_| RwLock::new(Slot::new(topology.nodes() as usize))).collect();
+        let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MAX_WINDOWS_AHEAD);
+        let slots = || (0..=ahead).map(|_| RwLock::new(WindowMail::new(topology.nodes() as usize))).collect();
         let window = Window {
             number: 0,
             start: Time::ZERO,
@@ -195,15 +195,15 @@ impl<'a, O: Observer> Engine<'a, O> {
             routing: Arc::new(routing.clone()),
             stop: Time::NEVER,
             notices: Arc::default(),
-            heard: Arc::default(),
+            program_notices: Arc::default(),
             tasks: Arc::default(),
         };
-        let course = Course {
+        let state = RunState {
             agenda_done: None,
             watch: Watchdog::default(),
             patience: limits.patience(scheme, &facts),
-            tells_programs,
-            untold: VecDeque::new(),
+            notify_programs,
+            pending_notices: VecDeque::new(),
             goodput: None,
             outcome: None,
             failed_at: None,
@@ -213,7 +213,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             shards,
             network,
             window: RwLock::new(window),
-            course: Mutex::new(course),
+            state: Mutex::new(state),
             limits,
             points,
         })
@@ -225,10 +225,10 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// What stopped it.
     pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
-        lock(&self.course).goodput = control.goodput.then(|| Goodput::new(self.network.facts.base_rtt));
+        lock(&self.state).goodput = control.goodput.then(|| Goodput::new(self.network.facts.base_rtt));
         let outcome = match self.shards.len() {
             1 => loop {
-                if let Some(outcome) = self.go_on(control) {
+                if let Some(outcome) = self.between_windows(control) {
                     break outcome;
                 }
                 self.work(0);
@@ -244,16 +244,16 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     fn run_on(&self, threads: usize, control: &Control) -> Result<(), Failure> {
-        let turnstile = Turnstile::new(threads);
+        let barrier = Barrier::new(threads);
         let take_part = |thread: usize| {
-            let _guard = turnstile.guard();
+            let _guard = barrier.guard();
             loop {
-                let passed = turnstile.pass(|| {
-                    let outcome = self.go_on(control);
-                    lock(&self.course).outcome = outcome;
+                let waited = barrier.wait(|| {
+                    let outcome = self.between_windows(control);
+                    lock(&self.state).outcome = outcome;
                 });
                 // Threads read it between two passes, in which nobody writes.
-                if passed.is_err() || lock(&self.course).outcome.is_some() {
+                if waited.is_err() || lock(&self.state).outcome.is_some() {
                     return;
                 }
                 self.work(thread);
@@ -269,7 +269,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             }
         });
-        lock(&self.course).outcome.take().unwrap_or(Err(Failure::Cancelled))
+        lock(&self.state).outcome.take().unwrap_or(Err(Failure::Cancelled))
     }
 
     /// Runs the nodes of one thread through the present window.
@@ -282,30 +282,34 @@ impl<'a, O: Observer> Engine<'a, O> {
             .iter()
             .map(|slots| slots[position(0)].read().unwrap_or_else(PoisonError::into_inner))
             .collect();
-        let mut next: SmallVec<[_; MOST_AHEAD]> = (1..self.mail[thread].len() as u64)
+        let mut next: SmallVec<[_; MAX_WINDOWS_AHEAD]> = (1..self.mail[thread].len() as u64)
             .map(|ahead| {
                 let slot = &self.mail[thread][position(ahead)];
                 let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
-                slot.turn_to(window.number + ahead, &mut shard.blocks);
+                slot.reuse_for(window.number + ahead, &mut shard.blocks);
                 slot
             })
             .collect();
-        let present: SmallVec<[&Slot; 8]> = present.iter().map(|slot| &**slot).collect();
+        let present: SmallVec<[&WindowMail; 8]> = present.iter().map(|slot| &**slot).collect();
         let sources = Sources { slots: &present, window: window.number, order: self.network.drawn_order() };
         let slots = next.iter_mut().map(|slot| &mut **slot).collect();
         shard.run(&self.network, &window, &sources, slots);
     }
 
     /// Looks after the whole between two windows: how the run ends, or none and the next window is set.
-    fn go_on(&self, control: &Control) -> Option<Result<(), Failure>> {
-        let mut course = lock(&self.course);
+    fn between_windows(&self, control: &Control) -> Option<Result<(), Failure>> {
+        let mut state = lock(&self.state);
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
         let mut shards = self.locked();
         let counters = totals(&shards);
         let messages = u64::from(self.network.board.messages());
-        control.show(latest(&shards), counters.packet_hops, messages - counters.acknowledged.min(messages));
+        control.publish(
+            latest(&shards),
+            counters.packet_hops,
+            messages - counters.acknowledged.min(messages),
+        );
         if let Some((at, failure)) = first_failure(&mut shards) {
-            course.failed_at = Some(at);
+            state.failed_at = Some(at);
             return Some(Err(failure));
         }
         let steps = self.network.workload.steps.len() as u64;
@@ -319,12 +323,12 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Some(Ok(()));
         }
         deliver_far(&mut shards);
-        if let Err(failure) = self.look_around(&mut course, &shards, &counters, &window, control) {
+        if let Err(failure) = self.check_progress(&mut state, &shards, &counters, &window, control) {
             return Some(Err(failure));
         }
         let notices = gather_notices(&mut shards);
         let ran = window.number;
-        if let Err(failure) = self.next_window(&mut course, &mut window, &mut shards, notices) {
+        if let Err(failure) = self.next_window(&mut state, &mut window, &mut shards, notices) {
             // The windows after it have not run: what is filed for them is still on links.
             window.number = ran;
             return Some(Err(failure));
@@ -335,18 +339,18 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Sets the next window in which anything happens.
     fn next_window(
         &self,
-        course: &mut Course,
+        state: &mut RunState,
         window: &mut Window,
         shards: &mut [MutexGuard<'_, Shard<O>>],
         notices: Vec<Notice>,
     ) -> Result<(), Failure> {
-        let due = self.network.faults.next_due(course.agenda_done);
+        let due = self.network.faults.next_due(state.agenda_done);
         let own = shards.iter().map(|shard| shard.next_time()).min().unwrap_or(Time::NEVER);
-        if course.tells_programs {
+        if state.notify_programs {
             let later = |notice: &Notice| Notice { time: notice.time + self.network.window, ..*notice };
-            course.untold.extend(notices.iter().map(later));
+            state.pending_notices.extend(notices.iter().map(later));
         }
-        let own = course.untold.front().map_or(own, |notice| own.min(notice.time));
+        let own = state.pending_notices.front().map_or(own, |notice| own.min(notice.time));
         let mut steps = window.ends.len() as u64;
         loop {
             let next = window.ends[0];
@@ -377,9 +381,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Err(Failure::Limit("max_time"));
         }
         window.notices = notices.into();
-        let heard = course.untold.partition_point(|notice| notice.time < window.ends[0].min(window.stop));
-        window.heard = course.untold.drain(..heard).collect();
-        window.tasks = self.run_agenda(course, window, shards).into();
+        let heard =
+            state.pending_notices.partition_point(|notice| notice.time < window.ends[0].min(window.stop));
+        window.program_notices = state.pending_notices.drain(..heard).collect();
+        window.tasks = self.run_agenda(state, window, shards).into();
         Ok(())
     }
 
@@ -412,16 +417,16 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Does what faults ask for at the start of `window`, or says which node has to do it.
     fn run_agenda(
         &self,
-        course: &mut Course,
+        state: &mut RunState,
         window: &mut Window,
         shards: &mut [MutexGuard<'_, Shard<O>>],
     ) -> Vec<(NodeId, NodeTask)> {
         let Network { faults, topology, .. } = &self.network;
         let mut tasks = Vec::new();
         let due =
-            |course: &Course| Some(faults.next_due(course.agenda_done)).filter(|due| *due <= window.start);
-        while let Some(time) = due(course) {
-            course.agenda_done = Some(time);
+            |state: &RunState| Some(faults.next_due(state.agenda_done)).filter(|due| *due <= window.start);
+        while let Some(time) = due(state) {
+            state.agenda_done = Some(time);
             for task in faults.tasks_at(time) {
                 match task {
                     Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
@@ -447,9 +452,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         tasks
     }
 
-    fn look_around(
+    fn check_progress(
         &self,
-        course: &mut Course,
+        state: &mut RunState,
         shards: &[MutexGuard<'_, Shard<O>>],
         counters: &Counters,
         window: &Window,
@@ -471,12 +476,12 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let now = window.ends[0];
         let recorded = shards.iter().map(|shard| shard.observer.recorded()).sum();
-        if !self.points.holds(recorded, now.min(Time::ZERO + self.limits.max_time)) {
+        if !self.points.fits(recorded, now.min(Time::ZERO + self.limits.max_time)) {
             return Err(Failure::TooManyPoints);
         }
-        let Course { watch, patience, goodput, .. } = course;
+        let RunState { watch, patience, goodput, .. } = state;
         if let Some(goodput) = goodput.as_mut().filter(|goodput| goodput.is_due(now)) {
-            goodput.note(now, fresh_packets(shards));
+            goodput.record(now, fresh_packets(shards));
         }
         // A run without outstanding messages only waits for the next start, however long.
         if counters.posted == counters.acknowledged {
@@ -499,8 +504,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             (watch.fresh, watch.since) = (fresh, now);
         } else if now.since(watch.since) > *patience {
             let hits = hits_of(shards);
-            let Network { faults, kinds, .. } = &self.network;
-            if let Some(over) = faults.over_after((watch.since, now), &hits, *patience, kinds)
+            let Network { faults, link_kinds, .. } = &self.network;
+            if let Some(over) = faults.blocked_until((watch.since, now), &hits, *patience, link_kinds)
                 && now.since(over) <= *patience
             {
                 watch.look_at = now.max(over) + Duration(patience.0 / 4);
@@ -520,7 +525,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let filed: u64 = slots
             .map(|slot| {
                 let slot = slot.read().unwrap_or_else(PoisonError::into_inner);
-                let later: u64 = (1..=MOST_AHEAD as u64).map(|ahead| slot.packets(number + ahead)).sum();
+                let later: u64 =
+                    (1..=MAX_WINDOWS_AHEAD as u64).map(|ahead| slot.packets(number + ahead)).sum();
                 later + slot.packets_from(number, stop)
             })
             .sum();
@@ -549,7 +555,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             if let Some(telemetry) = &switch.egress().telemetry {
                 let queued = switch.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
-                let (kept, here) = telemetry.held.held();
+                let (kept, here) = telemetry.records.counts();
                 if here != queued || kept > switch.held() {
                     return wrong(format!(
                         "{here} records of telemetry for {queued} packets that wait, {kept} held"
@@ -560,7 +566,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         for host in hosts() {
             if let Some(telemetry) = &host.egress().telemetry {
                 let queued = host.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
-                let (_, here) = telemetry.held.held();
+                let (_, here) = telemetry.records.counts();
                 if here != queued + host.waiting_telemetry() {
                     return wrong(format!(
                         "{here} records of telemetry at a host where {queued} packets wait"
@@ -612,7 +618,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// Goodput over time until now, where it is recorded, in rows of curves.
     pub fn goodput(&self) -> Vec<SeriesRow> {
-        let goodput = lock(&self.course).goodput.take();
+        let goodput = lock(&self.state).goodput.take();
         let payload = self.network.scheme.transport.framing().payload;
         goodput.map_or_else(Vec::new, |goodput| {
             goodput.into_rows(self.now(), fresh_packets(&self.locked()), payload)
@@ -646,18 +652,18 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     /// By connection of the workload: what its packets met.
-    pub fn met(&self) -> Vec<Met> {
+    pub fn qp_stats(&self) -> Vec<QpStats> {
         let shards = self.locked();
         let of_connection = |connection: u32| {
             let network = &self.network;
             let src = network.ends_of(QpId(connection)).src;
             let host = shards.iter().find_map(|shard| shard.host(src.into()));
             let split = network.scheme.qps;
-            (0..split).fold(Met::default(), |sum, part| {
+            (0..split).fold(QpStats::default(), |sum, part| {
                 let qp = QpId(connection * split + part);
                 let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(qp.index())).sum();
-                let met = host.map_or(Met::default(), |host| host.met(network.slots(qp)[0]));
-                sum.and(Met { lost, ..met })
+                let met = host.map_or(QpStats::default(), |host| host.qp_stats(network.slots(qp)[0]));
+                sum.and(QpStats { lost, ..met })
             })
         };
         (0..self.network.connections()).map(of_connection).collect()
@@ -699,7 +705,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// The time of the latest event so far, or of what failed the run.
     pub fn now(&self) -> Time {
-        let failed_at = lock(&self.course).failed_at;
+        let failed_at = lock(&self.state).failed_at;
         failed_at.unwrap_or_else(|| latest(&self.locked()))
     }
 

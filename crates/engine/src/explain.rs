@@ -53,15 +53,15 @@ impl Stalled<'_> {
         };
         let holding: Vec<(&FaultSpec, Duration)> =
             self.faults.iter().filter_map(|fault| Some((fault, holding(fault)?))).collect();
-        let lines = holding.iter().filter_map(|(fault, at)| self.of_fault(fault, *at));
+        let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
         let mut lines: Vec<String> = lines.collect();
         if lines.is_empty() {
-            let named = holding.iter().map(|(fault, at)| {
-                format!("{} on {} holds {}", strength(fault), self.named(fault), since(fault, *at))
+            let quoted_names = holding.iter().map(|(fault, at)| {
+                format!("{} on {} holds {}", strength(fault), self.quoted_names(fault), since(fault, *at))
             });
             let faults = match holding.is_empty() {
                 true => "no fault holds at this time".to_owned(),
-                false => named.collect::<Vec<_>>().join("; "),
+                false => quoted_names.collect::<Vec<_>>().join("; "),
             };
             let rto = self.transport.rto().on(self.facts).about();
             let longer = self.longer_stall();
@@ -78,7 +78,7 @@ impl Stalled<'_> {
         let longer = match over <= Time::ZERO + self.limits.max_time {
             true => String::new(),
             false => {
-                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MOST_TIME))
+                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MAX_TIME))
             }
         };
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
@@ -86,7 +86,7 @@ impl Stalled<'_> {
 
     /// The links or switches of a fault by their name in the scenario, with the place in the topology's file
     /// where the fault is an error rate of that file.
-    fn named(&self, fault: &FaultSpec) -> String {
+    fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
         match (fault.error_rate(self.on), file) {
@@ -95,38 +95,43 @@ impl Stalled<'_> {
         }
     }
 
-    fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
-        let (since, named) = (since(fault, at), self.named(fault));
+    fn explain_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
+        let (since, quoted_names) = (since(fault, at), self.quoted_names(fault));
         match &fault.kind {
             FaultKind::PacketLoss { probability: 1.0, .. } => {
                 let below = match fault.error_rate(self.on) {
                     Some(_) => "an error rate below 1 there",
                     None => "a probability below 1",
                 };
-                Some(format!("every packet on {named} is lost {since}; write {below}"))
+                Some(format!("every packet on {quoted_names} is lost {since}; write {below}"))
             }
             FaultKind::PacketLoss { probability, .. } => {
                 let milder = match fault.error_rate(self.on) {
                     Some(_) => "take a smaller error rate there",
                     None => SHORTER,
                 };
-                self.of_rounds(*probability, &format!("{} on {named} {since}", strength(fault)), milder)
+                self.explain_dcp_rounds(
+                    *probability,
+                    &format!("{} on {quoted_names} {since}", strength(fault)),
+                    milder,
+                )
             }
             FaultKind::BitErrors { probability, .. } => {
                 let bits = 8.0 * self.facts.packet.0 as f64;
                 let lost = 1.0 - libm::pow(1.0 - probability, bits);
-                let fault = format!("{} on {named} {since}, {lost:.2e} a full packet,", strength(fault));
-                self.of_rounds(lost, &fault, SHORTER)
+                let fault =
+                    format!("{} on {quoted_names} {since}, {lost:.2e} a full packet,", strength(fault));
+                self.explain_dcp_rounds(lost, &fault, SHORTER)
             }
             FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. } => {
-                Some(self.of_dead(&named, &since, fault.duration))
+                Some(self.explain_dead_link(&quoted_names, &since, fault.duration))
             }
             FaultKind::LinkFlap { period, down_for, .. } => {
                 let flaps = format!("for {down_for} of each {period} {since}");
-                Some(self.of_dead(&named, &flaps, fault.duration))
+                Some(self.explain_dead_link(&quoted_names, &flaps, fault.duration))
             }
             FaultKind::Rate { rate, .. } => Some(format!(
-                "{named} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
+                "{quoted_names} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
                  {}",
                 rate.time_for(self.facts.packet.0).about(),
                 self.longer_stall()
@@ -137,7 +142,7 @@ impl Stalled<'_> {
 
     /// DCP counts packets (section 4.5). What a link loses without a trace is not asked for: only the coarse timeout
     /// mends it, which begins the whole request anew, and packets of an earlier round no longer count.
-    fn of_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
+    fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
         let TransportConfig::Dcp(config) = self.transport else { return None };
         if lost <= 0.0 {
             return None;
@@ -161,7 +166,7 @@ impl Stalled<'_> {
         ))
     }
 
-    fn of_dead(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
+    fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
         // With one, it was no time-out of the watchdog that ended the run: nothing was left that would try again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {

@@ -31,7 +31,7 @@ impl FaultSpec {
     }
 
     /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
-    pub fn says_of(&self, rate: &ErrorRate) -> bool {
+    pub fn covers_error_rate(&self, rate: &ErrorRate) -> bool {
         matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))
     }
 
@@ -120,7 +120,7 @@ pub enum FaultKind {
 
 /// What a fault takes on a fabric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct FaultTargets {
     /// Switches, ascending.
     pub switches: Vec<NodeId>,
     /// Directed links, ascending; those of the switches are among them.
@@ -173,34 +173,34 @@ impl FaultKind {
     ///
     /// # Errors
     /// A selector that names nothing there.
-    pub fn takes(&self, topology: &Topology, random: &mut Stream) -> Result<Taken, SelectorError> {
-        let mut taken = Taken::default();
+    pub fn targets(&self, topology: &Topology, random: &mut Stream) -> Result<FaultTargets, SelectorError> {
+        let mut targets = FaultTargets::default();
         let (names, both) = self.names();
         for name in &names.0 {
             let selector = name.parse::<Selector>()?;
             if let FaultKind::SwitchDown { .. } = self {
-                taken.switches.extend(selector.switches(topology, random)?);
+                targets.switches.extend(selector.switches(topology, random)?);
                 continue;
             }
             let down = matches!(self, FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. });
             let links = selector.links(topology, random)?;
             if both.unwrap_or(down || selector.names_cables()) {
-                taken.links.extend(links.iter().map(|&link| topology.reverse(link)));
+                targets.links.extend(links.iter().map(|&link| topology.reverse(link)));
             }
-            taken.links.extend(links);
+            targets.links.extend(links);
         }
-        for &node in &taken.switches {
+        for &node in &targets.switches {
             let links = topology.links_of(node).map(LinkId);
-            taken.links.extend(links.flat_map(|link| [link, topology.reverse(link)]));
+            targets.links.extend(links.flat_map(|link| [link, topology.reverse(link)]));
         }
         if let FaultKind::SwitchLoss { .. } = self {
-            taken.links.retain(|&link| topology.switch(topology.source(link)).is_some());
+            targets.links.retain(|&link| topology.switch(topology.source(link)).is_some());
         }
-        taken.switches.sort_unstable();
-        taken.switches.dedup();
-        taken.links.sort_unstable();
-        taken.links.dedup();
-        Ok(taken)
+        targets.switches.sort_unstable();
+        targets.switches.dedup();
+        targets.links.sort_unstable();
+        targets.links.dedup();
+        Ok(targets)
     }
 }
 

@@ -4,15 +4,15 @@
 //! is needed for a link that goes down while packets are on it. The plan is shared and does not change; what chance
 //! decides is drawn from a stream of the link that its sending node owns.
 
-mod when;
+mod schedule;
 
-use crate::fault_spec::{FaultKind, FaultSpec, Taken};
-use crate::link::{KindTable, LinkKind};
+use crate::fault_spec::{FaultKind, FaultSpec, FaultTargets};
+use crate::link::{LinkKind, LinkKindTable};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Rate, Stream, Time, stream};
 use anabranch_fabric::{SelectorError, Topology};
 use anabranch_proto::{Packet, Repr};
+use schedule::Schedule;
 use std::ops::AddAssign;
-use when::When;
 
 /// The faults of a run.
 pub struct FaultPlan {
@@ -26,7 +26,7 @@ pub struct FaultPlan {
 
 /// What is to be done whenever links that flap go down or up.
 struct Flapping {
-    when: When,
+    schedule: Schedule,
     links: Vec<LinkId>,
     routing_delay: Option<Duration>,
 }
@@ -51,7 +51,7 @@ struct LinkHealth {
 struct Interval {
     /// The fault's number.
     fault: u16,
-    when: When,
+    schedule: Schedule,
     effect: Effect,
 }
 
@@ -74,7 +74,7 @@ pub enum Fate {
     /// The link loses it.
     Lost(u16),
     /// The switch that was to send it trims or drops it.
-    Refused(u16),
+    DroppedByFault(u16),
 }
 
 /// Packets that a fault hit.
@@ -83,7 +83,7 @@ pub struct FaultHits {
     /// Lost on its links, or in a switch that went down.
     pub lost: u64,
     /// Dropped or trimmed by the switch that was to send them.
-    pub refused: u64,
+    pub dropped: u64,
     /// Sent at another rate.
     pub slowed: u64,
     /// Of all of these, data packets.
@@ -110,7 +110,7 @@ impl AddAssign<&Hits> for Hits {
         for (fault, hits) in (0..).zip(&other.0) {
             let all = self.of(fault);
             all.lost += hits.lost;
-            all.refused += hits.refused;
+            all.dropped += hits.dropped;
             all.slowed += hits.slowed;
             all.data += hits.data;
         }
@@ -128,14 +128,14 @@ impl FaultPlan {
         routing_delay: Option<Duration>,
         topology: &Topology,
         seed: u64,
-        kinds: &mut KindTable<'_>,
+        kinds: &mut LinkKindTable<'_>,
     ) -> Result<FaultPlan, SelectorError> {
         let mut plan =
             FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new(), flaps: Vec::new() };
         for (number, spec) in specs.iter().enumerate() {
-            let taken = spec.takes(number, topology, seed)?;
+            let targets = spec.targets(number, topology, seed)?;
             let fault = u16::try_from(number).unwrap_or(u16::MAX);
-            plan.add(fault, spec, taken, routing_delay, topology, kinds);
+            plan.add(fault, spec, targets, routing_delay, topology, kinds);
         }
         plan.agenda.sort_by_key(|(time, task)| (*time, *task));
         plan.agenda.dedup();
@@ -146,10 +146,10 @@ impl FaultPlan {
         &mut self,
         fault: u16,
         spec: &FaultSpec,
-        Taken { switches, links }: Taken,
+        FaultTargets { switches, links }: FaultTargets,
         routing_delay: Option<Duration>,
         topology: &Topology,
-        kinds: &mut KindTable<'_>,
+        kinds: &mut LinkKindTable<'_>,
     ) {
         let goes_down = matches!(
             spec.kind,
@@ -162,7 +162,7 @@ impl FaultPlan {
         for &at in &spec.at.0 {
             let from = Time::ZERO + at;
             let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
-            let when = When { from, until, flap };
+            let schedule = Schedule { from, until, flap };
             self.agenda.extend(switches.iter().map(|&node| (from, Task::Purge(node, fault))));
             for &link in &links {
                 let effect = match &spec.kind {
@@ -174,7 +174,7 @@ impl FaultPlan {
                     FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
                     FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
                 };
-                self.health(link, topology, kinds).faults.push(Interval { fault, when, effect });
+                self.health(link, topology, kinds).faults.push(Interval { fault, schedule, effect });
                 if goes_down && flap.is_none() {
                     self.settle_pauses(topology, link, from, until);
                 }
@@ -182,7 +182,7 @@ impl FaultPlan {
             match (goes_down, flap, routing_delay) {
                 (true, Some(_), _) => {
                     let links = links.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
-                    self.flaps.push(Flapping { when, links, routing_delay });
+                    self.flaps.push(Flapping { schedule, links, routing_delay });
                 }
                 (true, None, Some(delay)) => {
                     self.agenda.push((from + delay, Task::Reroute(from)));
@@ -231,7 +231,7 @@ impl FaultPlan {
 
     /// Whether `link` carries packets at `time`.
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
-        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.when.holds_at(time);
+        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.schedule.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
@@ -239,7 +239,7 @@ impl FaultPlan {
     /// and do not stay: until then nothing new may be delivered, and nobody has stalled. Only those that hit packets
     /// (`hits`) count, and of links that flap those that are down for longer than `patience` each time. None where there
     /// was no such.
-    pub fn over_after(
+    pub fn blocked_until(
         &self,
         (first, last): (Time, Time),
         hits: &Hits,
@@ -255,9 +255,9 @@ impl FaultPlan {
                 Effect::BitErrors(_) => false,
             };
             let hit = hits.0.get(usize::from(fault.fault)).is_some_and(|hits| *hits != FaultHits::default());
-            let until = fault.when.over_by(last);
-            let is_short = fault.when.flap.is_some_and(|(_, down_for)| down_for <= patience);
-            (holds_up && hit && !is_short && until < Time::NEVER && fault.when.meets(first, last))
+            let until = fault.schedule.end_of_interval(last);
+            let is_short = fault.schedule.flap.is_some_and(|(_, down_for)| down_for <= patience);
+            (holds_up && hit && !is_short && until < Time::NEVER && fault.schedule.overlaps(first, last))
                 .then_some(until)
         };
         let of_link =
@@ -271,7 +271,7 @@ impl FaultPlan {
             return Fate::Lost(fault);
         }
         let Some(health) = self.find(link) else { return Fate::Arrives };
-        let active = || health.faults.iter().filter(|fault| fault.when.holds_at(now));
+        let active = || health.faults.iter().filter(|fault| fault.schedule.holds_at(now));
         let past = |p: f64, fault: &Interval| match fault.effect {
             Effect::PacketLoss(loss) => p * (1.0 - loss),
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
@@ -279,7 +279,7 @@ impl FaultPlan {
         };
         // One draw for all: it falls into the share of the packets that this one loses of what those before it let pass.
         let lost = drawn_loss(active().fold(1.0, past), random);
-        if let Some(fault) = lost.and_then(|drawn| first_below(active(), past, drawn)) {
+        if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
         }
         if !matches!(packet.repr, Repr::Data { .. }) {
@@ -290,14 +290,16 @@ impl FaultPlan {
             _ => p,
         };
         let refused = drawn_loss(active().fold(1.0, passes), random);
-        refused.and_then(|drawn| first_below(active(), passes, drawn)).map_or(Fate::Arrives, Fate::Refused)
+        refused
+            .and_then(|drawn| first_loss(active(), passes, drawn))
+            .map_or(Fate::Arrives, Fate::DroppedByFault)
     }
 
     /// The fault that makes `link` run at another rate for a packet that leaves from `now` to `leaves`.
     pub fn slowed_by(&self, link: LinkId, now: Time, leaves: Time) -> Option<u16> {
         let health = self.find(link)?;
         let slows = |fault: &&Interval| match fault.effect {
-            Effect::Kind(kind) => kind != health.normal && fault.when.meets(now, leaves),
+            Effect::Kind(kind) => kind != health.normal && fault.schedule.overlaps(now, leaves),
             _ => false,
         };
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
@@ -309,10 +311,10 @@ impl FaultPlan {
         let (mut kind, mut until) = (health.normal, Time::NEVER);
         for fault in &health.faults {
             let Effect::Kind(other) = fault.effect else { continue };
-            if fault.when.holds_at(time) {
+            if fault.schedule.holds_at(time) {
                 kind = other;
             }
-            until = until.min(fault.when.turns_after(Some(time)));
+            until = until.min(fault.schedule.next_change(Some(time)));
         }
         (kind, until)
     }
@@ -337,7 +339,9 @@ impl FaultPlan {
 
     /// The fault by which `link` is down at any time from `sent` to `arrives`.
     pub fn cut_by(&self, link: LinkId, sent: Time, arrives: Time) -> Option<u16> {
-        let cut = |fault: &&Interval| matches!(fault.effect, Effect::Down) && fault.when.meets(sent, arrives);
+        let cut = |fault: &&Interval| {
+            matches!(fault.effect, Effect::Down) && fault.schedule.overlaps(sent, arrives)
+        };
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
@@ -351,7 +355,12 @@ impl FaultPlan {
         self.links.get(index as usize)
     }
 
-    fn health(&mut self, link: LinkId, topology: &Topology, kinds: &mut KindTable<'_>) -> &mut LinkHealth {
+    fn health(
+        &mut self,
+        link: LinkId,
+        topology: &Topology,
+        kinds: &mut LinkKindTable<'_>,
+    ) -> &mut LinkHealth {
         self.health_of.resize(topology.ports.len(), 0);
         let known = &mut self.health_of[link.index()];
         if *known == 0 {
@@ -365,15 +374,15 @@ impl FaultPlan {
 
 impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
-        let turn = self.when.turns_after(after);
+        let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
         // What was before the delay is heard of now.
         let heard = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
-        turn.min(self.when.turns_after(heard) + delay)
+        turn.min(self.schedule.next_change(heard) + delay)
     }
 
     fn tasks_at(&self, time: Time, tasks: &mut Vec<Task>) {
-        let turns = |time: Time| self.when.turns_after(time.0.checked_sub(1).map(Time)) == time;
+        let turns = |time: Time| self.schedule.next_change(time.0.checked_sub(1).map(Time)) == time;
         if turns(time) {
             tasks.extend(self.links.iter().map(|&link| Task::SettlePause(link)));
         }
@@ -390,8 +399,13 @@ impl FaultSpec {
     ///
     /// # Errors
     /// A selector that names nothing there.
-    pub fn takes(&self, number: usize, topology: &Topology, seed: u64) -> Result<Taken, SelectorError> {
-        self.kind.takes(topology, &mut stream(seed, number as u64, Purpose::FaultSelection))
+    pub fn targets(
+        &self,
+        number: usize,
+        topology: &Topology,
+        seed: u64,
+    ) -> Result<FaultTargets, SelectorError> {
+        self.kind.targets(topology, &mut stream(seed, number as u64, Purpose::FaultSelection))
     }
 }
 
@@ -404,7 +418,7 @@ fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
 }
 
 /// The first fault behind which no more than `drawn` is left of all packets.
-fn first_below<'f>(
+fn first_loss<'f>(
     mut faults: impl Iterator<Item = &'f Interval>,
     left: impl Fn(f64, &Interval) -> f64,
     drawn: f64,

@@ -15,13 +15,13 @@ pub struct Frame {
     /// The port of this node by which it came.
     pub port: u16,
     /// What it is.
-    pub what: What,
+    pub kind: FrameKind,
 }
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum What {
+pub enum FrameKind {
     /// A pause frame: the data class of the port by which it came may send again.
     Resume,
     /// A pause frame: the data class of the port by which it came must wait.
@@ -31,7 +31,7 @@ pub enum What {
 }
 
 /// The port in a queued frame that is charged to no ingress port: the switch's program had held it outside the buffer.
-pub const APART: u16 = u16::MAX;
+pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
 
@@ -39,13 +39,13 @@ impl Frame {
     /// A packet that came in by `port`, without telemetry.
     #[inline]
     pub fn new(packet: Packet, port: u16) -> Self {
-        Frame { packet, telemetry: 0, port, what: What::Packet }
+        Frame { packet, telemetry: 0, port, kind: FrameKind::Packet }
     }
 
     /// A pause frame that comes in by `port`.
     pub fn pause(port: u16, stop: bool) -> Self {
-        let what = if stop { What::Pause } else { What::Resume };
-        Frame { packet: FILLER, telemetry: 0, port, what }
+        let kind = if stop { FrameKind::Pause } else { FrameKind::Resume };
+        Frame { packet: FILLER, telemetry: 0, port, kind }
     }
 }
 
@@ -66,13 +66,13 @@ impl Arrival {
     /// Nothing: what stands where nothing has come in yet.
     pub const BLANK: Arrival = Arrival {
         time: Time::ZERO,
-        frame: Frame { packet: FILLER, telemetry: 0, port: 0, what: What::Resume },
+        frame: Frame { packet: FILLER, telemetry: 0, port: 0, kind: FrameKind::Resume },
     };
 }
 
 /// The kinds of events at a node, in the order in which they run at one time: a pause acts before the port that it
 /// stops, and a port that frees up serves what waits before a newcomer.
-pub mod kind {
+pub mod event_kind {
     /// A pause frame comes in.
     pub const PAUSE: u64 = 0;
     /// The link of a port is free.
@@ -86,7 +86,7 @@ pub mod kind {
     /// A switch's program hears of a queue pair.
     pub const NOTICE: u64 = 5;
     /// What posts messages while the run goes on is called, when all hosts have done all of the above.
-    pub const POSTER: u64 = 6;
+    pub const INJECTOR: u64 = 6;
 }
 
 /// Where an event of one node stands among its others: its time, then its kind. Among equals the port or the queue

@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_results::{ALL_HOSTS, GOODPUT, SeriesRow};
 
 /// Points at most: twice as far apart as soon as there are more.
-const MOST_POINTS: usize = 1024;
+const MAX_POINTS: usize = 1024;
 
 /// How many data packets had come at some times, as far apart as asked for or, in a long run, 2, 4, 8 ... times that.
 pub struct Goodput {
@@ -26,9 +26,9 @@ impl Goodput {
     }
 
     /// At `now`, `packets` data packets have come to their receivers for the first time.
-    pub fn note(&mut self, now: Time, packets: u64) {
+    pub fn record(&mut self, now: Time, packets: u64) {
         self.points.push((now, packets));
-        if self.points.len() >= MOST_POINTS {
+        if self.points.len() >= MAX_POINTS {
             // Each other one, the latest among them.
             self.points = self.points.iter().copied().skip(1).step_by(2).collect();
             self.every = self.every * 2;
@@ -66,11 +66,11 @@ mod tests {
         let mut goodput = Goodput::new(Duration(10));
         for now in 1..=100_000 {
             if goodput.is_due(Time(now)) {
-                goodput.note(Time(now), now);
+                goodput.record(Time(now), now);
             }
         }
         let rows = goodput.into_rows(Time(100_001), 100_001, Bytes(125));
-        assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&rows.len()), "{}", rows.len());
+        assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&rows.len()), "{}", rows.len());
         // A packet of 1,000 bits a picosecond.
         assert!(rows.iter().all(|row| row.value == 1e6), "{rows:?}");
         assert_eq!(rows.last().unwrap().time_ps, 100_001);

@@ -7,19 +7,19 @@
 //! packet that comes in until a base RTT after the sender is done: late duplicates are answered until then, and
 //! discarded after that. So memory grows with the number of concurrent flows.
 
-mod posted;
+mod injected;
 mod pulls;
 mod round;
 mod timers;
 
-use crate::board::{Ended, Opened, Starts, parts, start_time};
+use crate::board::{Completion, ReadyWork, Starts, parts, start_time};
 use crate::context::{Context, Failure, Notice};
-use crate::egress::{Egress, Frees, OnePort};
-use crate::frame::{Frame, Order, What, kind};
+use crate::egress::{Egress, FreeTimes, OnePort};
+use crate::frame::{Frame, FrameKind, Order, event_kind};
+use crate::injector::InjectedEnd;
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::Observer;
-use crate::poster::MessageEnd;
 use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use timers::Ticks;
 
 /// No endpoint: the queue pair has not started.
-const NOT_YET: u32 = u32::MAX;
+const NOT_OPENED: u32 = u32::MAX;
 /// No endpoint any more: the queue pair is done.
 const DONE: u32 = u32::MAX - 1;
 
@@ -60,7 +60,7 @@ pub struct Host {
     free_senders: Vec<u32>,
     free_receivers: Vec<u32>,
     /// When receivers end whose senders are done, with the place of each in `incoming`: by time.
-    ending: VecDeque<(Time, u32)>,
+    closing_receivers: VecDeque<(Time, u32)>,
     round: Round,
     /// Timers of queue pairs: time, and index in `outgoing`.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -73,7 +73,7 @@ pub struct Host {
     /// Of queue pairs that are done.
     totals: Totals,
     /// Packets that receivers which are gone received for the first time.
-    fresh_before: u64,
+    fresh_of_closed: u64,
     /// Steps that have begun: when they are over, and their numbers.
     steps: BinaryHeap<Reverse<(Time, u32)>>,
     /// By processor that a step has taken, when it is free.
@@ -92,7 +92,7 @@ struct Outgoing {
     /// Messages not acknowledged yet, posted or not.
     messages_left: u32,
     /// What it met, once it is done.
-    met: Met,
+    stats: QpStats,
 }
 
 /// A queue pair on which a host receives.
@@ -146,18 +146,18 @@ impl Node for Host {
 
     #[inline]
     fn next(&self) -> Order {
-        self.egress.frees.first().min(self.next_call)
+        self.egress.free_times.first().min(self.next_call)
     }
 
     #[inline]
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if self.egress.frees.first().time() == at.now {
-            self.egress.frees.pop();
-            self.egress.port(PORT).wakes = false;
+        if self.egress.free_times.first().time() == at.now {
+            self.egress.free_times.pop();
+            self.egress.port(PORT).busy = false;
             self.serve(at);
-        } else if self.next_call.kind() == kind::TIMER {
+        } else if self.next_call.kind() == event_kind::TIMER {
             let due = self.timers.pop();
-            self.see_to_next_call(at.network);
+            self.reschedule(at.network);
             if let Some(Reverse((_, slot))) = due {
                 self.handle_timer(slot, at);
             }
@@ -168,27 +168,32 @@ impl Node for Host {
 
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
-        match frame.what {
-            What::Packet if frame.packet.is_for_receiver() => self.handle_data(&frame.packet, stack, at),
-            What::Packet => self.handle_answer(&frame.packet, stack, at),
-            What::Pause => self.handle_pause(true, at),
-            What::Resume => self.handle_pause(false, at),
+        match frame.kind {
+            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(&frame.packet, stack, at),
+            FrameKind::Packet => self.handle_answer(&frame.packet, stack, at),
+            FrameKind::Pause => self.handle_pause(true, at),
+            FrameKind::Resume => self.handle_pause(false, at),
         }
     }
 }
 
 impl Host {
     /// The hosts of `network`, before the first event.
-    pub fn all(network: &Network<'_>, kind_of: impl Fn(LinkId) -> u16) -> Vec<Host> {
+    pub fn all(network: &Network<'_>, link_kind_of: impl Fn(LinkId) -> u16) -> Vec<Host> {
         let mut hosts: Vec<Host> =
-            (0..network.topology.hosts).map(|host| Host::new(network, HostId(host), &kind_of)).collect();
+            (0..network.topology.hosts).map(|host| Host::new(network, HostId(host), &link_kind_of)).collect();
         let split = network.scheme.qps;
         for (connection, ends) in network.workload.qps.iter().enumerate() {
             for part in 0..split {
                 let qp = QpId(connection as u32 * split + part);
                 let outgoing = &mut hosts[ends.src.index()].outgoing;
-                outgoing.push(Outgoing { qp, index: NOT_YET, messages_left: 0, met: Met::default() });
-                hosts[ends.dst.index()].incoming.push(Incoming { index: NOT_YET, telemetry: 0 });
+                outgoing.push(Outgoing {
+                    qp,
+                    index: NOT_OPENED,
+                    messages_left: 0,
+                    stats: QpStats::default(),
+                });
+                hosts[ends.dst.index()].incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
             }
         }
         for message in &network.workload.messages {
@@ -206,29 +211,29 @@ impl Host {
             }
         }
         for host in &mut hosts {
-            host.see_to_next_call(network);
+            host.reschedule(network);
         }
         hosts
     }
 
-    fn new(network: &Network<'_>, id: HostId, kind_of: impl Fn(LinkId) -> u16) -> Self {
+    fn new(network: &Network<'_>, id: HostId, link_kind_of: impl Fn(LinkId) -> u16) -> Self {
         Host {
             id,
-            egress: Egress::new(network, id.into(), 0, kind_of, OnePort::default()),
+            egress: Egress::new(network, id.into(), 0, link_kind_of, OnePort::default()),
             outgoing: Vec::new(),
             incoming: Vec::new(),
             senders: Vec::new(),
             receivers: Vec::new(),
             free_senders: Vec::new(),
             free_receivers: Vec::new(),
-            ending: VecDeque::new(),
+            closing_receivers: VecDeque::new(),
             round: Round::EMPTY,
             timers: BinaryHeap::new(),
             ticks: Ticks::of(network, id).map(Box::new),
             next_call: Order::NEVER,
             started: 0,
             totals: Totals::default(),
-            fresh_before: 0,
+            fresh_of_closed: 0,
             steps: BinaryHeap::new(),
             processors: BTreeMap::new(),
             legacies: BTreeMap::new(),
@@ -280,24 +285,24 @@ impl Host {
 
     /// What all its queue pairs counted.
     pub fn counters(&self) -> Totals {
-        self.live()
+        self.open_qps()
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
     }
 
     /// What a queue pair on which it sends, by its number among them, met so far.
-    pub fn met(&self, slot: u32) -> Met {
+    pub fn qp_stats(&self, slot: u32) -> QpStats {
         let qp = &self.outgoing[slot as usize];
         match qp.index {
-            NOT_YET | DONE => qp.met,
-            index => met(&self.senders[index as usize]),
+            NOT_OPENED | DONE => qp.stats,
+            index => stats(&self.senders[index as usize]),
         }
     }
 
     /// Data packets that its receivers received for the first time: what is new to applications.
     pub fn fresh_packets(&self) -> u64 {
-        let live = self.incoming.iter().filter(|qp| qp.index < DONE);
-        let fresh = live.map(|qp| self.receivers[qp.index as usize].fresh_packets());
-        self.fresh_before + fresh.sum::<u64>()
+        let open_qps = self.incoming.iter().filter(|qp| qp.index < DONE);
+        let fresh = open_qps.map(|qp| self.receivers[qp.index as usize].fresh_packets());
+        self.fresh_of_closed + fresh.sum::<u64>()
     }
 
     /// Records of telemetry that wait for an ACK.
@@ -305,7 +310,7 @@ impl Host {
         self.incoming.iter().filter(|qp| qp.telemetry > 0).count() as u64
     }
 
-    fn live(&self) -> impl Iterator<Item = &Outgoing> {
+    fn open_qps(&self) -> impl Iterator<Item = &Outgoing> {
         self.outgoing.iter().filter(|qp| qp.index < DONE)
     }
 
@@ -318,29 +323,29 @@ impl Host {
         at: &mut Context<'_, O>,
     ) {
         at.counters.consumed += 1;
-        while let Some((_, slot)) = self.ending.pop_front_if(|(time, _)| *time <= at.now) {
+        while let Some((_, slot)) = self.closing_receivers.pop_front_if(|(time, _)| *time <= at.now) {
             self.close_receiver(slot);
         }
         let slot = at.network.slots(packet.qp)[1] as usize;
         let index = match self.incoming[slot].index {
             // A very late copy of something that the sender is done with.
             DONE => return,
-            NOT_YET => self.open_receiver(slot, packet.qp, at.network),
+            NOT_OPENED => self.open_receiver(slot, packet.qp, at.network),
             index => index,
         } as usize;
         at.observer.delivered(packet.qp, at.now, packet);
         let mut delivered = self.receivers[index].handle_packet(at.now, packet);
         if let Some(stack) = stack {
-            self.await_answer(slot, stack);
+            self.hold_for_ack(slot, stack);
         }
         while let Some(answer) = self.receivers[index].poll_transmit() {
             self.send_answer(slot, answer, at);
         }
         if self.pulls.is_some() {
-            self.ask_to_pull(slot, index, at.now);
+            self.request_pull(slot, index, at.now);
         }
         while let Some(message) = delivered {
-            if !self.end(message, packet.qp, Done::Delivered, at) {
+            if !self.end_message(message, packet.qp, Done::Delivered, at) {
                 return;
             }
             delivered = self.receivers[index].poll_delivered();
@@ -374,7 +379,9 @@ impl Host {
         self.round.make_ready(&mut self.senders, index);
         while let Some(message) = self.senders[index as usize].sender.poll_acknowledged() {
             // Before what it sets off: more may be posted to this queue pair.
-            if !self.finish_part(slot, index, at) || !self.end(message, packet.qp, Done::Acknowledged, at) {
+            if !self.finish_part(slot, index, at)
+                || !self.end_message(message, packet.qp, Done::Acknowledged, at)
+            {
                 return;
             }
         }
@@ -387,72 +394,82 @@ impl Host {
 
     /// A message of queue pair `qp`, or a part of one, is delivered or acknowledged: posts what that sets off. False
     /// when that cannot be, and so the transport is broken.
-    fn end<O: Observer>(&mut self, message: MessageId, qp: QpId, on: Done, at: &mut Context<'_, O>) -> bool {
+    fn end_message<O: Observer>(
+        &mut self,
+        message: MessageId,
+        qp: QpId,
+        on: Done,
+        at: &mut Context<'_, O>,
+    ) -> bool {
         let its_own = at.network.board.message(message);
         if its_own.is_none_or(|its| its.qp != at.network.connection(qp)) {
-            return self.is_broken(qp, &format!("ended message {message}, which is none of its own"), at);
+            return self.fail_transport(
+                qp,
+                &format!("ended message {message}, which is none of its own"),
+                at,
+            );
         }
-        let mut opened = std::mem::take(&mut at.effects.opened);
-        match at.network.board.end(message, on, at.now, &mut opened) {
-            Ended::Partly => {}
-            Ended::Wholly => {
+        let mut ready = std::mem::take(&mut at.effects.ready_work);
+        match at.network.board.end(message, on, at.now, &mut ready) {
+            Completion::Partial => {}
+            Completion::Complete => {
                 at.counters.acknowledged += u64::from(on == Done::Acknowledged);
                 if message.index() >= at.network.workload.messages.len() {
-                    at.effects.ended.push(MessageEnd { message, on });
+                    at.effects.injected_ends.push(InjectedEnd { message, on });
                 }
             }
-            Ended::Again => {
-                return self.is_broken(qp, &format!("has message {message}, which ended twice"), at);
+            Completion::Duplicate => {
+                return self.fail_transport(qp, &format!("has message {message}, which ended twice"), at);
             }
         }
-        self.follow(&mut opened, at);
-        at.effects.opened = opened;
+        self.start_ready(&mut ready, at);
+        at.effects.ready_work = ready;
         true
     }
 
     /// Does what was opened: begins steps, and posts messages.
     #[inline]
-    fn follow<O: Observer>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
-        if !opened.steps.is_empty() {
-            self.begin_steps(opened, at);
+    fn start_ready<O: Observer>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
+        if !ready.steps.is_empty() {
+            self.begin_steps(ready, at);
         }
-        for message in opened.messages.drain(..) {
+        for message in ready.messages.drain(..) {
             if at.network.ends_of_message(message).src == self.id {
                 self.post(message, at);
             } else {
-                at.effects.elsewhere.push(message);
+                at.effects.remote_messages.push(message);
             }
         }
     }
 
     /// A step of this host that another host of its cluster made ready.
-    pub fn begin<O: Observer>(&mut self, step: u32, at: &mut Context<'_, O>) {
-        let mut opened = std::mem::take(&mut at.effects.opened);
-        opened.steps.push(step);
-        self.follow(&mut opened, at);
-        at.effects.opened = opened;
+    pub fn begin_remote_step<O: Observer>(&mut self, step: u32, at: &mut Context<'_, O>) {
+        let mut ready = std::mem::take(&mut at.effects.ready_work);
+        ready.steps.push(step);
+        self.start_ready(&mut ready, at);
+        at.effects.ready_work = ready;
     }
 
     /// Begins the steps that are ready, in the order in which they got ready. Those that take no time are over at once.
     #[inline(never)]
-    fn begin_steps<O>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
+    fn begin_steps<O>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
         let mut next = 0;
-        while let Some(&step) = opened.steps.get(next) {
+        while let Some(&step) = ready.steps.get(next) {
             next += 1;
             if at.network.workload.steps[step as usize].host != self.id {
-                at.effects.steps_elsewhere.push(step);
+                at.effects.remote_steps.push(step);
                 continue;
             }
             let over = self.begin_step(step, at.now, at.network);
             if over <= at.now {
                 at.counters.steps += 1;
-                at.network.board.end_step(step, at.now, opened);
+                at.network.board.end_step(step, at.now, ready);
             } else {
                 self.steps.push(Reverse((over, step)));
-                self.next_call = self.next_call.min(Order::chosen(over, kind::POST));
+                self.next_call = self.next_call.min(Order::chosen(over, event_kind::POST));
             }
         }
-        opened.steps.clear();
+        ready.steps.clear();
     }
 
     /// A step is ready: when it will be over.
@@ -470,7 +487,7 @@ impl Host {
 
     /// The transport of a queue pair does what none may, which ends the run. Always false.
     #[cold]
-    fn is_broken<O>(&self, qp: QpId, what: &str, at: &mut Context<'_, O>) -> bool {
+    fn fail_transport<O>(&self, qp: QpId, what: &str, at: &mut Context<'_, O>) -> bool {
         let what = format!("the transport of queue pair {qp} {what}");
         at.effects.fail(at.now, self.id.into(), Failure::Invariant(what));
         false
@@ -482,7 +499,7 @@ impl Host {
         let qp = &mut self.outgoing[slot as usize];
         let Some(left) = qp.messages_left.checked_sub(1) else {
             let qp = qp.qp;
-            return self.is_broken(qp, "acknowledged more messages than it was given", at);
+            return self.fail_transport(qp, "acknowledged more messages than it was given", at);
         };
         qp.messages_left = left;
         if left > 0 {
@@ -492,7 +509,7 @@ impl Host {
         if let Some(legacy) = sender.sender.legacy() {
             self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
         }
-        (qp.index, qp.met) = (DONE, met(sender));
+        (qp.index, qp.stats) = (DONE, stats(sender));
         self.totals = self.totals.add(sender.sender.counters());
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
         if self.round.leave(&mut self.senders, index) {
@@ -504,16 +521,16 @@ impl Host {
     /// The queue pair on which it receives, with this number among them, is done: its sender has heard of everything,
     /// and the receiver ends at `time`. Times rise from call to call.
     pub fn end_receiver(&mut self, slot: u32, time: Time) {
-        self.ending.push_back((time, slot));
+        self.closing_receivers.push_back((time, slot));
     }
 
     fn close_receiver(&mut self, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         let index = std::mem::replace(&mut incoming.index, DONE);
         let telemetry = std::mem::take(&mut incoming.telemetry);
-        self.egress.forget(telemetry);
+        self.egress.release_telemetry(telemetry);
         if index < DONE {
-            self.fresh_before += self.receivers[index as usize].fresh_packets();
+            self.fresh_of_closed += self.receivers[index as usize].fresh_packets();
             self.free_receivers.push(index);
         }
     }
@@ -522,7 +539,7 @@ impl Host {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
         let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
-        let index = put(&mut self.receivers, &mut self.free_receivers, receiver);
+        let index = slab_insert(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].index = index;
         index
     }
@@ -542,7 +559,7 @@ impl Host {
         if let Some(legacy) = self.legacies.get(&ends.dst) {
             sender.inherit(legacy);
         }
-        let index = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
+        let index = slab_insert(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].index = index;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
         index
@@ -550,11 +567,11 @@ impl Host {
 
     /// A data packet's record waits for an ACK. One that waited already is out of date.
     #[cold]
-    fn await_answer(&mut self, slot: usize, stack: &IntStack) {
+    fn hold_for_ack(&mut self, slot: usize, stack: &IntStack) {
         if let Some(telemetry) = &mut self.egress.telemetry {
-            let number = telemetry.held.keep(stack);
+            let number = telemetry.records.insert(stack);
             let before = std::mem::replace(&mut self.incoming[slot].telemetry, number);
-            telemetry.held.release(before);
+            telemetry.records.release(before);
         }
     }
 
@@ -566,7 +583,7 @@ impl Host {
             frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);
         }
         let out = self.egress.port(PORT);
-        if !out.wakes {
+        if !out.busy {
             self.egress.transmit(PORT, &frame, at);
         } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
             <= u64::from(at.network.queues.control)
@@ -581,7 +598,7 @@ impl Host {
     #[inline]
     fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(taken) = self.egress.dequeue(PORT, at) {
-            return self.egress.transmit_taken(PORT, taken, at);
+            return self.egress.transmit_dequeued(PORT, taken, at);
         }
         if self.egress.port(PORT).paused {
             return;
@@ -590,7 +607,7 @@ impl Host {
         at.counters.injected += 1;
         let mut frame = Frame::new(packet, PORT);
         if let (Some(telemetry), Repr::Data { .. }) = (&mut self.egress.telemetry, packet.repr) {
-            frame.telemetry = telemetry.held.keep(&IntStack::EMPTY);
+            frame.telemetry = telemetry.records.insert(&IntStack::EMPTY);
         }
         self.egress.transmit(PORT, &frame, at);
     }
@@ -631,7 +648,7 @@ impl Host {
     /// Something may be there to send: sends it if the link is idle; else it is looked at when it is.
     #[inline]
     fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if !self.egress.port(PORT).wakes {
+        if !self.egress.port(PORT).busy {
             self.serve(at);
         }
     }
@@ -650,16 +667,16 @@ impl Host {
         while self.steps.peek().is_some_and(|Reverse((over, _))| *over <= at.now) {
             let Some(Reverse((_, step))) = self.steps.pop() else { break };
             at.counters.steps += 1;
-            let mut opened = std::mem::take(&mut at.effects.opened);
-            at.network.board.end_step(step, at.now, &mut opened);
-            self.follow(&mut opened, at);
-            at.effects.opened = opened;
+            let mut ready = std::mem::take(&mut at.effects.ready_work);
+            at.network.board.end_step(step, at.now, &mut ready);
+            self.start_ready(&mut ready, at);
+            at.effects.ready_work = ready;
         }
         while let Some(message) = self.next_start(at.network).filter(|(time, _)| *time <= at.now) {
             self.started += 1;
             self.post(message.1, at);
         }
-        self.see_to_next_call(at.network);
+        self.reschedule(at.network);
     }
 
     fn next_start(&self, network: &Network<'_>) -> Option<(Time, MessageId)> {
@@ -668,12 +685,17 @@ impl Host {
         Some((start_time(network.workload, message)?, message))
     }
 
-    fn see_to_next_call(&mut self, network: &Network<'_>) {
-        let timer =
-            self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
-        let post = self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, kind::POST));
-        let step =
-            self.steps.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::POST));
+    fn reschedule(&mut self, network: &Network<'_>) {
+        let timer = self
+            .timers
+            .peek()
+            .map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, event_kind::TIMER));
+        let post =
+            self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, event_kind::POST));
+        let step = self
+            .steps
+            .peek()
+            .map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, event_kind::POST));
         self.next_call = timer.min(post).min(step);
     }
 
@@ -692,7 +714,7 @@ impl Host {
             let bytes = spec.bytes / u64::from(parts) + longer;
             let slot = network.slots(qp)[0];
             let index = match self.outgoing[slot as usize].index {
-                NOT_YET => self.open_sender(slot, qp, at),
+                NOT_OPENED => self.open_sender(slot, qp, at),
                 index => index,
             };
             if self.senders[index as usize].sender.post(message, bytes).is_err() {
@@ -706,7 +728,7 @@ impl Host {
 }
 
 /// Puts something into a slab, into an index that is free if there is one.
-fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
+fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
     match free.pop() {
         Some(index) => {
             slab[index as usize] = thing;
@@ -725,7 +747,7 @@ fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
 
 /// What the packets of a queue pair met, as its sender knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct QpStats {
     /// Data packets sent again.
     pub retransmissions: u32,
     /// Timeouts that fired.
@@ -736,11 +758,11 @@ pub struct Met {
     pub lost: u32,
 }
 
-impl Met {
+impl QpStats {
     /// Both together.
     #[must_use]
-    pub fn and(self, other: Met) -> Met {
-        Met {
+    pub fn and(self, other: QpStats) -> QpStats {
+        QpStats {
             retransmissions: self.retransmissions.saturating_add(other.retransmissions),
             timeouts: self.timeouts.saturating_add(other.timeouts),
             path_changes: self.path_changes.saturating_add(other.path_changes),
@@ -749,11 +771,11 @@ impl Met {
     }
 }
 
-fn met(slot: &SenderSlot) -> Met {
+fn stats(slot: &SenderSlot) -> QpStats {
     let SenderCounters { retransmissions, timeouts, .. } = slot.sender.counters();
     let [retransmissions, timeouts] =
         [retransmissions, timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-    Met { retransmissions, timeouts, path_changes: slot.path_changes, lost: 0 }
+    QpStats { retransmissions, timeouts, path_changes: slot.path_changes, lost: 0 }
 }
 
 #[inline]

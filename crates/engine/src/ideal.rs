@@ -19,7 +19,7 @@ pub struct Ideal<'a> {
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
-    alike: bool,
+    uniform: bool,
 }
 
 /// The links that may carry a packet from one host to another at one distance from the sender.
@@ -28,7 +28,7 @@ struct Tier {
     /// Of the fastest.
     rate: Rate,
     /// The rates of all, added up; only known where packets may take different paths.
-    together: u128,
+    total_rate: u128,
     /// From a packet's last bit until the next node may act on it, at least: the shortest latency, with the switch's.
     onward: Duration,
     /// What an ACK takes on the way back, at least.
@@ -38,7 +38,7 @@ struct Tier {
 }
 
 /// The parts of a message that have the same length.
-struct Parts {
+struct MessageParts {
     count: u64,
     /// Full packets of each, before its last one.
     full: u64,
@@ -50,7 +50,7 @@ impl<'a> Ideal<'a> {
     /// For messages carried by `transport`, each by one queue pair on one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
         let framing = transport.framing();
-        Ideal { topology, routing, framing, split: 1, spreads: false, alike: is_alike(topology) }
+        Ideal { topology, routing, framing, split: 1, spreads: false, uniform: is_uniform(topology) }
     }
 
     /// For messages carried as `scheme` does.
@@ -174,13 +174,13 @@ impl<'a> Ideal<'a> {
         let mut latest = 0;
         for (slot, tier) in tiers.iter().enumerate() {
             let (rest_full, rest_short) = rests[slot];
-            let pass = |fulls: u64, parts: &[Parts], bytes: u64, largest: u64| {
+            let pass = |fulls: u64, parts: &[MessageParts], bytes: u64, largest: u64| {
                 if tier.single {
                     let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
                     fulls.saturating_mul(full_times[slot]).saturating_add(last)
                 } else {
-                    let together = u128::from(bytes) * 8_000_000_000_000 / tier.together.max(1);
-                    (together as u64).max(tier.rate.time_for(largest).0)
+                    let total_rate = u128::from(bytes) * 8_000_000_000_000 / tier.total_rate.max(1);
+                    (total_rate as u64).max(tier.rate.time_for(largest).0)
                 }
             };
             let full_bytes = fulls.saturating_mul(full);
@@ -200,14 +200,14 @@ impl<'a> Ideal<'a> {
     }
 
     /// A message in parts, a queue pair each: as even as bytes allow, and none empty.
-    fn parts(&self, bytes: u64) -> Vec<Parts> {
+    fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);
         let payload = self.framing.payload.0;
         let of = |(count, bytes): (u64, u64)| {
             let packets = bytes.div_ceil(payload).max(1);
             let last = bytes - (packets - 1) * payload + self.framing.header.0;
-            Parts { count, full: packets - 1, last }
+            MessageParts { count, full: packets - 1, last }
         };
         [(longer, each + 1), (parts - longer, each)]
             .into_iter()
@@ -218,15 +218,15 @@ impl<'a> Ideal<'a> {
 
     /// The links between two hosts by their distance from the sender. Empty when there is no path, or none is needed.
     fn tiers(&self, src: HostId, dst: HostId) -> Vec<Tier> {
-        if !self.alike {
-            return self.tiers_of_all(src, dst);
+        if !self.uniform {
+            return self.tiers_on_any_graph(src, dst);
         }
         let path = self.topology.ideal_path(&self.routing, src, dst);
         let mut tiers: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         if self.spreads || self.split > 1 {
             for (tier, links) in tiers.iter_mut().zip(self.widths(&path, src, dst)) {
                 tier.single = links == 1;
-                tier.together = u128::from(tier.rate.0) * u128::from(links);
+                tier.total_rate = u128::from(tier.rate.0) * u128::from(links);
             }
         }
         tiers
@@ -256,7 +256,7 @@ impl<'a> Ideal<'a> {
     }
 
     /// The same on any graph: all links on shortest paths.
-    fn tiers_of_all(&self, src: HostId, dst: HostId) -> Vec<Tier> {
+    fn tiers_on_any_graph(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if src == dst {
             return Vec::new();
         }
@@ -289,7 +289,7 @@ impl<'a> Ideal<'a> {
         let back = &self.topology.ports[self.topology.reverse(link).index()];
         Tier {
             rate: port.rate,
-            together: u128::from(port.rate.0),
+            total_rate: u128::from(port.rate.0),
             onward: port.latency + delay(port.peer),
             ack: back.rate.time_for(self.framing.ack.0) + back.latency + delay(back.peer),
             single: true,
@@ -302,7 +302,7 @@ impl Tier {
     fn join(&self, other: &Tier) -> Tier {
         Tier {
             rate: self.rate.max(other.rate),
-            together: self.together + other.together,
+            total_rate: self.total_rate + other.total_rate,
             onward: self.onward.min(other.onward),
             ack: self.ack.min(other.ack),
             single: false,
@@ -316,7 +316,7 @@ fn ack_return(path: &[Tier]) -> Duration {
 
 /// Whether links between the same tiers are alike, and switches of a tier. Fabrics from files of links are taken for
 /// unlike, since nothing orders their tiers.
-fn is_alike(topology: &Topology) -> bool {
+fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
     let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
     let mut node = NodeId(0);

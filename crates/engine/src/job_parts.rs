@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 /// When a host computes: spans in their order, none of which overlap.
 #[derive(Default)]
-struct Busy(Vec<[Time; 2]>);
+struct ComputeIntervals(Vec<[Time; 2]>);
 
-impl Busy {
+impl ComputeIntervals {
     fn of(mut spans: Vec<[Time; 2]>) -> Self {
         spans.sort_unstable();
         let mut merged: Vec<[Time; 2]> = Vec::with_capacity(spans.len());
@@ -21,7 +21,7 @@ impl Busy {
                 _ => merged.push([begun, over]),
             }
         }
-        Busy(merged)
+        ComputeIntervals(merged)
     }
 
     /// How much of the time from `from` to `to` it computes.
@@ -80,7 +80,7 @@ fn of_rank<O: Observer>(
     row: &JobRow,
     rank: u32,
     host: HostId,
-    busy: &Busy,
+    busy: &ComputeIntervals,
 ) -> PartRow {
     let (start, lasted) = (Time(row.start_ps), row.cct_ps);
     let end = Time(row.start_ps + lasted.unwrap_or_else(|| engine.now().0.saturating_sub(row.start_ps)));
@@ -112,7 +112,7 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
 }
 
 /// When each host of a job computes. Of what it does at one time, computing counts once.
-fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Busy> {
+fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, ComputeIntervals> {
     let network = engine.network();
     let mut spans: BTreeMap<HostId, Vec<[Time; 2]>> =
         job.hosts.iter().map(|host| (*host, Vec::new())).collect();
@@ -125,7 +125,7 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Busy
             spans.entry(step.host).or_default().push([begun, over]);
         }
     }
-    spans.into_iter().map(|(host, spans)| (host, Busy::of(spans))).collect()
+    spans.into_iter().map(|(host, spans)| (host, ComputeIntervals::of(spans))).collect()
 }
 
 /// For how long a rank computes at most, and for how long it does not at most while its job lasts: time that is exposed to
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn what_overlaps_counts_once_and_what_is_outside_does_not() {
         let spans = [[30, 40], [0, 10], [5, 20], [20, 22], [50, 60]];
-        let busy = Busy::of(spans.map(|span| span.map(Time)).to_vec());
+        let busy = ComputeIntervals::of(spans.map(|span| span.map(Time)).to_vec());
         let within = |from, to| busy.within(Time(from), Time(to)).0;
         assert_eq!(within(0, 100), 22 + 10 + 10);
         assert_eq!([within(22, 30), within(15, 35), within(39, 51), within(60, 70)], [0, 7 + 5, 1 + 1, 0]);
-        assert_eq!(Busy::default().within(Time(0), Time(9)).0, 0);
+        assert_eq!(ComputeIntervals::default().within(Time(0), Time(9)).0, 0);
     }
 }

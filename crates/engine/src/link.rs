@@ -21,7 +21,7 @@ pub struct LinkKind {
     /// When a switch's queue for it marks.
     pub marking: Marking,
     /// What packets of the two usual sizes (a full one, an ACK) have in common.
-    classes: [SizeClass; 2],
+    size_classes: [SizeClass; 2],
 }
 
 /// Packets of one size on links of one rate.
@@ -31,52 +31,56 @@ pub struct SizeClass {
     /// The time that one occupies the link.
     pub serialisation: Duration,
     /// The FIFO queue of events for ports that free up after this time.
-    pub line: Line,
+    pub delay_class: DelayClass,
 }
 
 /// Which of a node's FIFO queues of events (not of packets) an event of a port that frees up goes to: those in one queue
 /// come after the same delay, so they come due in the order of pushing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line(pub u8);
+pub struct DelayClass(pub u8);
 
-impl Line {
-    /// Most lines. Delays beyond that are [`Line::NONE`].
-    pub const MOST: usize = 6;
+impl DelayClass {
+    /// Most lines. Delays beyond that are [`DelayClass::NONE`].
+    pub const MAX: usize = 6;
     /// No line: any delay.
-    pub const NONE: Line = Line(u8::MAX);
+    pub const NONE: DelayClass = DelayClass(u8::MAX);
 }
 
 impl LinkKind {
     /// What a packet of `bytes` bytes has in common with others of its size.
     #[inline]
     pub fn class(&self, bytes: u16) -> SizeClass {
-        if bytes == self.classes[0].bytes {
-            self.classes[0]
-        } else if bytes == self.classes[1].bytes {
-            self.classes[1]
+        if bytes == self.size_classes[0].bytes {
+            self.size_classes[0]
+        } else if bytes == self.size_classes[1].bytes {
+            self.size_classes[1]
         } else {
-            SizeClass { bytes, serialisation: self.rate.time_for(u64::from(bytes)), line: Line::NONE }
+            SizeClass {
+                bytes,
+                serialisation: self.rate.time_for(u64::from(bytes)),
+                delay_class: DelayClass::NONE,
+            }
         }
     }
 }
 
 /// The kinds of links of a fabric, made as they are met.
-pub struct KindTable<'a> {
+pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<(Rate, Duration, Duration)>,
     /// The delay of each link.
-    lines: Vec<Duration>,
+    delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
     facts: &'a PathFacts,
 }
 
-impl<'a> KindTable<'a> {
+impl<'a> LinkKindTable<'a> {
     /// No kinds yet; packets of the two `sizes` (a full one, an ACK) are the usual ones, and queues mark as `fabric`
     /// says.
     pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &'a PathFacts) -> Self {
-        KindTable { kinds: Vec::new(), keys: Vec::new(), lines: Vec::new(), sizes, fabric, facts }
+        LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
 
     /// The kind of `link`.
@@ -93,29 +97,29 @@ impl<'a> KindTable<'a> {
             return index as u16;
         }
         self.keys.push(key);
-        let classes = self.sizes.map(|bytes| {
+        let size_classes = self.sizes.map(|bytes| {
             let serialisation = rate.time_for(u64::from(bytes));
-            SizeClass { bytes, serialisation, line: self.line(serialisation) }
+            SizeClass { bytes, serialisation, delay_class: self.delay_class(serialisation) }
         });
         self.kinds.push(LinkKind {
             rate,
             delay: port.latency + switch_latency,
             latency: port.latency,
             marking: marking(self.fabric, self.facts, rate),
-            classes,
+            size_classes,
         });
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
     }
 
-    fn line(&mut self, delay: Duration) -> Line {
-        if let Some(line) = self.lines.iter().position(|known| *known == delay) {
-            return Line(line as u8);
+    fn delay_class(&mut self, delay: Duration) -> DelayClass {
+        if let Some(line) = self.delays.iter().position(|known| *known == delay) {
+            return DelayClass(line as u8);
         }
-        if self.lines.len() == Line::MOST {
-            return Line::NONE;
+        if self.delays.len() == DelayClass::MAX {
+            return DelayClass::NONE;
         }
-        self.lines.push(delay);
-        Line(self.lines.len() as u8 - 1)
+        self.delays.push(delay);
+        DelayClass(self.delays.len() as u8 - 1)
     }
 }
 

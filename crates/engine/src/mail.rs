@@ -4,15 +4,15 @@
 //! same (see [`crate::engine`]), so during a window a thread writes the mail of later windows and all threads read
 //! that of the present one: nothing is read while it is written.
 
-use crate::frame::{Arrival, Frame, Order, What, kind};
+use crate::frame::{Arrival, Frame, FrameKind, Order, event_kind};
 use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Purpose, Time, drawn_at, parameter_choices};
 use anabranch_proto::{IntStack, Packet};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// Most windows ahead for which mail is filed by window. What comes in later than that is [`Far`].
-pub const MOST_AHEAD: usize = 6;
+/// Most windows ahead for which mail is filed by window. What comes in later than that is [`FarArrival`].
+pub const MAX_WINDOWS_AHEAD: usize = 6;
 
 /// The longest window: keys of an inbox have so many bits for the time.
 pub const LONGEST_WINDOW: u64 = 1 << OFFSET_BITS;
@@ -24,13 +24,13 @@ const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + NUMBER_BITS == 64);
 
 /// What one thread has sent that comes in within one window.
 #[derive(Default)]
-pub struct Slot {
+pub struct WindowMail {
     /// The window, counted from 0, that this mail is for.
     window: u64,
     /// By node.
     boxes: Vec<Mailbox>,
     /// What the boxes hold.
-    room: Room,
+    room: ArrivalArena,
     /// The nodes at which anything comes in, each once.
     touched: Vec<NodeId>,
     /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
@@ -75,7 +75,7 @@ pub struct Blocks(Vec<Block>);
 /// the memory of a run, and the kernel's clearing of it is most of the time of a short one. A mailbox first gets a run for
 /// as many as came in last time, so that most is read in a row.
 #[derive(Default)]
-struct Room {
+struct ArrivalArena {
     blocks: Vec<Block>,
     /// By first place over [`STEP`]: how long a run is, and where the one behind it begins.
     runs: Vec<(u32, u32)>,
@@ -83,7 +83,7 @@ struct Room {
     used: u32,
 }
 
-impl Room {
+impl ArrivalArena {
     #[inline]
     fn at(&self, index: u32) -> &Arrival {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
@@ -91,7 +91,7 @@ impl Room {
 
     /// A run for no more than so many, or the shortest: where it begins and ends.
     #[inline]
-    fn hand_out(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
+    fn allocate(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (wanted / STEP * STEP).clamp(STEP, LONGEST_RUN);
         let left = BLOCK - self.used % BLOCK;
         let first = if length <= left { self.used } else { self.used + left };
@@ -123,15 +123,15 @@ impl Mailbox {
         window: u64,
         arrival: &Arrival,
         node: NodeId,
-        (room, touched, free): (&mut Room, &mut Vec<NodeId>, &mut Blocks),
+        (room, touched, free): (&mut ArrivalArena, &mut Vec<NodeId>, &mut Blocks),
     ) {
         if self.window != window {
             touched.push(node);
-            let (first, end) = room.hand_out(self.arrivals, free);
+            let (first, end) = room.allocate(self.arrivals, free);
             (self.window, self.arrivals) = (window, 0);
             (self.first, self.last, self.next, self.end) = (first, first, first, end);
         } else if self.next == self.end {
-            let (first, end) = room.hand_out(self.arrivals / 4, free);
+            let (first, end) = room.allocate(self.arrivals / 4, free);
             room.runs[(self.last / STEP) as usize].1 = first;
             (self.last, self.next, self.end) = (first, first, end);
         }
@@ -145,7 +145,7 @@ impl Mailbox {
 }
 
 /// An arrival beyond the windows that have slots: over a long link.
-pub struct Far {
+pub struct FarArrival {
     /// Where.
     pub node: NodeId,
     /// What and when.
@@ -154,14 +154,14 @@ pub struct Far {
     pub stack: Option<Box<IntStack>>,
 }
 
-impl Slot {
+impl WindowMail {
     /// Room for mail to so many nodes.
     pub fn new(nodes: usize) -> Self {
-        Slot { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..Slot::default() }
+        WindowMail { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..WindowMail::default() }
     }
 
     /// Becomes the slot of `window`: mail of an earlier one, which has been read, goes, and its blocks are `free`.
-    pub fn turn_to(&mut self, window: u64, free: &mut Blocks) {
+    pub fn reuse_for(&mut self, window: u64, free: &mut Blocks) {
         if self.window != window {
             self.window = window;
             self.touched.clear();
@@ -184,7 +184,7 @@ impl Slot {
         }
         let mail = self.touched.iter().flat_map(|node| self.runs_of(window, *node));
         let late = mail.flat_map(|(_, arrivals)| arrivals).filter(|arrival| arrival.time >= time);
-        late.filter(|arrival| arrival.frame.what == What::Packet).count() as u64
+        late.filter(|arrival| arrival.frame.kind == FrameKind::Packet).count() as u64
     }
 
     /// Whether anything comes in within `window`.
@@ -215,10 +215,10 @@ impl Slot {
 /// Where a thread puts what its nodes send.
 pub struct Outbox<'m> {
     /// When the present window, and those after it for which there are slots, end; then never.
-    ends: [u64; MOST_AHEAD + 2],
+    ends: [u64; MAX_WINDOWS_AHEAD + 2],
     /// The slots of the next windows.
-    slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
-    far: &'m mut Vec<Far>,
+    slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
+    far: &'m mut Vec<FarArrival>,
     free: &'m mut Blocks,
 }
 
@@ -226,10 +226,10 @@ impl<'m> Outbox<'m> {
     /// Mail for `slots`, of the windows after the present one, which and whose ends are `ends`; with room from `free`.
     pub fn new(
         ends: &[Time],
-        slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
-        (far, free): (&'m mut Vec<Far>, &'m mut Blocks),
+        slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
+        (far, free): (&'m mut Vec<FarArrival>, &'m mut Blocks),
     ) -> Self {
-        let mut all = [u64::MAX; MOST_AHEAD + 2];
+        let mut all = [u64::MAX; MAX_WINDOWS_AHEAD + 2];
         for (index, end) in all.iter_mut().zip(&ends[..=slots.len()]) {
             *index = end.0;
         }
@@ -250,7 +250,7 @@ impl<'m> Outbox<'m> {
         match self.slots.get_mut(ahead) {
             Some(slot) => {
                 slot.packets += 1;
-                let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
+                let frame = Frame { packet: *packet, telemetry: 0, port, kind: FrameKind::Packet };
                 let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
                 slot.boxes[node.index()].push(slot.window, &Arrival { time, frame }, node, room);
             }
@@ -268,16 +268,16 @@ impl<'m> Outbox<'m> {
         }
         let Some(slot) = self.slots.get_mut(ahead) else {
             arrival.frame.telemetry = 0;
-            self.far.push(Far { node, arrival, stack: stack.copied().map(Box::new) });
+            self.far.push(FarArrival { node, arrival, stack: stack.copied().map(Box::new) });
             return;
         };
         if let Some(stack) = stack {
             slot.stacks.push(*stack);
             arrival.frame.telemetry = slot.stacks.len() as u32;
         }
-        match arrival.frame.what {
-            What::Packet => slot.packets += 1,
-            What::Pause | What::Resume => slot.pauses += 1,
+        match arrival.frame.kind {
+            FrameKind::Packet => slot.packets += 1,
+            FrameKind::Pause | FrameKind::Resume => slot.pauses += 1,
         }
         let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
         slot.boxes[node.index()].push(slot.window, &arrival, node, room);
@@ -303,13 +303,13 @@ pub struct Inbox {
     /// Offset within the window, pause or packet, port, number: sorted.
     keys: Vec<u64>,
     /// Where the arrivals are, by number. Those that came over long links have the numbers behind.
-    runs: SmallVec<[Run; 4]>,
+    runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,
 }
 
 /// A run of an inbox.
-struct Run {
+struct InboxRun {
     /// The numbers of its arrivals are below.
     end: u32,
     /// Their indexes less their numbers, wrapped around.
@@ -320,7 +320,7 @@ struct Run {
 /// From where the arrivals of an inbox are read: a slot of each thread, and those that came over long links.
 pub struct Sources<'m> {
     /// The slots of the present window, a thread each.
-    pub slots: &'m [&'m Slot],
+    pub slots: &'m [&'m WindowMail],
     /// The present window.
     pub window: u64,
     /// The seed under which the order of arrivals at one instant is drawn; none: it is that of their ports.
@@ -328,12 +328,12 @@ pub struct Sources<'m> {
 }
 
 /// Arrivals that are loaded before a node's turn; the processor goes on by itself along a run.
-const MOST_PREFETCHED: usize = 16;
+const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
     /// The nodes at which anything comes in, some more than once.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let of_window = |slot: &&&Slot| slot.window == self.window;
+        let of_window = |slot: &&&WindowMail| slot.window == self.window;
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
     }
 
@@ -342,7 +342,7 @@ impl Sources<'_> {
     pub fn prefetch(&self, node: NodeId) {
         for slot in self.slots {
             if let Some((_, run)) = slot.runs_of(self.window, node).next() {
-                run.iter().take(MOST_PREFETCHED).for_each(prefetch);
+                run.iter().take(MAX_PREFETCHED).for_each(prefetch);
             }
         }
     }
@@ -357,7 +357,7 @@ impl Inbox {
         sources: &Sources<'_>,
         node: NodeId,
         start: Time,
-        far: &[Far],
+        far: &[FarArrival],
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
@@ -368,7 +368,7 @@ impl Inbox {
         let mut add = |arrival: &Arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
-            let is_packet = u64::from(arrival.frame.what == What::Packet);
+            let is_packet = u64::from(arrival.frame.kind == FrameKind::Packet);
             let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << NUMBER_BITS
                 | self.keys.len() as u64;
             expect(&arrival.frame.packet);
@@ -382,7 +382,7 @@ impl Inbox {
                 arrivals.iter().for_each(&mut add);
                 let shift = index.wrapping_sub(end);
                 end += arrivals.len() as u32;
-                self.runs.push(Run { end, shift, slot: number as u32 });
+                self.runs.push(InboxRun { end, shift, slot: number as u32 });
             }
         }
         far.iter().for_each(|far| add(&far.arrival));
@@ -426,7 +426,7 @@ impl Inbox {
                     (key >> (NUMBER_BITS + PORT_BITS + 1), key >> (NUMBER_BITS + PORT_BITS) & 1);
                 Order::new(
                     Time(self.start + offset),
-                    if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE },
+                    if is_packet == 1 { event_kind::ARRIVAL } else { event_kind::PAUSE },
                 )
             }
         }
@@ -437,7 +437,7 @@ impl Inbox {
     pub fn take<'a>(
         &mut self,
         sources: &'a Sources<'_>,
-        far: &'a [Far],
+        far: &'a [FarArrival],
     ) -> (&'a Arrival, Option<&'a IntStack>) {
         let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
         self.next += 1;

@@ -28,7 +28,7 @@ pub struct Network<'a> {
     /// What tells the path between two hosts, where the congestion control asks for it.
     pub own_path: Option<OwnPath<'a>>,
     /// The kinds of links.
-    pub kinds: Vec<LinkKind>,
+    pub link_kinds: Vec<LinkKind>,
     /// What breaks.
     pub faults: FaultPlan,
     /// What queues hold.
@@ -40,7 +40,7 @@ pub struct Network<'a> {
     /// What starts by itself.
     pub starts: Starts,
     /// By host: where it is. One entry for what every switch looks up for every packet.
-    homes: Vec<Home>,
+    attachments: Vec<Attachment>,
     /// By queue pair: its number among those that its source sends on, and among those that its destination receives
     /// on.
     slots: Vec<[u32; 2]>,
@@ -67,7 +67,7 @@ struct AddedConnection {
 
 /// The place of a host in the fabric.
 #[derive(Clone, Copy)]
-struct Home {
+struct Attachment {
     /// Its ToR, by index among the switches.
     tor: u32,
     /// The port of its ToR that leads to it.
@@ -75,7 +75,7 @@ struct Home {
 }
 
 /// What a network is made of, beside what its scheme and workload say.
-pub struct Parts<'a> {
+pub struct NetworkInputs<'a> {
     /// See [`Network::topology`].
     pub topology: &'a Topology,
     /// See [`Network::healthy`].
@@ -88,8 +88,8 @@ pub struct Parts<'a> {
     pub facts: PathFacts,
     /// See [`Network::own_path`].
     pub own_path: Option<OwnPath<'a>>,
-    /// See [`Network::kinds`].
-    pub kinds: Vec<LinkKind>,
+    /// See [`Network::link_kinds`].
+    pub link_kinds: Vec<LinkKind>,
     /// See [`Network::faults`].
     pub faults: FaultPlan,
     /// See [`Network::seed`].
@@ -98,22 +98,23 @@ pub struct Parts<'a> {
 
 impl<'a> Network<'a> {
     /// A network of these parts.
-    pub fn new(parts: Parts<'a>) -> Self {
-        let Parts { topology, healthy, workload, scheme, facts, own_path, kinds, faults, seed } = parts;
-        let home = |host: u32| Home {
+    pub fn new(parts: NetworkInputs<'a>) -> Self {
+        let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
+            parts;
+        let home = |host: u32| Attachment {
             tor: healthy.tor_index(HostId(host)),
             port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
         };
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
-        let window = Duration(lookahead(&kinds, scheme).0.min(LONGEST_WINDOW));
+        let window = Duration(lookahead(&link_kinds, scheme).0.min(LONGEST_WINDOW));
         Network {
             window,
             linger: facts.base_rtt.max(window),
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
-            homes: (0..topology.hosts).map(home).collect(),
+            attachments: (0..topology.hosts).map(home).collect(),
             slots: slots(workload, topology.hosts, scheme.qps),
             added: boxcar::Vec::new(),
             salts: salts.collect(),
@@ -123,7 +124,7 @@ impl<'a> Network<'a> {
             scheme,
             facts,
             own_path,
-            kinds,
+            link_kinds,
             faults,
             seed,
         }
@@ -227,14 +228,14 @@ impl<'a> Network<'a> {
     /// Loads what [`route`](Self::route) will look up.
     #[inline]
     pub fn prefetch_route(&self, packet: &Packet) {
-        prefetch(&self.homes[packet.dst.index()]);
+        prefetch(&self.attachments[packet.dst.index()]);
     }
 
     /// The port by which the switch with this index sends a packet on: the host's at its own ToR, else by ECMP among
     /// the shortest paths. None where nothing leads on.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
-        let Home { tor, port } = self.homes[packet.dst.index()];
+        let Attachment { tor, port } = self.attachments[packet.dst.index()];
         if tor == switch {
             return Some(port);
         }
@@ -249,14 +250,14 @@ impl<'a> Network<'a> {
     /// The longest time from sending to acting, of a full packet on a link as it is when nothing is wrong with it.
     pub fn longest_delay(&self) -> Duration {
         let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
-        self.kinds.iter().map(of).max().unwrap_or(Duration(1))
+        self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))
     }
 }
 
 /// How long anything takes at the least from the moment a node sends it until another node may act on it: the latency of
 /// the link, plus that of the switch behind it except under PFC, whose pause frames skip it; where there is none, the
 /// serialisation time of the shortest frame.
-fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
+fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
@@ -267,7 +268,7 @@ fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
         }
         latency => latency,
     };
-    kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
+    link_kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
 }
 
 /// The most by which what takes `nominal` takes longer, or shorter, where clocks are off by `ppm` parts per million.

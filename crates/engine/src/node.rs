@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::frame::{Frame, Order};
-use crate::mail::{Far, Inbox, Sources};
+use crate::mail::{FarArrival, Inbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::NodeId;
 use anabranch_proto::IntStack;
@@ -24,7 +24,7 @@ pub trait Node {
 pub fn run<N: Node, O: Observer>(
     node: &mut N,
     inbox: &mut Inbox,
-    (sources, far): (&Sources<'_>, &[Far]),
+    (sources, far): (&Sources<'_>, &[FarArrival]),
     bound: Order,
     at: &mut Context<'_, O>,
 ) {

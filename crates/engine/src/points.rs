@@ -5,7 +5,12 @@ use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
 /// Of a run that may have `share` points, and had `room` for so long a time alone.
-pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: Duration) -> String {
+pub fn interval_points_exceeded(
+    measures: &[MeasureSpec],
+    share: u64,
+    room: Duration,
+    max_time: Duration,
+) -> String {
     let shortest =
         measures.iter().filter(|m| m.every > Duration::ZERO && m.above.is_none()).map(|m| m.every).min();
     let every = shortest.unwrap_or_default();
@@ -31,7 +36,7 @@ pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: 
 }
 
 /// Of a run whose curves of events, on a workload of `qps` queue pairs and `packets` packets, filled their room by `at`.
-pub fn too_many_of_events(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
+pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {
         return format!(

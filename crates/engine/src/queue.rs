@@ -36,7 +36,7 @@ struct Slot {
 }
 
 /// A slot whose frame has left its queue.
-pub struct Taken(u32);
+pub struct SlotHandle(u32);
 
 /// A first-in, first-out queue of frames in a [`Pool`].
 #[derive(Clone, Copy, Debug)]
@@ -53,25 +53,25 @@ impl Pool {
 
     /// The frame in a slot.
     #[inline]
-    pub fn frame(&self, taken: &Taken) -> &Frame {
+    pub fn frame(&self, taken: &SlotHandle) -> &Frame {
         &self.slots[taken.0 as usize].frame
     }
 
     /// The same, to be changed.
     #[inline]
-    pub fn frame_mut(&mut self, taken: &Taken) -> &mut Frame {
+    pub fn frame_mut(&mut self, taken: &SlotHandle) -> &mut Frame {
         &mut self.slots[taken.0 as usize].frame
     }
 
     /// The frame in a slot, which may be used again.
-    pub fn take(&mut self, taken: Taken) -> Frame {
+    pub fn take(&mut self, taken: SlotHandle) -> Frame {
         self.free.push(taken.0);
         self.slots[taken.0 as usize].frame
     }
 
     /// The slot may be used again.
     #[inline]
-    pub fn release(&mut self, taken: Taken) {
+    pub fn release(&mut self, taken: SlotHandle) {
         self.free.push(taken.0);
     }
 }
@@ -151,14 +151,14 @@ impl Fifo {
     /// Takes the oldest frame out of the queue. It stays in its slot until that is [released](Pool::release): a copy
     /// on its way to the link would cost more than all else.
     #[inline]
-    pub fn pop(&mut self, pool: &Pool) -> Option<Taken> {
+    pub fn pop(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let index = self.head;
         self.head = pool.slots.get(index as usize)?.next;
         // It may have waited since an earlier window: it is loaded while the one before is on the wire.
         if let Some(next) = pool.slots.get(self.head as usize) {
             prefetch(next);
         }
-        Some(Taken(index))
+        Some(SlotHandle(index))
     }
 }
 

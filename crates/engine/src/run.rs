@@ -1,16 +1,16 @@
 //! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
 
-use crate::blind::{blind_measures, choice};
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
-use crate::engine::{Engine, PointRoom, Setup};
+use crate::empty_measures::{empty_measures, selector_stream};
+use crate::engine::{Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
+use crate::injector::Injector;
 use crate::network::OwnPath;
-use crate::observer::{Foreign, Named, NoObserver, Observer, Places, QpSelector};
-use crate::points::{too_many, too_many_of_events};
-use crate::poster::Poster;
+use crate::observer::{HookNodes, NamedObservers, NoObserver, Observer, PerNode, QpSelector};
+use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
@@ -33,21 +33,21 @@ use std::sync::atomic::Ordering;
 /// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
 /// panic in something that is registered.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
-    told(point, || attempt(point, control, None, |_| NoObserver, drop))
+    with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }
 
-/// [`run()`] of messages that `poster` posts while the run goes on, in the place of the point's workload. Nothing is recorded
+/// [`run()`] of messages that `injector` posts while the run goes on, in the place of the point's workload. Nothing is recorded
 /// over time: measures and observers of the point are left out.
 ///
 /// # Errors
 /// Those of [`run()`].
-pub fn run_posted(
+pub fn run_injected(
     point: &RunPoint,
     control: &Control,
-    poster: Box<dyn Poster>,
+    injector: Box<dyn Injector>,
 ) -> Result<RunResult, RunError> {
     let point = &RunPoint { measures: Vec::new(), observers: Vec::new(), ..point.clone() };
-    told(point, || attempt(point, control, Some(poster), |_| NoObserver, drop))
+    with_panic_context(point, || run_point(point, control, Some(injector), |_| NoObserver, drop))
 }
 
 /// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
@@ -59,15 +59,18 @@ pub fn run_observed<O: Observer>(
     control: &Control,
     observer: &mut O,
 ) -> Result<RunResult, RunError> {
-    told(point, || {
+    with_panic_context(point, || {
         let blank = foreign("observer", || observer.fork());
-        let own = |built: &Built| Foreign::new("observer", blank, slots(point, built));
-        attempt(point, control, None, own, |seen| seen.join_into(observer))
+        let own = |built: &Built| PerNode::new("observer", blank, hook_nodes(point, built));
+        run_point(point, control, None, own, |seen| seen.join_into(observer))
     })
 }
 
 /// A run, in which a panic of what somebody else brought is told with its name and its scheme.
-fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
+fn with_panic_context(
+    point: &RunPoint,
+    run: impl FnOnce() -> Result<RunResult, RunError>,
+) -> Result<RunResult, RunError> {
     catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
         let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
         let mut lbs = point.scheme.all_lbs();
@@ -87,27 +90,27 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
 }
 
 /// A run while `own` looks on, which `give_back` gets at its end, however it ends.
-fn attempt<O: Observer>(
+fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
-    poster: Option<Box<dyn Poster>>,
+    injector: Option<Box<dyn Injector>>,
     own: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
     point.scheme.check().map_err(refused)?;
-    let fabric = match poster {
+    let fabric = match injector {
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
-    let (observer, a_second) = match point.measures.is_empty() {
+    let (observer, per_second) = match point.measures.is_empty() {
         true => (None, 0.0),
-        false => watch(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
+        false => series_observer(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
     };
     let own = own(&fabric);
-    let points = PointRoom { most: point.most_points, a_second };
+    let points = PointBudget { most: point.most_points, per_second };
     // Without any, the time that there is room for does not end.
-    let room = Duration((points.most as f64 / a_second * 1e12) as u64);
+    let room = Duration((points.most as f64 / per_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let payload = point.scheme.transport.framing().payload.0;
@@ -122,7 +125,7 @@ fn attempt<O: Observer>(
     let header = point.scheme.transport.framing().header;
     let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let own_path = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
-    let setup = Setup {
+    let inputs = EngineInputs {
         topology: &fabric.topology,
         routing: &fabric.routing,
         workload: &fabric.workload,
@@ -137,7 +140,7 @@ fn attempt<O: Observer>(
         },
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
-        poster,
+        injector,
         limits: &limits,
         points,
         seed: point.seed,
@@ -149,12 +152,13 @@ fn attempt<O: Observer>(
         observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
     };
     if !point.observers.is_empty() {
-        let named = Named::new(&point.observers, topology, &fabric.workload, &slots(point, &fabric));
+        let named =
+            NamedObservers::new(&point.observers, topology, &fabric.workload, &hook_nodes(point, &fabric));
         let named = named.map_err(|(observer, error)| RunError::Observer { observer, error })?;
         let observer = observer.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
         let all = (observer, (named, own));
-        return drive(
-            Engine::new(setup, all)?,
+        return run_engine(
+            Engine::new(inputs, all)?,
             on,
             &limits,
             &ideal,
@@ -168,13 +172,13 @@ fn attempt<O: Observer>(
         );
     }
     match observer {
-        None => drive(Engine::new(setup, own)?, on, &limits, &ideal, control, |seen, _| {
+        None => run_engine(Engine::new(inputs, own)?, on, &limits, &ideal, control, |seen, _| {
             give_back(seen);
             Vec::new()
         }),
         Some(observer) => {
             let both = (observer, own);
-            drive(Engine::new(setup, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
+            run_engine(Engine::new(inputs, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
                 give_back(seen);
                 rows(observer, end)
             })
@@ -183,8 +187,8 @@ fn attempt<O: Observer>(
 }
 
 /// At which nodes observers of other people are called.
-fn slots(point: &RunPoint, built: &Built) -> Arc<Places> {
-    Places::of(&built.topology, &built.workload, point.scheme.qps)
+fn hook_nodes(point: &RunPoint, built: &Built) -> Arc<HookNodes> {
+    HookNodes::of(&built.topology, &built.workload, point.scheme.qps)
 }
 
 /// What a point builds before its engine.
@@ -233,20 +237,24 @@ fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
 }
 
 /// What records the curves of a point, and how many points per second those have that have one per interval.
-fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
+fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
         let a_curve = measure.points(1, Duration(1_000_000_000_000));
         if let Some(links) = &measure.links {
-            for link in links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))? {
+            for link in
+                links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?
+            {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
                 points += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
-            for node in switches.parse::<Selector>()?.switches(topology, &mut choice(point.seed, number))? {
+            for node in
+                switches.parse::<Selector>()?.switches(topology, &mut selector_stream(point.seed, number))?
+            {
                 observer.watch_switch(measure, node);
                 points += a_curve;
             }
@@ -261,7 +269,7 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunE
     Ok((observer, points))
 }
 
-fn drive<O: Observer>(
+fn run_engine<O: Observer>(
     mut engine: Engine<'_, O>,
     (point, fabric): (&RunPoint, &Built),
     limits: &Limits,
@@ -271,7 +279,12 @@ fn drive<O: Observer>(
 ) -> Result<RunResult, RunError> {
     let outcome = engine.run(control);
     if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
-        let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
+        let what = interval_points_exceeded(
+            &point.measures,
+            point.most_points,
+            limits.max_time,
+            point.limits.max_time,
+        );
         return Err(RunError::TooManyPoints { what });
     }
     let network = engine.network();
@@ -292,7 +305,7 @@ fn drive<O: Observer>(
     let at = engine.now();
     let goodput = engine.goodput();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
-    result.run.warnings.extend(blind_measures(
+    result.run.warnings.extend(empty_measures(
         point,
         &fabric.topology,
         fabric.workload.qps.len(),
@@ -304,7 +317,7 @@ fn drive<O: Observer>(
         Ok(()) => Ok(result),
         Err(Failure::Cancelled) => Err(RunError::Cancelled),
         Err(Failure::TooManyPoints) => {
-            Err(RunError::TooManyPoints { what: too_many_of_events(point, qps, packets, at) })
+            Err(RunError::TooManyPoints { what: event_points_exceeded(point, qps, packets, at) })
         }
         Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
         Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
@@ -428,7 +441,7 @@ pub enum RunError {
     #[error(
         "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; {}",
         at.as_us(),
-        match *limit == "max_time" && *at >= Time::ZERO + Limits::MOST_TIME {
+        match *limit == "max_time" && *at >= Time::ZERO + Limits::MAX_TIME {
             true => "simulated time ends there: let messages start earlier",
             false => "raise it in [limits] if that is too early",
         }

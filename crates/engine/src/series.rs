@@ -11,15 +11,15 @@ use crate::spec::{MeasureSpec, Series};
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
 use anabranch_proto::{Packet, Repr};
 use anabranch_results::SeriesRow;
-use bins::{Bins, Busy, PauseTime, Pauses, Unit};
-use curves::{Curve, Curves};
+use bins::{Bins, PauseTime, Pauses, Unit, Utilisation};
+use curves::{CurveData, Curves};
 use level::Level;
 
 /// Records curves of chosen links, switches and queue pairs.
 #[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
-    utilisation: Curves<Busy>,
+    utilisation: Curves<Utilisation>,
     depth: Curves<Level>,
     delay: Curves<Level>,
     arrivals: Curves<Bins>,
@@ -65,7 +65,7 @@ impl SeriesObserver {
         let every = measure.every;
         let link = link.0;
         match measure.series {
-            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Busy::new(every)),
+            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Utilisation::new(every)),
             Series::QueueDepth => self.depth.watch(link, 1, || Level::bytes(every)),
             Series::QueueDelay => self.delay.watch(link, 1, || Level::delay(every, rate, measure.above)),
             Series::ArrivalRate => self.arrivals.watch(link, 1, || Bins::new(every, Unit::Gbps)),
@@ -250,8 +250,8 @@ struct Samples {
     points: Vec<(u64, f64)>,
 }
 
-impl Curve for Samples {
-    fn is_touched(&self) -> bool {
+impl CurveData for Samples {
+    fn has_data(&self) -> bool {
         !self.points.is_empty()
     }
 

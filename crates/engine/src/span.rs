@@ -11,7 +11,7 @@ pub struct Span {
     /// The host; of a message the one that sends.
     pub host: HostId,
     /// What it did.
-    pub doing: Doing,
+    pub activity: Activity,
     /// When it began: a message, when it was posted.
     pub from: Time,
     /// When it was over: a message, when it was acknowledged. None where that never came.
@@ -20,7 +20,7 @@ pub struct Span {
 
 /// What a host does for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Activity {
     /// It sends a message.
     Sends {
         /// The message's number.
@@ -48,18 +48,18 @@ pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let messages = (0..).map(MessageId).zip(&workload.messages).filter_map(|(number, message)| {
         let [posted, delivered, until] = network.board.times(number);
         let ends = workload.qps[message.qp.index()];
-        let doing = Doing::Sends { message: number.0, to: ends.dst, bytes: message.bytes, delivered };
-        Some(Span { host: ends.src, doing, from: posted?, until })
+        let activity = Activity::Sends { message: number.0, to: ends.dst, bytes: message.bytes, delivered };
+        Some(Span { host: ends.src, activity, from: posted?, until })
     });
     let steps = (0..).zip(&workload.steps).filter_map(|(number, step)| {
         let [begun, until] = network.board.step_times(number);
-        let doing = match step.processor {
+        let activity = match step.processor {
             Step::IDLE => return None,
-            Step::SERVER_LINK => Doing::SendsWithin,
-            Step::NO_PROCESSOR => Doing::Computes { processor: None },
-            processor => Doing::Computes { processor: Some(processor) },
+            Step::SERVER_LINK => Activity::SendsWithin,
+            Step::NO_PROCESSOR => Activity::Computes { processor: None },
+            processor => Activity::Computes { processor: Some(processor) },
         };
-        (step.takes.0 > 0).then_some(Span { host: step.host, doing, from: begun?, until })
+        (step.takes.0 > 0).then_some(Span { host: step.host, activity, from: begun?, until })
     });
     messages.chain(steps).collect()
 }

@@ -570,7 +570,7 @@ pub struct Limits {
 
 impl Limits {
     /// The largest `max_time`: times of events have 48 bits of picoseconds.
-    pub const MOST_TIME: Duration = Duration::from_us(281_000_000);
+    pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
     /// How long nothing new may be delivered under `scheme` on a fabric: a timer that runs and a packet that is on its
     /// way are no stall.

@@ -16,12 +16,12 @@ pub struct Telemetry {
     /// Numbers of records that nobody has.
     free: Vec<u32>,
     /// Records of packets that the switch's program keeps: the packet's queue pair, PSN and time of sending.
-    kept: Vec<(u32, u32, Time, u32)>,
+    with_program: Vec<(u32, u32, Time, u32)>,
 }
 
 impl Telemetry {
     /// Keeps a record; answers with its number.
-    pub fn keep(&mut self, record: &IntStack) -> u32 {
+    pub fn insert(&mut self, record: &IntStack) -> u32 {
         match self.free.pop() {
             Some(number) => {
                 self.records[number as usize - 1] = *record;
@@ -47,23 +47,25 @@ impl Telemetry {
     }
 
     /// The program keeps a packet, whose record waits here.
-    pub fn set_aside(&mut self, packet: &Packet, number: u32) {
+    pub fn store_for_program(&mut self, packet: &Packet, number: u32) {
         if let (Repr::Data { psn, sent_at, .. }, true) = (packet.repr, number > 0) {
-            self.kept.push((packet.qp.0, psn, sent_at, number));
+            self.with_program.push((packet.qp.0, psn, sent_at, number));
         }
     }
 
     /// The program lets a packet go: the number of its record, or 0.
-    pub fn take_back(&mut self, packet: &Packet) -> u32 {
+    pub fn retrieve(&mut self, packet: &Packet) -> u32 {
         let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
-        let its = |kept: &(u32, u32, Time, u32)| (kept.0, kept.1, kept.2) == (packet.qp.0, psn, sent_at);
-        self.kept.iter().position(its).map_or(0, |slot| self.kept.remove(slot).3)
+        let its = |with_program: &(u32, u32, Time, u32)| {
+            (with_program.0, with_program.1, with_program.2) == (packet.qp.0, psn, sent_at)
+        };
+        self.with_program.iter().position(its).map_or(0, |slot| self.with_program.remove(slot).3)
     }
 
     /// Records that packets of the node's program, and anybody else, hold.
-    pub fn held(&self) -> (u64, u64) {
-        let kept = self.kept.len() as u64;
-        (kept, (self.records.len() - self.free.len()) as u64 - kept)
+    pub fn counts(&self) -> (u64, u64) {
+        let with_program = self.with_program.len() as u64;
+        (with_program, (self.records.len() - self.free.len()) as u64 - with_program)
     }
 }
 
@@ -92,25 +94,25 @@ mod tests {
         let mut telemetry = Telemetry::default();
         let mut stack = IntStack::EMPTY;
         stack.push(LinkId(3), IntHop { queue_bytes: 5, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) });
-        let (first, second) = (telemetry.keep(&stack), telemetry.keep(&IntStack::EMPTY));
-        assert_eq!((first, second, telemetry.held()), (1, 2, (0, 2)));
+        let (first, second) = (telemetry.insert(&stack), telemetry.insert(&IntStack::EMPTY));
+        assert_eq!((first, second, telemetry.counts()), (1, 2, (0, 2)));
         assert_eq!(telemetry.record(first), Some(&mut stack));
         assert_eq!(telemetry.record(0), None);
         telemetry.release(first);
         telemetry.release(0);
-        assert_eq!((telemetry.keep(&IntStack::EMPTY), telemetry.held()), (first, (0, 2)));
+        assert_eq!((telemetry.insert(&IntStack::EMPTY), telemetry.counts()), (first, (0, 2)));
     }
 
     #[test]
     fn a_packet_that_a_program_keeps_finds_its_record_again() {
         let mut telemetry = Telemetry::default();
-        let (first, second) = (telemetry.keep(&IntStack::EMPTY), telemetry.keep(&IntStack::EMPTY));
-        telemetry.set_aside(&data(0, 1), first);
-        telemetry.set_aside(&data(0, 2), second);
-        assert_eq!(telemetry.held(), (2, 0));
-        assert_eq!(telemetry.take_back(&data(1, 2)), 0);
-        assert_eq!(telemetry.take_back(&data(0, 2)), second);
-        assert_eq!(telemetry.take_back(&data(0, 2)), 0);
-        assert_eq!(telemetry.held(), (1, 1));
+        let (first, second) = (telemetry.insert(&IntStack::EMPTY), telemetry.insert(&IntStack::EMPTY));
+        telemetry.store_for_program(&data(0, 1), first);
+        telemetry.store_for_program(&data(0, 2), second);
+        assert_eq!(telemetry.counts(), (2, 0));
+        assert_eq!(telemetry.retrieve(&data(1, 2)), 0);
+        assert_eq!(telemetry.retrieve(&data(0, 2)), second);
+        assert_eq!(telemetry.retrieve(&data(0, 2)), 0);
+        assert_eq!(telemetry.counts(), (1, 1));
     }
 }

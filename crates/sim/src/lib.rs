@@ -48,9 +48,9 @@ mod threads;
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
-pub use anabranch_engine::{Built, Control, Doing, RunError, RunResult, Span, build, run};
+pub use anabranch_engine::{Activity, Built, Control, RunError, RunResult, Span, build, run};
 pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
-pub use anabranch_engine::{MessageEnd, Post, Poster, run_posted};
+pub use anabranch_engine::{InjectedEnd, InjectedMessage, Injector, run_injected};
 pub use anabranch_fabric as topology;
 pub use anabranch_lab::scenario::Registry;
 pub use anabranch_lab::{model, scenario};

@@ -1,7 +1,7 @@
 //! Transmission onto a link where there is more to it: one with faults, with telemetry, of a NIC with jitter,
 //! or of a device whose clock is off.
 
-use super::{Egress, Frees, Line, trimmed};
+use super::{DelayClass, Egress, FreeTimes, trimmed};
 use crate::context::Context;
 use crate::faults::Fate;
 use crate::frame::{Arrival, Frame};
@@ -45,7 +45,7 @@ impl Clock {
     }
 
     /// The duration by this clock of a transmission at `port` that takes `nominal` by an exact one.
-    fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
+    fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
         *rest = more.rem_euclid(BILLION);
@@ -53,37 +53,37 @@ impl Clock {
     }
 }
 
-impl<F: Frees> Egress<F> {
+impl<F: FreeTimes> Egress<F> {
     /// The duration by the device's clock of a transmission at `port` that takes `nominal` by an exact one.
-    pub(super) fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
-        self.clock.as_mut().map_or(nominal, |clock| clock.takes(port, nominal))
+    pub(super) fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
+        self.clock.as_mut().map_or(nominal, |clock| clock.actual_duration(port, nominal))
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn transmit_otherwise<O: Observer>(
+    pub(super) fn transmit_special<O: Observer>(
         &mut self,
         port: u16,
         frame: &Frame,
         at: &mut Context<'_, O>,
     ) {
-        if self.starts_late(port, frame, at) {
+        if self.delayed_by_jitter(port, frame, at) {
             return;
         }
         if at.network.faults.is_impaired(self.ports[usize::from(port)].link) {
             self.transmit_impaired(port, frame, at);
         } else {
-            self.transmit_reported(port, frame, None, false, at);
+            self.transmit_general(port, frame, None, false, at);
         }
     }
 
     /// A packet of a NIC with jitter that was idle waits in its queue for its time, unless that is now. One that follows
     /// another within a packet's time, or has waited, goes: a paced sender at line rate leaves such gaps where its NIC's
     /// clock is fast, and a draw in each of them would slow it down.
-    fn starts_late<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
+    fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
-        let kind = &at.network.kinds[usize::from(out.kind)];
+        let kind = &at.network.link_kinds[usize::from(out.link_kind)];
         let takes = kind.class(frame.packet.wire_bytes).serialisation;
         // Before the first packet `busy_until` is 0.
         if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
@@ -100,7 +100,7 @@ impl<F: Frees> Egress<F> {
 
     /// Puts a packet on a link where packets have telemetry, or where a fault decides when the last bit `leaves` and
     /// whether the packet is `lost`.
-    fn transmit_reported<O: Observer>(
+    fn transmit_general<O: Observer>(
         &mut self,
         port: u16,
         frame: &Frame,
@@ -108,37 +108,37 @@ impl<F: Frees> Egress<F> {
         lost: bool,
         at: &mut Context<'_, O>,
     ) {
-        let stack = self.report(port, frame, at);
-        let kind = &at.network.kinds[usize::from(self.ports[usize::from(port)].kind)];
+        let stack = self.take_telemetry(port, frame, at);
+        let kind = &at.network.link_kinds[usize::from(self.ports[usize::from(port)].link_kind)];
         let class = kind.class(frame.packet.wire_bytes);
         let (until, line) = match leaves {
-            Some(leaves) => (leaves, Line::NONE),
-            None => (at.now + self.takes(port, class.serialisation), class.line),
+            Some(leaves) => (leaves, DelayClass::NONE),
+            None => (at.now + self.actual_duration(port, class.serialisation), class.delay_class),
         };
         let out = &mut self.ports[usize::from(port)];
         debug_assert!(out.busy_until <= at.now, "two packets on one wire");
         out.busy_until = until;
-        out.wakes = true;
+        out.busy = true;
         let link = out.link;
         if !lost {
             let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
             at.out.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
         }
-        self.frees.push(line, until, port);
+        self.free_times.push(line, until, port);
         at.counters.packet_hops += 1;
         at.observer.transmitted(link, at.now, until, frame.packet.wire_bytes);
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
     /// A packet goes out: takes its telemetry out of the node, with this hop's record added if this is a switch.
-    fn report<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
+    fn take_telemetry<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];
         let mut hop = IntHop {
             queue_bytes: out.queued(),
             tx_bytes: 0,
             at: at.now,
-            rate: at.network.kinds[usize::from(out.kind)].rate,
+            rate: at.network.link_kinds[usize::from(out.link_kind)].rate,
         };
         let sent = telemetry.sent.get_mut(usize::from(port));
         if let Some(sent) = &sent {
@@ -148,12 +148,12 @@ impl<F: Frees> Egress<F> {
         if let Some(sent) = sent {
             *sent += u64::from(frame.packet.wire_bytes);
         }
-        let record = telemetry.held.record(frame.telemetry)?;
+        let record = telemetry.records.record(frame.telemetry)?;
         if is_switch && matches!(frame.packet.repr, Repr::Data { .. }) {
             record.push(out.link, hop);
         }
         let stack = *record;
-        telemetry.held.release(frame.telemetry);
+        telemetry.records.release(frame.telemetry);
         Some(stack)
     }
 
@@ -162,17 +162,17 @@ impl<F: Frees> Egress<F> {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         let (link, bytes) = (out.link, frame.packet.wire_bytes);
-        out.kind = network.faults.kind_at(link, at.now, out.kind).0;
-        let kind = out.kind;
-        let leaves = network.faults.leaves(link, &network.kinds, at.now, bytes, kind);
-        let leaves = at.now + self.takes(port, leaves.since(at.now));
-        let arrives = leaves + network.kinds[usize::from(kind)].latency;
+        out.link_kind = network.faults.kind_at(link, at.now, out.link_kind).0;
+        let kind = out.link_kind;
+        let leaves = network.faults.leaves(link, &network.link_kinds, at.now, bytes, kind);
+        let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
+        let arrives = leaves + network.link_kinds[usize::from(kind)].latency;
         let random = Self::loss_stream(&mut self.losses, network, port, link);
         let fate = network.faults.fate(link, at.now, arrives, &frame.packet, random);
         match fate {
-            Fate::Refused(fault) => {
+            Fate::DroppedByFault(fault) => {
                 let hits = at.effects.hits.of(fault);
-                (hits.refused, hits.data) = (hits.refused + 1, hits.data + 1);
+                (hits.dropped, hits.data) = (hits.dropped + 1, hits.data + 1);
             }
             _ => {
                 if let Some(fault) = network.faults.slowed_by(link, at.now, leaves) {
@@ -183,38 +183,38 @@ impl<F: Frees> Egress<F> {
             }
         }
         match fate {
-            Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
+            Fate::Arrives => self.transmit_general(port, frame, Some(leaves), false, at),
             Fate::Lost(fault) => {
                 at.counters.link_losses += 1;
-                at.lose_payload(&frame.packet);
+                at.note_lost_payload(&frame.packet);
                 let hits = at.effects.hits.of(fault);
                 hits.lost += 1;
                 hits.data += u64::from(!frame.packet.is_control());
-                self.transmit_reported(port, frame, Some(leaves), true, at);
+                self.transmit_general(port, frame, Some(leaves), true, at);
             }
-            Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
+            Fate::DroppedByFault(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
                 Some(header) => {
                     at.counters.trims += 1;
-                    at.lose_payload(&frame.packet);
-                    self.forget(frame.telemetry);
+                    at.note_lost_payload(&frame.packet);
+                    self.release_telemetry(frame.telemetry);
                     let leaves = network.faults.leaves(
                         link,
-                        &network.kinds,
+                        &network.link_kinds,
                         at.now,
                         header.wire_bytes,
-                        self.ports[usize::from(port)].kind,
+                        self.ports[usize::from(port)].link_kind,
                     );
-                    let leaves = at.now + self.takes(port, leaves.since(at.now));
+                    let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
                     let header = Frame::new(header, frame.port);
-                    self.transmit_reported(port, &header, Some(leaves), false, at);
+                    self.transmit_general(port, &header, Some(leaves), false, at);
                 }
                 None => {
                     // The next packet goes out as if this one had not been there.
                     self.drop_packet(port, frame, at);
                     if self.ports[usize::from(port)].has_work() {
                         // Not now: what happens at one node at one time is one event.
-                        self.ports[usize::from(port)].wakes = true;
-                        self.frees.push(Line::NONE, at.now + Duration(1), port);
+                        self.ports[usize::from(port)].busy = true;
+                        self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                     }
                 }
             },

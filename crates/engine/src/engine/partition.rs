@@ -7,12 +7,12 @@ use anabranch_fabric::Topology;
 use anabranch_workload::Done;
 
 /// The nodes of one thread.
-pub struct Part {
+pub struct ThreadNodes {
     /// By rising number.
     pub nodes: Vec<NodeId>,
 }
 
-impl Part {
+impl ThreadNodes {
     /// Whether `node` is among them.
     pub fn contains(&self, node: &NodeId) -> bool {
         self.nodes.binary_search(node).is_ok()
@@ -93,7 +93,7 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, posted: bool) 
 
 /// Spreads the nodes over at most `threads` threads: a ToR with its hosts, and the nodes of a cluster, together; as
 /// many ports for each thread as can be.
-pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<Part> {
+pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<ThreadNodes> {
     let nodes = topology.nodes();
     let mut sets = Sets((0..nodes).collect());
     // With fewer ToRs than threads a ToR's hosts are better off elsewhere than all with it.
@@ -123,7 +123,7 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
     }
     let sorted = |(_, mut nodes): (u32, Vec<NodeId>)| {
         nodes.sort_unstable();
-        Part { nodes }
+        ThreadNodes { nodes }
     };
     parts.into_iter().filter(|(_, nodes)| !nodes.is_empty()).map(sorted).collect()
 }

@@ -62,7 +62,7 @@ impl Ground {
             program: None,
             weights: Vec::new(),
         };
-        let setup = Setup {
+        let inputs = EngineInputs {
             topology: &self.topology,
             routing: &self.routing,
             workload: &self.workload,
@@ -71,13 +71,13 @@ impl Ground {
             switches,
             facts,
             own_path: None,
-            poster: None,
+            injector: None,
             limits: &self.limits,
-            points: PointRoom { most: u64::MAX, a_second: 0.0 },
+            points: PointBudget { most: u64::MAX, per_second: 0.0 },
             seed: 1,
             threads,
         };
-        Engine::new(setup, NoObserver).unwrap()
+        Engine::new(inputs, NoObserver).unwrap()
     }
 
     /// Runs for 20 us, when the queue to the receiver is long; does `damage`; runs to the end.
@@ -170,7 +170,7 @@ fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
 fn a_record_of_telemetry_that_a_switch_keeps_is_found() {
     Ground::new(HPCC).assert_broken("records of telemetry for", |_, switches, _| {
         for switch in switches {
-            switch.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+            switch.egress_mut().telemetry.as_mut().unwrap().records.insert(&IntStack::EMPTY);
         }
     });
 }
@@ -179,7 +179,7 @@ fn a_record_of_telemetry_that_a_switch_keeps_is_found() {
 fn a_record_of_telemetry_that_a_host_keeps_is_found() {
     Ground::new(HPCC).assert_broken("records of telemetry at a host", |hosts, _, _| {
         for host in hosts {
-            host.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+            host.egress_mut().telemetry.as_mut().unwrap().records.insert(&IntStack::EMPTY);
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
-use crate::frame::{Order, kind};
+use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, Time};
@@ -25,7 +25,7 @@ impl Pulls {
 
 impl Host {
     /// The receiver at `index`, of the queue pair `slot` among those on which the host receives, may have demand.
-    pub(super) fn ask_to_pull(&mut self, slot: usize, index: usize, now: Time) {
+    pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
         if self.receivers[index].asks_to_pull() {
             pulls.pacer.join(slot as u32);
@@ -50,7 +50,7 @@ impl Host {
                 pulls.pacer.pulled(at.now);
             }
             self.send_answer(slot, pull, at);
-            self.ask_to_pull(slot, index as usize, at.now);
+            self.request_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);
     }
@@ -61,7 +61,7 @@ impl Host {
             pulls.armed = true;
             let due = due.max(now + Duration(1));
             self.timers.push(Reverse((due, PULLS)));
-            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
+            self.next_call = self.next_call.min(Order::chosen(due, event_kind::TIMER));
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct SenderSlot {
     /// The number of its queue pair among those on which the host sends.
     pub qp: u32,
     /// The slot of the sender behind it in the round robin.
-    behind: u32,
+    next: u32,
     /// In the round robin.
     ready: bool,
     done: bool,
@@ -34,7 +34,7 @@ impl SenderSlot {
     pub fn new(qp: u32, sender: AnySender) -> Self {
         SenderSlot {
             qp,
-            behind: NONE,
+            next: NONE,
             ready: false,
             done: false,
             timer: Time::NEVER,
@@ -84,24 +84,24 @@ impl Round {
             return;
         }
         sender.ready = true;
-        sender.behind = NONE;
+        sender.next = NONE;
         let last = std::mem::replace(&mut self.last, slot);
         if last == NONE {
             self.first = slot;
         } else {
-            senders[last as usize].behind = slot;
+            senders[last as usize].next = slot;
         }
     }
 
     /// Puts a sender that has just been taken out back at the head.
     pub fn keep_turn(&mut self, senders: &mut [SenderSlot], slot: u32) {
-        let behind = std::mem::replace(&mut self.first, slot);
-        if behind == NONE {
+        let next = std::mem::replace(&mut self.first, slot);
+        if next == NONE {
             self.last = slot;
         }
         let sender = &mut senders[slot as usize];
         sender.ready = true;
-        sender.behind = behind;
+        sender.next = next;
     }
 
     /// Takes the sender whose turn it is out.
@@ -113,7 +113,7 @@ impl Round {
         }
         let sender = &mut senders[slot as usize];
         sender.ready = false;
-        self.first = sender.behind;
+        self.first = sender.next;
         if self.first == NONE {
             self.last = NONE;
         }

@@ -2,7 +2,7 @@
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
-use crate::frame::{Order, kind};
+use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, HostId, Purpose, QpId, Time, drawn_at, scaled, stream};
@@ -117,7 +117,7 @@ impl Host {
             sender.later = sender.later.min(sender.timer);
             sender.timer = due;
             self.timers.push(Reverse((due, slot)));
-            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
+            self.next_call = self.next_call.min(Order::chosen(due, event_kind::TIMER));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What bounds a message that is alone in the network, from its posting.
 #[derive(Clone, Copy)]
-struct Alone {
+struct UnloadedTimes {
     /// Its bytes on the wire, headers included.
     wire: u64,
     /// When its last byte is at the receiver, and when the sender knows.
@@ -30,7 +30,7 @@ struct Bottleneck {
     tail: u64,
 }
 
-/// The four places that a message passes, in the order of [`Alone::leads`]: the sender's NIC, the uplinks of its ToR
+/// The four places that a message passes, in the order of [`UnloadedTimes::leads`]: the sender's NIC, the uplinks of its ToR
 /// together, the downlinks to the receiver's ToR together, and the link to the receiver.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
@@ -74,13 +74,13 @@ impl Ideal<'_> {
     }
 
     fn cct(&self, workload: &Workload, job: &Job, gates: &mut [Activations]) -> Duration {
-        let mut known: BTreeMap<(QpId, u64), Alone> = BTreeMap::new();
+        let mut known: BTreeMap<(QpId, u64), UnloadedTimes> = BTreeMap::new();
         let mut alone = |message: u32| {
             let message = &workload.messages[message as usize];
             let key = (message.qp, message.bytes);
             *known.entry(key).or_insert_with(|| {
                 let ends = workload.qps[message.qp.index()];
-                self.alone(ends.src, ends.dst, message.bytes)
+                self.unloaded(ends.src, ends.dst, message.bytes)
             })
         };
         let (starts, chain) = starts(workload, job, gates, &mut alone);
@@ -134,7 +134,7 @@ impl Ideal<'_> {
         }
     }
 
-    fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Alone {
+    fn unloaded(&self, src: HostId, dst: HostId, bytes: u64) -> UnloadedTimes {
         let tiers = self.tiers(src, dst);
         let acknowledged = self.fct(src, dst, bytes).0;
         let ack = ack_return(&tiers).0;
@@ -150,7 +150,7 @@ impl Ideal<'_> {
             let onward = tiers.get(link).map_or(0, |tier| tier.onward.0);
             tails[place] = onward + to(tiers.get(link + 1..).unwrap_or(&[])) + ack;
         }
-        Alone {
+        UnloadedTimes {
             wire: bytes.saturating_add(bytes.div_ceil(self.framing.payload.0) * self.framing.header.0),
             arrival: acknowledged - ack,
             acknowledged,
@@ -200,7 +200,7 @@ impl Activations {
 
 /// What a job does.
 #[derive(Clone, Copy)]
-enum Doing {
+enum JobItem {
     Message(u32),
     Step(u32),
 }
@@ -211,7 +211,7 @@ fn starts(
     workload: &Workload,
     job: &Job,
     gates: &mut [Activations],
-    alone: &mut impl FnMut(u32) -> Alone,
+    alone: &mut impl FnMut(u32) -> UnloadedTimes,
 ) -> (Vec<u64>, u64) {
     let (first, first_step) = (job.messages.start, job.steps.start);
     let activations = |message: u32| -> &[Activation] {
@@ -249,13 +249,13 @@ fn starts(
     job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
     let mut begins = vec![0; job.steps.len()];
     let mut starts = vec![0; job.messages.len()];
-    let free = job.messages.clone().filter(|message| !held[(message - first) as usize]).map(Doing::Message);
+    let free = job.messages.clone().filter(|message| !held[(message - first) as usize]).map(JobItem::Message);
     let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
-    let mut ready: Vec<Doing> =
-        free.chain(job.steps.clone().filter(waits_for_none).map(Doing::Step)).collect();
+    let mut ready: Vec<JobItem> =
+        free.chain(job.steps.clone().filter(waits_for_none).map(JobItem::Step)).collect();
     let mut chain = 0;
     let mut opened = Vec::new();
-    while let Some(doing) = ready.pop() {
+    while let Some(item) = ready.pop() {
         let mut activate = |gate: GateId, end: u64| {
             let known = &mut gates[gate.index()];
             known.left -= 1;
@@ -264,8 +264,8 @@ fn starts(
                 opened.push((gate, *known));
             }
         };
-        match doing {
-            Doing::Message(message) => {
+        match item {
+            JobItem::Message(message) => {
                 let (start, of) = (starts[(message - first) as usize], alone(message));
                 chain = chain.max(start + of.acknowledged);
                 for activation in activations(message) {
@@ -273,7 +273,7 @@ fn starts(
                     activate(activation.gate, start + if delivered { of.arrival } else { of.acknowledged });
                 }
             }
-            Doing::Step(step) => {
+            JobItem::Step(step) => {
                 let (number, step) = (step, &workload.steps[step as usize]);
                 // A host that only waits before the job begins is no part of it.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
@@ -282,7 +282,7 @@ fn starts(
                 chain = chain.max(end);
                 for message in started_by(step.gate) {
                     starts[(message - first) as usize] = end;
-                    ready.push(Doing::Message(message));
+                    ready.push(JobItem::Message(message));
                 }
                 activated_by(number).iter().for_each(|gate| activate(*gate, end));
             }
@@ -292,12 +292,12 @@ fn starts(
                 Opens::After(needs) => {
                     for message in started_by(gate) {
                         starts[(message - first) as usize] = known.open(needs);
-                        ready.push(Doing::Message(message));
+                        ready.push(JobItem::Message(message));
                     }
                 }
                 Opens::Step(step) if job.steps.contains(&step) => {
                     begins[(step - first_step) as usize] = known.open(workload.steps[step as usize].needs);
-                    ready.push(Doing::Step(step));
+                    ready.push(JobItem::Step(step));
                 }
                 Opens::Step(_) | Opens::Each => {}
             }

@@ -7,9 +7,9 @@ mod registered;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_proto::Packet;
 
-pub use foreign::{Foreign, Places};
+pub use foreign::{HookNodes, PerNode};
 pub use qps::QpSelector;
-pub use registered::{AnyRecorder, Curve, Named, ObserverFactory, ObserverSpec, Recorder};
+pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, ObserverSpec, Recorder};
 
 /// Sees packets pass. It cannot change anything, so results do not depend on it.
 ///

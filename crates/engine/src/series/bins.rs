@@ -1,6 +1,6 @@
 //! What happens within each interval, added up.
 
-use super::curves::Curve;
+use super::curves::CurveData;
 use anabranch_base::{Duration, Time};
 
 /// How sums become values.
@@ -59,8 +59,8 @@ impl Bins {
     }
 }
 
-impl Curve for Bins {
-    fn is_touched(&self) -> bool {
+impl CurveData for Bins {
+    fn has_data(&self) -> bool {
         !self.sums.is_empty()
     }
 
@@ -87,13 +87,13 @@ impl Curve for Bins {
 
 /// The rate at which a link sends.
 #[derive(Clone)]
-pub(super) struct Busy {
+pub(super) struct Utilisation {
     sent: Bins,
 }
 
-impl Busy {
+impl Utilisation {
     pub(super) fn new(every: Duration) -> Self {
-        Busy { sent: Bins::new(every, Unit::Gbps) }
+        Utilisation { sent: Bins::new(every, Unit::Gbps) }
     }
 
     /// Bytes are spread evenly over the time on the wire, so a packet across a border counts on both sides.
@@ -104,9 +104,9 @@ impl Busy {
     }
 }
 
-impl Curve for Busy {
-    fn is_touched(&self) -> bool {
-        self.sent.is_touched()
+impl CurveData for Utilisation {
+    fn has_data(&self) -> bool {
+        self.sent.has_data()
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
@@ -136,9 +136,9 @@ impl Pauses {
     }
 }
 
-impl Curve for Pauses {
-    fn is_touched(&self) -> bool {
-        self.paused || self.begun.is_touched()
+impl CurveData for Pauses {
+    fn has_data(&self) -> bool {
+        self.paused || self.begun.has_data()
     }
 
     fn points(self, end: Time) -> Vec<(u64, f64)> {
@@ -171,9 +171,9 @@ impl PauseTime {
     }
 }
 
-impl Curve for PauseTime {
-    fn is_touched(&self) -> bool {
-        self.since.is_some() || self.paused.is_touched()
+impl CurveData for PauseTime {
+    fn has_data(&self) -> bool {
+        self.since.is_some() || self.paused.has_data()
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {

@@ -4,9 +4,9 @@ use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
 /// A curve of one link or queue pair.
-pub(super) trait Curve: Clone {
+pub(super) trait CurveData: Clone {
     /// Whether anything was told to it. One that was told nothing may take the place of another.
-    fn is_touched(&self) -> bool;
+    fn has_data(&self) -> bool;
 
     /// Its points (time in picoseconds, value) in the order of time, in a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
@@ -23,7 +23,7 @@ pub(super) struct Curves<C> {
     curves: Vec<(u32, C)>,
 }
 
-impl<C: Curve> Curves<C> {
+impl<C: CurveData> Curves<C> {
     /// No curve yet; events will carry numbers below `room`, where that is known.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
@@ -59,7 +59,7 @@ impl<C: Curve> Curves<C> {
     /// Takes over the curves of another observer of the same entities: each entity is told of to one of the two.
     pub(super) fn join(&mut self, other: Self) {
         for ((_, curve), (_, other)) in self.curves.iter_mut().zip(other.curves) {
-            if other.is_touched() {
+            if other.has_data() {
                 *curve = other;
             }
         }

@@ -1,6 +1,6 @@
 //! A queue's level at the end of each interval.
 
-use super::curves::Curve;
+use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};
 
 /// What waits at the end of each interval that is over by the end of the run. A queue whose level stays costs
@@ -58,8 +58,8 @@ impl Level {
     }
 }
 
-impl Curve for Level {
-    fn is_touched(&self) -> bool {
+impl CurveData for Level {
+    fn has_data(&self) -> bool {
         self.bytes > 0 || !self.changes.is_empty()
     }
 

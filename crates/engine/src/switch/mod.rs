@@ -9,18 +9,18 @@ mod tors;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{Egress, Frees, Lines, waits_with_control};
-use crate::frame::{Frame, Order, What, kind};
+use crate::egress::{DelayQueues, Egress, FreeTimes, waits_with_control};
+use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::prefetch;
-use crate::queue::Taken;
+use crate::queue::SlotHandle;
 use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
-use program::Beyond;
+use program::Extensions;
 use shared::SharedQueues;
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub use wrr::{WeightError, weights};
 pub struct Switch {
     /// Its number among the switches.
     index: u32,
-    egress: Egress<Lines>,
+    egress: Egress<DelayQueues>,
     /// The lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
     /// The buffer that its data queues share, where they drop or trim and share one.
@@ -40,7 +40,7 @@ pub struct Switch {
     /// One of the two buffers above is in use, so queued data must be charged.
     counts: bool,
     /// What it does beyond ECMP.
-    beyond: Option<Box<Beyond>>,
+    extensions: Option<Box<Extensions>>,
     /// By port that has been full: the random stream of its coin.
     coins: BTreeMap<u16, Stream>,
     /// Per port: the random stream of its ECN marking.
@@ -68,17 +68,17 @@ impl Node for Switch {
 
     #[inline]
     fn next(&self) -> Order {
-        let own = self.beyond.as_ref().map_or(Order::NEVER, |beyond| beyond.next());
-        self.egress.frees.first().min(own)
+        let own = self.extensions.as_ref().map_or(Order::NEVER, |extensions| extensions.next());
+        self.egress.free_times.first().min(own)
     }
 
     #[inline]
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if self.egress.frees.first().time() == at.now {
-            let port = self.egress.frees.pop();
-            self.egress.port(port).wakes = false;
+        if self.egress.free_times.first().time() == at.now {
+            let port = self.egress.free_times.pop();
+            self.egress.port(port).busy = false;
             self.serve(port, at);
-        } else if self.next().kind() == kind::TIMER {
+        } else if self.next().kind() == event_kind::TIMER {
             self.handle_program_timer(at);
         } else {
             self.handle_notice(at);
@@ -87,17 +87,17 @@ impl Node for Switch {
 
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
-        match frame.what {
-            What::Packet => {
+        match frame.kind {
+            FrameKind::Packet => {
                 if let (Some(stack), Some(telemetry)) = (stack, &mut self.egress.telemetry) {
-                    let telemetry = telemetry.held.keep(stack);
+                    let telemetry = telemetry.records.insert(stack);
                     self.handle_packet(&Frame { telemetry, ..*frame }, at);
                 } else {
                     self.handle_packet(frame, at);
                 }
             }
-            What::Pause => self.handle_pause(frame.port, true, at),
-            What::Resume => self.handle_pause(frame.port, false, at),
+            FrameKind::Pause => self.handle_pause(frame.port, true, at),
+            FrameKind::Resume => self.handle_pause(frame.port, false, at),
         }
     }
 }
@@ -108,11 +108,11 @@ impl Switch {
         network: &Network<'_>,
         plan: &mut SwitchPlan,
         index: u32,
-        kind_of: impl Fn(LinkId) -> u16,
+        link_kind_of: impl Fn(LinkId) -> u16,
     ) -> Self {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
-        let egress = Egress::new(network, node, weight, kind_of, Lines::default());
+        let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len())));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         Switch {
@@ -120,7 +120,7 @@ impl Switch {
             counts: pfc.is_some() || shared.is_some(),
             pfc,
             shared,
-            beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
+            extensions: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
             coins: BTreeMap::new(),
             marks: vec![None; egress.ports.len()],
             marked: 0,
@@ -137,19 +137,19 @@ impl Switch {
     }
 
     /// Its ports and queues.
-    pub fn egress(&self) -> &Egress<Lines> {
+    pub fn egress(&self) -> &Egress<DelayQueues> {
         &self.egress
     }
 
     /// The same, to be damaged.
     #[cfg(test)]
-    pub fn egress_mut(&mut self) -> &mut Egress<Lines> {
+    pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
     }
 
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
-        if self.beyond.is_some() {
+        if self.extensions.is_some() {
             self.pass(frame, at);
             return;
         }
@@ -158,16 +158,16 @@ impl Switch {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, frame, at);
             }
-            None => self.lose(frame, at),
+            None => self.drop_unroutable(frame, at),
         }
     }
 
     /// There is no route: the packet counts as lost on a link.
     #[cold]
-    fn lose<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+    fn drop_unroutable<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
-        at.lose_payload(&frame.packet);
-        self.egress.forget(frame.telemetry);
+        at.note_lost_payload(&frame.packet);
+        self.egress.release_telemetry(frame.telemetry);
     }
 
     /// Sends a packet by `port`, or queues it there, or trims or drops it.
@@ -176,18 +176,18 @@ impl Switch {
         let limits = &at.network.queues;
         let control = waits_with_control(&frame.packet, limits);
         let out = &self.egress.ports[usize::from(port)];
-        if !out.wakes && (!out.paused || control) {
+        if !out.busy && (!out.paused || control) {
             if !control {
-                at.backlogs.found_none();
+                at.backlogs.record_empty();
             }
             self.send(port, frame, at);
             return;
         }
         if !control {
-            at.backlogs.found(out.queued());
+            at.backlogs.record(out.queued());
         }
         if self.counts && !control && !self.charge(port, frame, at) {
-            self.refuse(port, frame, at);
+            self.reject(port, frame, at);
             return;
         }
         let out = &self.egress.ports[usize::from(port)];
@@ -196,7 +196,7 @@ impl Switch {
         if u64::from(held) + u64::from(frame.packet.wire_bytes) <= u64::from(limit) {
             self.egress.enqueue(port, frame, control, at);
         } else {
-            self.refuse(port, frame, at);
+            self.reject(port, frame, at);
         }
     }
 
@@ -219,7 +219,7 @@ impl Switch {
         }
         let Some(taken) = self.dequeue(port, at) else { return };
         let out = &self.egress.ports[usize::from(port)];
-        let (queued, marking) = (out.data_bytes, &at.network.kinds[usize::from(out.kind)].marking);
+        let (queued, marking) = (out.data_bytes, &at.network.link_kinds[usize::from(out.link_kind)].marking);
         if queued > marking.kmin && !self.egress.pool.frame(&taken).packet.is_control() {
             let (seed, link) = (at.network.seed, out.link);
             let random = || {
@@ -236,13 +236,13 @@ impl Switch {
             let frame = self.egress.pool.take(taken);
             self.pass_out(port, &frame, at);
         } else {
-            self.egress.transmit_taken(port, taken, at);
+            self.egress.transmit_dequeued(port, taken, at);
         }
     }
 
     /// Takes the next packet that may go out by `port`, and releases its part of a shared buffer.
     #[inline]
-    fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+    fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
         if self.counts {
             let frame = self.egress.pool.frame(&taken);
@@ -261,11 +261,11 @@ impl Switch {
             while let Some(taken) = self.dequeue(port, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
-                at.lose_payload(&frame.packet);
+                at.note_lost_payload(&frame.packet);
                 let hits = at.effects.hits.of(fault);
                 hits.lost += 1;
                 hits.data += u64::from(!frame.packet.is_control());
-                self.egress.forget(frame.telemetry);
+                self.egress.release_telemetry(frame.telemetry);
             }
         }
     }
@@ -277,7 +277,7 @@ impl Switch {
                 self.watched_pauses.push(port);
             }
         } else if self.egress.unpause(port, at) && self.egress.port(port).has_work() {
-            if self.egress.port(port).wakes {
+            if self.egress.port(port).busy {
                 return;
             }
             self.serve(port, at);
@@ -303,7 +303,7 @@ impl Switch {
         match pfc.admit(from, bytes) {
             Admission::Fits => true,
             Admission::Pause => {
-                if let Some(pending) = pfc.tell(from, true) {
+                if let Some(pending) = pfc.request_pause(from, true) {
                     self.set_pause_pending(from, pending, at);
                 }
                 true
@@ -339,7 +339,7 @@ impl Switch {
         }
         let Some(pfc) = &mut self.pfc else { return };
         if pfc.release(from, bytes)
-            && let Some(pending) = pfc.tell(from, false)
+            && let Some(pending) = pfc.request_pause(from, false)
         {
             self.set_pause_pending(from, pending, at);
         }
@@ -350,7 +350,7 @@ impl Switch {
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
         out.pause_pending = pending;
-        if pending && !out.wakes {
+        if pending && !out.busy {
             self.send_pause(port, at);
         }
     }
@@ -358,7 +358,7 @@ impl Switch {
     /// Sends the pause frame that is pending at `port`, which is free.
     fn send_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return };
-        let stop = pfc.said(port);
+        let stop = pfc.pause_sent(port);
         self.egress.transmit_pause(port, stop, at);
     }
 
@@ -381,12 +381,12 @@ impl Switch {
             return Some((shared.held(), queued()));
         }
         let pfc = self.pfc.as_ref()?;
-        Some((pfc.held(), queued() + self.beyond.as_ref().map_or(0, |beyond| beyond.held().1)))
+        Some((pfc.held(), queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1)))
     }
 
     /// Packets that its program keeps.
     pub fn held(&self) -> u64 {
-        self.beyond.as_ref().map_or(0, |beyond| beyond.held().0)
+        self.extensions.as_ref().map_or(0, |extensions| extensions.held().0)
     }
 
     /// Packets that it marked.

@@ -4,7 +4,7 @@
 //! charged, so that no threshold wraps.
 
 use super::shared::{Shared, Threshold};
-use crate::frame::APART;
+use crate::frame::UNCHARGED;
 use crate::link::PAUSE_FRAME_BYTES;
 use crate::network::off_by;
 use crate::spec::{PfcClass, PfcSpec};
@@ -29,7 +29,7 @@ pub(super) struct SwitchPfc {
     ingress: Vec<Ingress>,
     shared: Shared,
     /// Queued bytes that are not charged to any ingress port.
-    apart: u64,
+    uncharged: u64,
     resume: u32,
 }
 
@@ -45,7 +45,7 @@ struct Ingress {
     /// XOFF: the upstream sender is to pause.
     stopped: bool,
     /// State carried by the last pause frame sent, or that both ends assumed when the link last went down or came up.
-    told: bool,
+    peer_paused: bool,
 }
 
 /// Result of admission.
@@ -243,7 +243,7 @@ impl PfcPlan {
             headroom_used: 0,
             headroom: *headroom,
             stopped: false,
-            told: false,
+            peer_paused: false,
         };
         SwitchPfc {
             ingress: self.headrooms[first as usize..][..ports]
@@ -252,7 +252,7 @@ impl PfcPlan {
                 .map(ingress)
                 .collect(),
             shared: Shared { size, used: 0 },
-            apart: 0,
+            uncharged: 0,
             resume: self.resume,
         }
     }
@@ -306,8 +306,8 @@ impl SwitchPfc {
     /// Releases `bytes` bytes that came in by port `from`; returns whether XON may be sent.
     #[inline]
     pub(super) fn release(&mut self, from: u16, bytes: u16) -> bool {
-        if from == APART {
-            self.apart -= u64::from(bytes);
+        if from == UNCHARGED {
+            self.uncharged -= u64::from(bytes);
             return false;
         }
         let ingress = &mut self.ingress[usize::from(from)];
@@ -330,19 +330,19 @@ impl SwitchPfc {
     /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending now;
     /// none if that is unchanged. A pending frame carries the state at its transmission; if the peer already has that
     /// state, no frame is sent.
-    pub(super) fn tell(&mut self, port: u16, stop: bool) -> Option<bool> {
+    pub(super) fn request_pause(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {
             return None;
         }
         ingress.stopped = stop;
-        Some(ingress.told != stop)
+        Some(ingress.peer_paused != stop)
     }
 
     /// A pause frame leaves by `port` now: returns the state that it carries.
-    pub(super) fn said(&mut self, port: u16) -> bool {
+    pub(super) fn pause_sent(&mut self, port: u16) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
-        ingress.told = ingress.stopped;
+        ingress.peer_paused = ingress.stopped;
         ingress.stopped
     }
 
@@ -350,8 +350,8 @@ impl SwitchPfc {
     /// frame. While the link is down its queue is not paused; what is sent is lost.
     pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
-        ingress.told = ingress.stopped && up;
-        ingress.told
+        ingress.peer_paused = ingress.stopped && up;
+        ingress.peer_paused
     }
 
     /// Headroom and bytes in the shared buffer of a port.
@@ -363,12 +363,12 @@ impl SwitchPfc {
     /// Bytes that it counts.
     pub(super) fn held(&self) -> u64 {
         let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
-        self.apart + counted.sum::<u64>()
+        self.uncharged + counted.sum::<u64>()
     }
 
     /// Counts a queued data packet that is not charged to any ingress port.
-    pub(super) fn charge_apart(&mut self, bytes: u16) {
-        self.apart += u64::from(bytes);
+    pub(super) fn add_uncharged(&mut self, bytes: u16) {
+        self.uncharged += u64::from(bytes);
     }
 }
 
@@ -380,9 +380,15 @@ mod tests {
     use anabranch_proto::Size;
 
     fn pfc(threshold: Threshold, size: u64) -> SwitchPfc {
-        let port =
-            Ingress { threshold, shared: 0, headroom_used: 0, headroom: 3_000, stopped: false, told: false };
-        SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, apart: 0, resume: 1_000 }
+        let port = Ingress {
+            threshold,
+            shared: 0,
+            headroom_used: 0,
+            headroom: 3_000,
+            stopped: false,
+            peer_paused: false,
+        };
+        SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, uncharged: 0, resume: 1_000 }
     }
 
     /// XOFF at 5,000 B: five packets of 1,000 B fit, the sixth goes to the headroom, which holds three. Headroom

@@ -4,7 +4,7 @@ use super::Switch;
 use super::path_map::{self, PathMapError};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
-use crate::frame::{APART, Frame, Order, kind};
+use crate::frame::{Frame, Order, UNCHARGED, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
@@ -30,7 +30,7 @@ pub struct ProgramPlan {
 }
 
 /// What one switch does beyond ECMP.
-pub(super) struct Beyond {
+pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
     /// The random stream of its port choices.
@@ -48,13 +48,13 @@ struct Attached {
     /// Bytes that it holds outside the buffer.
     aside: u64,
     /// Entries of its tables when an observer last heard of them, and those bytes.
-    told: [u32; 2],
+    reported: [u32; 2],
     /// When its timer is due; never: it has none.
     timer: Time,
     /// When it hears of a queue pair next, within the window; never: nothing is to be heard.
-    hears: Time,
+    next_notice: Time,
     /// How many of the window's notices it has heard.
-    heard: usize,
+    notices_read: usize,
 }
 
 /// A program that cannot be on a fabric.
@@ -144,19 +144,19 @@ impl ProgramPlan {
     }
 
     /// What the switch with this number does. Its program is taken out of the plan.
-    pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Beyond {
+    pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program| Attached {
             program,
             out: Vec::new(),
             held: 0,
             held_bytes: Vec::new(),
             aside: 0,
-            told: [0; 2],
+            reported: [0; 2],
             timer: Time::NEVER,
-            hears: Time::NEVER,
-            heard: 0,
+            next_notice: Time::NEVER,
+            notices_read: 0,
         };
-        Beyond {
+        Extensions {
             routing: self.routing,
             program: self.attached[index as usize].take().map(attached),
             random: stream(network.seed, u64::from(index), Purpose::PortChoice),
@@ -199,14 +199,14 @@ impl Attached {
     }
 }
 
-impl Beyond {
+impl Extensions {
     /// Where the next event of its program stands.
     #[inline]
     pub(super) fn next(&self) -> Order {
-        let Some(Attached { timer, hears, .. }) = self.program.as_ref() else { return Order::NEVER };
+        let Some(Attached { timer, next_notice, .. }) = self.program.as_ref() else { return Order::NEVER };
         let order =
             |time: Time, kind| if time == Time::NEVER { Order::NEVER } else { Order::chosen(time, kind) };
-        order(*timer, kind::TIMER).min(order(*hears, kind::NOTICE))
+        order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
     /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
@@ -218,7 +218,7 @@ impl Beyond {
 /// Adds what the programs of `switches` counted.
 pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTreeMap<&'static str, u64> {
     let mut totals = BTreeMap::new();
-    for attached in switches.filter_map(|switch| switch.beyond.as_ref()?.program.as_ref()) {
+    for attached in switches.filter_map(|switch| switch.extensions.as_ref()?.program.as_ref()) {
         for counter in attached.program.counters() {
             let total = totals.entry(counter.name).or_insert(0u64);
             *total = match counter.total {
@@ -234,7 +234,7 @@ impl Switch {
     /// Whether it runs a program.
     #[inline]
     pub(super) fn has_program(&self) -> bool {
-        self.beyond.as_ref().is_some_and(|beyond| beyond.program.is_some())
+        self.extensions.as_ref().is_some_and(|extensions| extensions.program.is_some())
     }
 
     /// A packet comes in where there is more than ECMP.
@@ -255,7 +255,7 @@ impl Switch {
                 Verdict::Port(number) => chosen = Some(number),
                 Verdict::Drop => {
                     at.counters.consumed += 1;
-                    self.egress.forget(frame.telemetry);
+                    self.egress.release_telemetry(frame.telemetry);
                     return self.after_program(at);
                 }
                 Verdict::Hold => {
@@ -275,7 +275,7 @@ impl Switch {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, &frame, at);
             }
-            None => self.lose(&frame, at),
+            None => self.drop_unroutable(&frame, at),
         }
         self.after_program(at);
     }
@@ -285,7 +285,7 @@ impl Switch {
         let bytes = frame.packet.wire_bytes;
         if !self.charge_lossless(frame.port, bytes, at) {
             at.counters.drops += 1;
-            self.egress.forget(frame.telemetry);
+            self.egress.release_telemetry(frame.telemetry);
             return;
         }
         if let Some(attached) = self.attached() {
@@ -296,7 +296,7 @@ impl Switch {
 
     fn keep_record(&mut self, frame: &Frame) {
         if let Some(telemetry) = &mut self.egress.telemetry {
-            telemetry.held.set_aside(&frame.packet, frame.telemetry);
+            telemetry.records.store_for_program(&frame.packet, frame.telemetry);
         }
     }
 
@@ -321,16 +321,18 @@ impl Switch {
     /// A window starts in which its program hears these, and others before them were heard.
     pub fn expect_notices(&mut self, heard: &[Notice]) {
         if let Some(attached) = self.attached() {
-            (attached.hears, attached.heard) = (heard.first().map_or(Time::NEVER, |first| first.time), 0);
+            (attached.next_notice, attached.notices_read) =
+                (heard.first().map_or(Time::NEVER, |first| first.time), 0);
         }
     }
 
     /// Its program hears that a queue pair was opened or is done.
     pub(super) fn handle_notice<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
-        let notice = at.heard[attached.heard];
-        attached.heard += 1;
-        attached.hears = at.heard.get(attached.heard).map_or(Time::NEVER, |next| next.time);
+        let notice = at.program_notices[attached.notices_read];
+        attached.notices_read += 1;
+        attached.next_notice =
+            at.program_notices.get(attached.notices_read).map_or(Time::NEVER, |next| next.time);
         let ends = at.network.ends(notice.qp);
         let notice =
             QpNotice { now: at.now, qp: notice.qp, src: ends.src, dst: ends.dst, opens: notice.opens };
@@ -350,7 +352,7 @@ impl Switch {
     }
 
     fn attached(&mut self) -> Option<&mut Attached> {
-        self.beyond.as_mut()?.program.as_mut()
+        self.extensions.as_mut()?.program.as_mut()
     }
 
     /// Sends what the program has put out, and sees to its timer.
@@ -361,17 +363,17 @@ impl Switch {
         let due = attached.program.next_timeout().map(|due| due.max(now + Duration(1)));
         attached.timer = attached.timer.min(due.unwrap_or(Time::NEVER));
         self.send_emitted(at);
-        self.tell_what_is_kept(at);
+        self.report_held(at);
     }
 
     /// Tells the observer what the program keeps, if that is not what it last heard.
-    fn tell_what_is_kept<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+    fn report_held<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let node = self.egress.node;
         let Some(attached) = self.attached() else { return };
         let clip = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let kept = [clip(attached.aside), clip(attached.program.table_entries())];
-        if kept != attached.told {
-            attached.told = kept;
+        if kept != attached.reported {
+            attached.reported = kept;
             at.observer.kept(node, at.now, kept[0], kept[1]);
         }
     }
@@ -387,12 +389,12 @@ impl Switch {
             let from = match held {
                 Held::Never => 0,
                 Held::InBuffer(port) => port,
-                Held::Aside => APART,
+                Held::Aside => UNCHARGED,
             };
             let mut frame = Frame::new(packet, from);
             let bytes = u64::from(packet.wire_bytes);
             if let Some(telemetry) = self.egress.telemetry.as_mut().filter(|_| held != Held::Never) {
-                frame.telemetry = telemetry.held.take_back(&packet);
+                frame.telemetry = telemetry.records.retrieve(&packet);
             }
             if held == Held::Never {
                 at.counters.injected += 1;
@@ -407,7 +409,7 @@ impl Switch {
             match self.choose(&packet, &passage, None, at) {
                 Some(port) if held == Held::Never => self.forward(port, &frame, at),
                 Some(port) => self.let_go(port, &frame, at),
-                None => self.lose(&frame, at),
+                None => self.drop_unroutable(&frame, at),
             }
         }
         if let Some(attached) = self.attached().filter(|attached| attached.out.is_empty()) {
@@ -421,17 +423,17 @@ impl Switch {
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
-        if !out.wakes && !out.paused {
-            at.backlogs.found_none();
+        if !out.busy && !out.paused {
+            at.backlogs.record_empty();
             self.pass_out(port, frame, at);
-            if frame.port != APART {
+            if frame.port != UNCHARGED {
                 self.release(frame.port, frame.packet.wire_bytes, at);
             }
             return;
         }
-        at.backlogs.found(out.queued());
-        if frame.port == APART {
-            pfc.charge_apart(frame.packet.wire_bytes);
+        at.backlogs.record(out.queued());
+        if frame.port == UNCHARGED {
+            pfc.add_uncharged(frame.packet.wire_bytes);
         }
         self.egress.enqueue(port, frame, false, at);
     }
@@ -461,8 +463,8 @@ impl Switch {
     ) -> Option<u16> {
         let (network, routing) = (at.network, at.routing);
         let by_hash = || network.route(routing, self.index, packet);
-        let beyond = self.beyond.as_mut()?;
-        let sprays = match beyond.routing {
+        let extensions = self.extensions.as_mut()?;
+        let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
             RoutingMode::Spray => passage.from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
@@ -479,21 +481,21 @@ impl Switch {
             // one port.
             return if group.contains(&port) { Some(port) } else { by_hash() };
         }
-        if beyond.routing == RoutingMode::EcmpLinear {
+        if extensions.routing == RoutingMode::EcmpLinear {
             let tier = network.topology.switches[switch].tier;
             return Some(group[path_map::choice(packet, network.salt(self.index), tier, group.len())]);
         }
         let sprayed = match packet.repr {
             Repr::Data { .. } => true,
             // DCP, section 4.2: the switch also chooses the port of packets that were trimmed.
-            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => beyond.routing == RoutingMode::Adaptive,
+            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => extensions.routing == RoutingMode::Adaptive,
             _ => network.queues.acks_with_data,
         };
         if !sprays || !sprayed {
             return by_hash();
         }
-        if beyond.routing == RoutingMode::Spray {
-            return Some(group[beyond.random.below(group.len() as u32) as usize]);
+        if extensions.routing == RoutingMode::Spray {
+            return Some(group[extensions.random.below(group.len() as u32) as usize]);
         }
         // The shortest queue; among equals each is as likely: the i-th one found replaces the one before with probability
         // 1/i. A switch sees at its own ports that a link is down, before routing withdraws it: such a port, whose queue is
@@ -507,7 +509,7 @@ impl Switch {
                 (best, least, equals) = (port, depth, 1);
             } else if depth == least {
                 equals += 1;
-                if equals == 1 || beyond.random.below(equals) == 0 {
+                if equals == 1 || extensions.random.below(equals) == 0 {
                     best = port;
                 }
             }

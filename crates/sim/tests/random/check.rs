@@ -283,7 +283,7 @@ fn may_reach(point: &RunPoint, limit: &str, came: &RunResult) -> bool {
         "max_events" => point.limits.max_events < MOST_EVENTS || came.run.packet_hops > MOST_EVENTS / 20,
         "max_time" => {
             let drawn = point.limits.max_time < Duration::from_us(1_000_000);
-            drawn || point.limits.max_time == Limits::MOST_TIME || may_stall(point).is_some()
+            drawn || point.limits.max_time == Limits::MAX_TIME || may_stall(point).is_some()
         }
         _ => true,
     }

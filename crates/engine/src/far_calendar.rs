@@ -1,7 +1,7 @@
 //! What is on its way over long links.
 
-use crate::frame::What;
-use crate::mail::Far;
+use crate::frame::FrameKind;
+use crate::mail::FarArrival;
 use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -10,21 +10,21 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// and fall through the cache with each: they lie by the bin of time that they come in at, where nothing is in order. A heap
 /// has those of the bin that a window's end has cut.
 #[derive(Default)]
-pub struct Arriving {
+pub struct FarCalendar {
     /// Those in bins before `horizon`: time, and place in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
-    slab: Vec<Option<Far>>,
+    slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
     /// The first bin that no window has reached.
     horizon: u64,
     /// By time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
-    bins: BTreeMap<u64, Vec<Vec<Far>>>,
+    bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
     /// Chunks that nothing is in.
-    spare: Vec<Vec<Far>>,
+    spare: Vec<Vec<FarArrival>>,
     /// When the first in a bin comes in.
     first_binned: Option<Time>,
     /// Those of the present window, by node and time.
-    due: Vec<Far>,
+    due: Vec<FarArrival>,
 }
 
 /// A bin is half a microsecond: no longer than most windows.
@@ -33,9 +33,9 @@ const BIN_BITS: u32 = 19;
 /// So many to a chunk. A bin that grew as a vector does would have room for half as many again as it holds.
 const CHUNK: usize = 32;
 
-impl Arriving {
+impl FarCalendar {
     /// Something is on its way.
-    pub fn add(&mut self, far: Far) {
+    pub fn add(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         if time.0 >> BIN_BITS < self.horizon {
             self.add_near(far);
@@ -53,7 +53,7 @@ impl Arriving {
         }
     }
 
-    fn add_near(&mut self, far: Far) {
+    fn add_near(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         let place = match self.free.pop() {
             Some(place) => {
@@ -68,7 +68,7 @@ impl Arriving {
         self.near.push(Reverse((time, place)));
     }
 
-    /// When the first comes in that is not [due](Arriving::due); never, if there is none.
+    /// When the first comes in that is not [due](FarCalendar::due); never, if there is none.
     pub fn first(&self) -> Time {
         let near = self.near.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         near.min(self.first_binned.unwrap_or(Time::NEVER))
@@ -106,12 +106,12 @@ impl Arriving {
     }
 
     /// All those of the present window.
-    pub fn due(&self) -> &[Far] {
+    pub fn due(&self) -> &[FarArrival] {
         &self.due
     }
 
     /// Those of the present window that come in at `node`.
-    pub fn due_at(&self, node: NodeId) -> &[Far] {
+    pub fn due_at(&self, node: NodeId) -> &[FarArrival] {
         if self.due.is_empty() {
             return &[];
         }
@@ -123,7 +123,7 @@ impl Arriving {
     /// Packets that are not due yet.
     pub fn packets(&self) -> u64 {
         let all = self.bins.values().flatten().flatten().chain(self.slab.iter().flatten());
-        all.filter(|far| far.arrival.frame.what == What::Packet).count() as u64
+        all.filter(|far| far.arrival.frame.kind == FrameKind::Packet).count() as u64
     }
 }
 
@@ -147,18 +147,18 @@ mod tests {
                 1..40,
             ),
         ) {
-            let (mut arriving, mut plain, mut now, mut sent) = (Arriving::default(), Vec::new(), 0, 0);
+            let (mut arriving, mut plain, mut now, mut sent) = (FarCalendar::default(), Vec::new(), 0, 0);
             for (length, more) in windows {
                 now += length;
                 for (node, delay, is_packet) in more {
                     let repr = Repr::Nack { psn: sent, sent_at: Time::ZERO };
                     let (qp, dst) = (QpId(0), HostId(0));
                     let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
-                    let what = if is_packet { What::Packet } else { What::Pause };
-                    let frame = Frame { what, ..Frame::new(packet, 0) };
+                    let kind = if is_packet { FrameKind::Packet } else { FrameKind::Pause };
+                    let frame = Frame { kind, ..Frame::new(packet, 0) };
                     // Some come in together, in one bin several at other times.
                     let time = Time((now + delay) / 50_000 * 50_000 + 50_000);
-                    arriving.add(Far { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
+                    arriving.add(FarArrival { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
                     plain.push((NodeId(node), time, sent, is_packet));
                     sent += 1;
                 }
@@ -167,11 +167,11 @@ mod tests {
                 let (mut due, rest): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, time, ..)| *time < end);
                 due.sort_unstable();
                 plain = rest;
-                let number = |far: &Far| match far.arrival.frame.packet.repr {
+                let number = |far: &FarArrival| match far.arrival.frame.packet.repr {
                     Repr::Nack { psn, .. } => psn,
                     _ => u32::MAX,
                 };
-                let seen = |far: &Far| (far.node, far.arrival.time, number(far));
+                let seen = |far: &FarArrival| (far.node, far.arrival.time, number(far));
                 let mut are: Vec<_> = arriving.due().iter().map(seen).collect();
                 prop_assert!(are.is_sorted_by_key(|(node, time, _)| (*node, *time)));
                 are.sort_unstable();

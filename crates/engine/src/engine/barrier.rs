@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A barrier at which the last thread to come does something before any goes on. Windows are short, so waiting threads
 /// spin for a while before they let others run.
-pub struct Turnstile {
+pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
@@ -18,10 +18,10 @@ pub struct Broken;
 /// Spins before a thread lets others run: some tens of microseconds.
 const SPINS: u32 = 1_000;
 
-impl Turnstile {
+impl Barrier {
     /// For so many threads.
     pub fn new(threads: usize) -> Self {
-        Turnstile {
+        Barrier {
             threads,
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
@@ -33,7 +33,7 @@ impl Turnstile {
     ///
     /// # Errors
     /// When a thread has panicked: it will not come.
-    pub fn pass(&self, between: impl FnOnce()) -> Result<(), Broken> {
+    pub fn wait(&self, between: impl FnOnce()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             between();
@@ -58,7 +58,7 @@ impl Turnstile {
 
     /// What a thread holds while it takes part: if it panics, the others stop waiting.
     pub fn guard(&self) -> impl Drop + '_ {
-        struct Guard<'t>(&'t Turnstile);
+        struct Guard<'t>(&'t Barrier);
         impl Drop for Guard<'_> {
             fn drop(&mut self) {
                 if std::thread::panicking() {

@@ -1,7 +1,7 @@
 //! Messages that are posted while a run goes on, by something that hears when others end: another simulator.
 //!
 //! All hosts of such a run are one cluster, so that one may post at another with no time passing. When all that hosts do at
-//! an instant is done, the [`Poster`] is told which messages ended there, and what it posts starts at that instant. So what
+//! an instant is done, the [`Injector`] is told which messages ended there, and what it posts starts at that instant. So what
 //! it hears, and when, does not depend on where windows are cut.
 //!
 //! The tables of a run are made before its first event. What is posted later is kept behind them, in lists that only grow
@@ -9,56 +9,56 @@
 //! something up looks there when the table does not have it.
 
 use crate::context::Context;
-use crate::frame::{Order, kind};
+use crate::frame::{Order, event_kind};
 use crate::host::Host;
+use crate::injector::{InjectedMessage, Injector};
 use crate::observer::Observer;
-use crate::poster::{Post, Poster};
 use anabranch_base::{HostId, QpId, Time, foreign};
 use anabranch_workload::{Message, Qp, Start};
 use std::collections::BTreeMap;
 
-/// A poster, with what the cluster of all hosts knows of it.
-pub struct Posts {
-    poster: Box<dyn Poster>,
+/// A injector, with what the cluster of all hosts knows of it.
+pub struct Injection {
+    injector: Box<dyn Injector>,
     due: Time,
     /// By sender and receiver.
     connections: BTreeMap<(HostId, HostId), QpId>,
-    new: Vec<Post>,
+    new: Vec<InjectedMessage>,
 }
 
-impl Posts {
+impl Injection {
     /// Before the first instant.
-    pub fn of(poster: Box<dyn Poster>) -> Self {
-        Posts { poster, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
+    pub fn of(injector: Box<dyn Injector>) -> Self {
+        Injection { injector, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
     }
 
-    /// When the poster wants to be called; never: only when a message ends.
+    /// When the injector wants to be called; never: only when a message ends.
     pub fn due(&self) -> Time {
         self.due
     }
 
     /// Where that stands.
     pub fn next(&self) -> Order {
-        if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, kind::POSTER) }
+        if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, event_kind::INJECTOR) }
     }
 
-    /// Calls the poster, all that `hosts` (those of the fabric) do at the instant `at.now` being done; they post what it
+    /// Calls the injector, all that `hosts` (those of the fabric) do at the instant `at.now` being done; they post what it
     /// posts. `touched` gets each host that did.
     ///
     /// # Panics
-    /// When the poster does, or names an instant that is over, or posts a message from or to a host that is not there, to its
-    /// own sender, or without a byte: as a panic of the part "poster".
+    /// When the injector does, or names an instant that is over, or posts a message from or to a host that is not there, to its
+    /// own sender, or without a byte: as a panic of the part "injector".
     pub fn call<O: Observer>(
         &mut self,
         hosts: &mut [Host],
         at: &mut Context<'_, O>,
         mut touched: impl FnMut(&Host),
     ) {
-        let (now, ends) = (at.now, &at.effects.ended);
-        self.due = foreign("poster", || {
-            let due = self.poster.post(now, ends, &mut self.new).unwrap_or(Time::NEVER);
+        let (now, ends) = (at.now, &at.effects.injected_ends);
+        self.due = foreign("injector", || {
+            let due = self.injector.inject(now, ends, &mut self.new).unwrap_or(Time::NEVER);
             assert!(due > now, "it wants to be called at {due}, which is over at {now}");
-            let is_wrong = |post: &&Post| {
+            let is_wrong = |post: &&InjectedMessage| {
                 let host = post.src.max(post.dst);
                 host.index() >= hosts.len() || post.src == post.dst || post.bytes == 0
             };
@@ -66,9 +66,9 @@ impl Posts {
             assert!(wrong.is_none(), "it posts {wrong:?} among {} hosts", hosts.len());
             due
         });
-        at.effects.ended.clear();
+        at.effects.injected_ends.clear();
         let split = at.network.scheme.qps;
-        for Post { src, dst, bytes } in self.new.drain(..) {
+        for InjectedMessage { src, dst, bytes } in self.new.drain(..) {
             let connect = || {
                 let slots = [hosts[src.index()].next_outgoing(), hosts[dst.index()].next_incoming()];
                 let connection = at.network.connect(Qp { src, dst }, slots);

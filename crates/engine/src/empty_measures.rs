@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// The stream by which a measure chooses what it watches: it must be one that a fault with the same selector would not
 /// disturb.
-pub(crate) fn choice(seed: u64, number: usize) -> Stream {
+pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn choice(seed: u64, number: usize) -> Stream {
 ///
 /// # Errors
 /// A selector that names nothing.
-pub(crate) fn blind_measures(
+pub(crate) fn empty_measures(
     point: &RunPoint,
     topology: &Topology,
     queue_pairs: usize,
@@ -30,7 +30,7 @@ pub(crate) fn blind_measures(
         .filter(|curve| curve.iter().any(|row| row.value != 0.0))
         .map(|curve| name(&curve[0]))
         .collect();
-    let mut blind = Vec::new();
+    let mut empty_measures = Vec::new();
     for (number, measure) in point.measures.iter().enumerate() {
         let column = measure.series.column().to_owned();
         let watched = watched(number, measure, point, topology, queue_pairs)?;
@@ -53,9 +53,9 @@ pub(crate) fn blind_measures(
         };
         let word = ["_gbps", "_bytes", "_us"].iter().find_map(|unit| column.strip_suffix(unit));
         let word = word.unwrap_or(&column).replace('_', "-");
-        blind.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
+        empty_measures.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
     }
-    Ok(blind)
+    Ok(empty_measures)
 }
 
 /// What a measure watches, by the names that curves have.
@@ -68,11 +68,12 @@ fn watched(
 ) -> Result<Vec<String>, SelectorError> {
     let mut names = Vec::new();
     if let Some(links) = &measure.links {
-        let links = links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))?;
+        let links = links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?;
         names.extend(links.into_iter().map(|link| topology.link_name(link)));
     }
     if let Some(switches) = &measure.switches {
-        let nodes = switches.parse::<Selector>()?.switches(topology, &mut choice(point.seed, number))?;
+        let nodes =
+            switches.parse::<Selector>()?.switches(topology, &mut selector_stream(point.seed, number))?;
         names.extend(nodes.into_iter().map(|node| topology.node_name(node)));
     }
     if let Some(qps) = &measure.qps {

@@ -5,7 +5,7 @@ use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Done;
 
 /// Posts messages while a run goes on.
-pub trait Poster: Send {
+pub trait Injector: Send {
     /// All that hosts do at the instant `now` is done. `ends` are the ends at it of messages that this posted: by rising
     /// number of the host where they were noticed, and at each host in the order of its events. What is added to `posts` is
     /// posted at this instant, in this order. Returns when to call next, after `now`, if no message ends before; none: only
@@ -13,12 +13,17 @@ pub trait Poster: Send {
     ///
     /// It is called first at time 0, then at each instant at which one of its messages ends or which it has named. The run
     /// ends when it has named none and every message is acknowledged.
-    fn post(&mut self, now: Time, ends: &[MessageEnd], posts: &mut Vec<Post>) -> Option<Time>;
+    fn inject(
+        &mut self,
+        now: Time,
+        ends: &[InjectedEnd],
+        messages: &mut Vec<InjectedMessage>,
+    ) -> Option<Time>;
 }
 
 /// A message to be posted. Messages have numbers in the order of posting, behind those of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Post {
+pub struct InjectedMessage {
     /// The sender.
     pub src: HostId,
     /// The receiver, never the sender itself. Messages that are posted from one host to another share a queue pair, which
@@ -30,7 +35,7 @@ pub struct Post {
 
 /// One of the two ends of a posted message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageEnd {
+pub struct InjectedEnd {
     /// Its number.
     pub message: MessageId,
     /// Which end.

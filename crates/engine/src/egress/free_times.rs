@@ -1,15 +1,15 @@
 //! When ports free up.
 
-use crate::frame::{Order, kind};
-use crate::link::Line;
+use crate::frame::{Order, event_kind};
+use crate::link::DelayClass;
 use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The times at which the ports of a node free up, one for each port at the most.
-pub trait Frees {
+pub trait FreeTimes {
     /// `port` frees up at `time`, which lies the delay of `line` ahead.
-    fn push(&mut self, line: Line, time: Time, port: u16);
+    fn push(&mut self, line: DelayClass, time: Time, port: u16);
     /// Where the next one stands among the node's events.
     fn first(&self) -> Order;
     /// Takes the next one. There is one.
@@ -20,16 +20,16 @@ pub trait Frees {
 #[derive(Default)]
 pub struct OnePort(Option<Time>);
 
-impl Frees for OnePort {
+impl FreeTimes for OnePort {
     #[inline]
-    fn push(&mut self, _: Line, time: Time, _: u16) {
+    fn push(&mut self, _: DelayClass, time: Time, _: u16) {
         debug_assert!(self.0.is_none(), "a port frees up twice");
         self.0 = Some(time);
     }
 
     #[inline]
     fn first(&self) -> Order {
-        self.0.map_or(Order::NEVER, |time| Order::new(time, kind::FREE))
+        self.0.map_or(Order::NEVER, |time| Order::new(time, event_kind::FREE))
     }
 
     #[inline]
@@ -42,11 +42,11 @@ impl Frees for OnePort {
 /// Of a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of link, and
 /// what is pushed with the same delay comes due in the order of pushing, so each such delay has a plain queue, a
 /// *line*; nothing is sorted. The others wait in a heap.
-pub struct Lines {
-    lines: [VecDeque<Key>; Line::MOST],
+pub struct DelayQueues {
+    queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
     /// The first key of each line, and of the rest.
-    heads: [Key; Line::MOST + 1],
+    heads: [Key; DelayClass::MAX + 1],
     /// The least of `heads`.
     first: Key,
 }
@@ -58,34 +58,34 @@ const NEVER: Key = u64::MAX;
 
 /// No run goes on to this time, some 280 seconds; what lies beyond does not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
-const _: () = assert!(crate::spec::Limits::MOST_TIME.0 < LAST_TIME.0);
+const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 
-impl Default for Lines {
+impl Default for DelayQueues {
     fn default() -> Self {
-        Lines {
-            lines: Default::default(),
+        DelayQueues {
+            queues: Default::default(),
             rest: BinaryHeap::new(),
-            heads: [NEVER; Line::MOST + 1],
+            heads: [NEVER; DelayClass::MAX + 1],
             first: NEVER,
         }
     }
 }
 
-impl Lines {
+impl DelayQueues {
     #[inline]
     fn find_first(&mut self) {
         self.first = self.heads.iter().fold(NEVER, |first, head| first.min(*head));
     }
 }
 
-impl Frees for Lines {
+impl FreeTimes for DelayQueues {
     #[inline]
-    fn push(&mut self, line: Line, time: Time, port: u16) {
+    fn push(&mut self, line: DelayClass, time: Time, port: u16) {
         let key = time.0.min(LAST_TIME.0) << PORT_BITS | u64::from(port);
         self.first = self.first.min(key);
-        let Some(queue) = self.lines.get_mut(usize::from(line.0)) else {
+        let Some(queue) = self.queues.get_mut(usize::from(line.0)) else {
             self.rest.push(Reverse(key));
-            self.heads[Line::MOST] = self.heads[Line::MOST].min(key);
+            self.heads[DelayClass::MAX] = self.heads[DelayClass::MAX].min(key);
             return;
         };
         let head = &mut self.heads[usize::from(line.0)];
@@ -106,7 +106,7 @@ impl Frees for Lines {
     fn first(&self) -> Order {
         match self.first {
             NEVER => Order::NEVER,
-            key => Order::new(Time(key >> PORT_BITS), kind::FREE),
+            key => Order::new(Time(key >> PORT_BITS), event_kind::FREE),
         }
     }
 
@@ -114,11 +114,11 @@ impl Frees for Lines {
     fn pop(&mut self) -> u16 {
         let key = self.first;
         match self.heads.iter().position(|head| *head == key) {
-            Some(Line::MOST) => {
+            Some(DelayClass::MAX) => {
                 self.rest.pop();
-                self.heads[Line::MOST] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
+                self.heads[DelayClass::MAX] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
             }
-            Some(line) => self.heads[line] = self.lines[line].pop_front().unwrap_or(NEVER),
+            Some(line) => self.heads[line] = self.queues[line].pop_front().unwrap_or(NEVER),
             None => unreachable!("a port is taken where none frees up"),
         }
         self.find_first();
@@ -137,29 +137,29 @@ mod tests {
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),
         ) {
-            let (mut lines, mut plain, mut now) = (Lines::default(), Vec::new(), 0);
+            let (mut queues, mut plain, mut now) = (DelayQueues::default(), Vec::new(), 0);
             for (pass, line, any, port, takes) in steps {
                 let (delay, line) = match line {
-                    0 => (83, Line(0)),
-                    1 => (2, Line(1)),
-                    _ => (any, Line::NONE),
+                    0 => (83, DelayClass(0)),
+                    1 => (2, DelayClass(1)),
+                    _ => (any, DelayClass::NONE),
                 };
-                lines.push(line, Time(now + delay), port);
+                queues.push(line, Time(now + delay), port);
                 plain.push((now + delay, port));
                 plain.sort_unstable();
                 for _ in 0..takes.min(plain.len()) {
                     let (time, port) = plain.remove(0);
-                    prop_assert_eq!(lines.first(), Order::new(Time(time), kind::FREE));
-                    prop_assert_eq!(lines.pop(), port);
+                    prop_assert_eq!(queues.first(), Order::new(Time(time), event_kind::FREE));
+                    prop_assert_eq!(queues.pop(), port);
                     now = now.max(time);
                 }
                 // Time does not pass what is still to come.
                 now = plain.first().map_or(now + pass, |(first, _)| (now + pass).min(*first));
             }
             while let Some((_, port)) = (!plain.is_empty()).then(|| plain.remove(0)) {
-                prop_assert_eq!(lines.pop(), port);
+                prop_assert_eq!(queues.pop(), port);
             }
-            prop_assert_eq!(lines.first(), Order::NEVER);
+            prop_assert_eq!(queues.first(), Order::NEVER);
         }
     }
 }

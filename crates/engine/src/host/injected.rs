@@ -1,6 +1,6 @@
 //! Queue pairs and messages that come while the run goes on ([`crate::posts`]).
 
-use super::{Host, Incoming, Met, NOT_YET, Outgoing};
+use super::{Host, Incoming, NOT_OPENED, Outgoing, QpStats};
 use crate::board::parts;
 use crate::network::Network;
 use anabranch_base::{MessageId, QpId};
@@ -19,12 +19,12 @@ impl Host {
     /// It sends on one more queue pair, to the end of the run.
     pub fn add_outgoing(&mut self, qp: QpId) {
         // A message more than it will have, so that it never has all acknowledged.
-        self.outgoing.push(Outgoing { qp, index: NOT_YET, messages_left: 1, met: Met::default() });
+        self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left: 1, stats: QpStats::default() });
     }
 
     /// It receives on one more queue pair.
     pub fn add_incoming(&mut self) {
-        self.incoming.push(Incoming { index: NOT_YET, telemetry: 0 });
+        self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
     }
 
     /// One more message of one of those queue pairs will be posted.
