@@ -1,9 +1,8 @@
 //! A shard: the nodes that one thread runs, window by window.
 //!
-//! Within a window nodes do not depend on each other, so each runs all its events of the window by itself, while its
-//! state is in the cache. Nodes that do (hosts whose messages start each other's without time passing, switches of
-//! which an observer compares the queues) form a *cluster*: their events run merged, in the full order (time, node,
-//! kind, port).
+//! Nodes are independent within a window, so each runs all its events of the window by itself, while its state is in the
+//! cache. Nodes that are not (hosts whose messages start each other's without delay, switches whose queues an observer
+//! compares) form a *cluster*: their events run merged, in the full order (time, node, kind, port).
 
 use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};
@@ -23,101 +22,101 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// The window that runs.
+/// The present window.
 #[derive(Clone)]
 pub struct Window {
-    /// Its number, rising.
+    /// The number of the window, counted from 0.
     pub number: u64,
-    /// Its first instant.
+    /// The first instant of the window.
     pub start: Time,
     /// The first instants after it and after the windows that follow.
     pub ends: SmallVec<[Time; MAX_WINDOWS_AHEAD + 1]>,
-    /// When the run ends: nothing that stands there or later happens. Never: that is not known yet.
+    /// The end of the run: events at this time or later do not happen. Never, while it is not known.
     pub stop: Time,
     /// Routes as the switches know them.
     pub routing: Arc<Routing>,
-    /// What queue pairs said in the window before.
+    /// Notices of queue pairs from the window before.
     pub notices: Arc<[Notice]>,
-    /// What programs hear of queue pairs in this one, at which times.
+    /// Notices that switch programs receive in this window, by time.
     pub program_notices: Arc<[Notice]>,
-    /// What nodes do at its first instant, before their events.
+    /// Tasks that nodes do at the first instant, before their events.
     pub tasks: Arc<[(NodeId, NodeTask)]>,
 }
 
-/// Something that a fault makes a node do between windows.
+/// A task that a fault has for a node between windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
-    /// A switch loses what its queues hold.
+    /// A switch loses all packets in its queues, by the fault of this number.
     Purge(u16),
-    /// The data class of this port must wait, or may send again.
+    /// The data class of this port is paused, or resumed.
     Pause(u16, bool),
 }
 
-/// Where a node is in its shard.
+/// The index of a node in its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeIndex {
-    /// Index among the hosts.
+    /// An index among the hosts.
     Host(u32),
-    /// Index among the switches.
+    /// An index among the switches.
     Switch(u32),
 }
 
-/// What runs by itself within a window.
+/// A node or a cluster, which runs by itself within a window.
 enum WorkUnit {
-    /// A node.
     One(NodeIndex),
-    /// Nodes by rising number, whose events run merged.
     Cluster(Cluster),
 }
 
-/// Units in a block.
+/// The number of work units in a block.
 const BLOCK: usize = u64::BITS as usize;
 
+/// Nodes by rising number, whose events run merged.
 struct Cluster {
     positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// Where messages are posted while the run goes on: it has all hosts then, before any switch.
+    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
     injection: Option<Injection>,
 }
 
-/// The nodes of one thread, and what they have in common.
+/// The nodes of one thread, and the state that they share.
 pub struct Shard<O> {
     hosts: Vec<Host>,
     switches: Vec<Switch>,
     units: Vec<WorkUnit>,
-    /// By unit: where its next own event stands.
+    /// By work unit: its next own event.
     next: Vec<Order>,
-    /// By block of units: the first of `next`. Most of a large fabric may have nothing to do, and is passed over a block
-    /// at a time.
+    /// By block of units: the earliest of `next`. Most of a large fabric may have nothing to do; it is skipped a block at a
+    /// time.
     first: Vec<Order>,
-    /// By node of the fabric: where it is, and its unit and the position within that. None where it is another shard's.
+    /// By node of the fabric: its index here, its work unit and its position within that unit. None for nodes of other
+    /// shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
-    /// Units with something to do in the present window, by rising number.
+    /// Units with an event in the present window, by rising number.
     active: Vec<u32>,
-    /// By block of units: those at which something comes in, a bit each.
+    /// By block of units: a bit for each unit with an arrival in the present window.
     called: Vec<u64>,
-    /// What is to come over long links.
+    /// Arrivals over long links.
     far_calendar: FarCalendar,
-    /// What was sent over long links in the last window.
+    /// Packets and pause frames that were sent over long links in the last window.
     pub sent_far: Vec<FarArrival>,
-    /// Room for mail that no slot has.
+    /// Free blocks for mail.
     pub blocks: Blocks,
-    /// Who looks at its nodes.
+    /// The observer of its nodes.
     pub observer: O,
-    /// What its nodes counted.
+    /// The totals of its nodes.
     pub counters: Counters,
-    /// What data packets found waiting at its switches.
+    /// Bytes that data packets found waiting at its switches.
     pub backlogs: Backlogs,
-    /// What its nodes said.
+    /// Effects of its nodes that are not packets.
     pub effects: Effects,
     /// The time of its latest event.
     pub latest: Time,
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. Each of `clusters` is made of nodes that are here, by rising number; all hosts are in the
-    /// first one where there are `injection`.
+    /// A shard of these nodes. The nodes of `clusters` are all here, by rising number in each; with `injection`, the first
+    /// cluster has all hosts.
     pub fn new(
         network: &Network<'_>,
         (hosts, switches): (Vec<Host>, Vec<Switch>),
@@ -187,7 +186,7 @@ impl<O: Observer> Shard<O> {
         &self.switches
     }
 
-    /// Its hosts and switches, to be damaged.
+    /// Its hosts and switches, for tests that damage them.
     #[cfg(test)]
     pub fn nodes_mut(&mut self) -> (&mut [Host], &mut [Switch]) {
         (&mut self.hosts, &mut self.switches)
@@ -209,7 +208,7 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether messages will be posted at a time that is known.
+    /// Whether the injector has named a time at which it will post messages.
     pub fn will_post(&self) -> bool {
         match self.units.first() {
             Some(WorkUnit::Cluster(Cluster { injection: Some(injection), .. })) => {
@@ -219,23 +218,23 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// When anything happens next by itself or comes in over a long link.
+    /// The time of the next own event of a node, or of the next arrival over a long link.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
     }
 
-    /// Something is on its way to one of its nodes over a long link.
-    pub fn expect(&mut self, far: FarArrival) {
+    /// Adds an arrival over a long link to one of its nodes.
+    pub fn add_far_arrival(&mut self, far: FarArrival) {
         self.far_calendar.add(far);
     }
 
-    /// Packets on their way to it over long links.
+    /// Packets in flight to its nodes over long links.
     pub fn packets_far_away(&self) -> u64 {
         self.far_calendar.packets()
     }
 
-    /// Runs its nodes through `window`: they find what `sources` hold, and put what they send into `slots`, of the
-    /// windows that follow.
+    /// Runs its nodes through `window`: arrivals come from `sources`, and packets sent go into `slots`, which belong to the
+    /// following windows.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -256,31 +255,7 @@ impl<O: Observer> Shard<O> {
             backlogs: &mut self.backlogs,
             effects: &mut self.effects,
         };
-        for notice in window.notices.iter() {
-            let dst = network.ends(notice.qp).dst;
-            if let (false, Some((NodeIndex::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
-                let slot = network.slots(notice.qp)[1];
-                hosts[index as usize].end_receiver(slot, notice.time + network.linger);
-            }
-        }
-        if !window.program_notices.is_empty() {
-            switches.iter_mut().for_each(|switch| switch.expect_notices(&window.program_notices));
-        }
-        for (node, task) in window.tasks.iter() {
-            match (position_of[node.index()], task) {
-                (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(_, stop)) => {
-                    hosts[index as usize].handle_pause(*stop, &mut at);
-                }
-                (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
-                    switches[index as usize].handle_pause(*port, *stop, &mut at);
-                    count_victims(switches, position_of, index, &mut at);
-                }
-                (Some((NodeIndex::Switch(index), ..)), NodeTask::Purge(fault)) => {
-                    switches[index as usize].purge(*fault, &mut at);
-                }
-                (Some((NodeIndex::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
-            }
-        }
+        start_window((hosts, switches), position_of, window, &mut at);
         if !window.program_notices.is_empty() || !window.tasks.is_empty() {
             for (unit, next) in units.iter().zip(next.iter_mut()) {
                 *next = unit.next(hosts, switches);
@@ -295,17 +270,7 @@ impl<O: Observer> Shard<O> {
                 called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
             }
         }
-        active.clear();
-        for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
-            let called = std::mem::take(called);
-            if called != 0 || *first < bound {
-                let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
-                let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
-                active.extend(
-                    units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32),
-                );
-            }
-        }
+        find_active(called, (first, next), bound, active);
         for (number, &index) in active.iter().enumerate() {
             prefetch_ahead(units, &active[number + 1..], (hosts, switches), &window.routing, sources);
             let (unit, next) = (&mut units[index as usize], &mut next[index as usize]);
@@ -350,8 +315,58 @@ fn first_of(orders: &[Order]) -> Order {
     orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
 
-/// Loads what the next units will touch, while another one runs: of the one after the next the node itself, of the next
-/// one what that points to.
+/// Does what nodes have to do at the start of a window, before their events: receivers whose senders are done get the time
+/// of their end, switches the notices for their programs, and nodes do the tasks of faults.
+fn start_window<O: Observer>(
+    (hosts, switches): (&mut [Host], &mut [Switch]),
+    position_of: &NodeLocations,
+    window: &Window,
+    at: &mut Context<'_, O>,
+) {
+    let network = at.network;
+    for notice in window.notices.iter() {
+        let dst = network.ends(notice.qp).dst;
+        if let (false, Some((NodeIndex::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
+            let slot = network.slots(notice.qp)[1];
+            hosts[index as usize].end_receiver(slot, notice.time + network.linger);
+        }
+    }
+    if !window.program_notices.is_empty() {
+        switches.iter_mut().for_each(|switch| switch.expect_notices(&window.program_notices));
+    }
+    for (node, task) in window.tasks.iter() {
+        match (position_of[node.index()], task) {
+            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(_, stop)) => {
+                hosts[index as usize].handle_pause(*stop, at);
+            }
+            (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
+                switches[index as usize].handle_pause(*port, *stop, at);
+                count_victims(switches, position_of, index, at);
+            }
+            (Some((NodeIndex::Switch(index), ..)), NodeTask::Purge(fault)) => {
+                switches[index as usize].purge(*fault, at);
+            }
+            (Some((NodeIndex::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
+        }
+    }
+}
+
+/// Collects the units that have an arrival (a bit in `called`, which is cleared) or an own event before `bound`.
+#[inline]
+fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
+    active.clear();
+    for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
+        let called = std::mem::take(called);
+        if called != 0 || *first < bound {
+            let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
+            let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
+            active.extend(units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32));
+        }
+    }
+}
+
+/// Prefetches data of the next units while another one runs: the node itself of the unit after the next, and what the
+/// node of the next unit points to.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],
@@ -395,15 +410,15 @@ impl WorkUnit {
     }
 }
 
-/// By node of the fabric: where it is in its shard, and its unit and the position within that.
+/// By node of the fabric: its index in its shard, its work unit and its position within that unit.
 type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
-/// The nodes of a cluster that have something to do in a window: when next, and their places in the cluster. One that has
-/// run since may stand there twice.
+/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
+/// stale: a node that has run since may be in the queue twice.
 type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
 impl Cluster {
-    /// Runs the nodes through a window, one time of one node after the other.
+    /// Runs the nodes through a window, one instant of one node after the other.
     fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -437,7 +452,7 @@ impl Cluster {
                 NodeIndex::Switch(index) => switches[index as usize].next(),
             };
             if own.min(inbox.next()).time() != time {
-                // It has run since: what another one posted here stands in the queue beside its own next event.
+                // A stale entry: the node has run since, after another node had posted a message here.
                 continue;
             }
             let until = Order::before(Time(time.0 + 1));
@@ -510,7 +525,7 @@ impl Cluster {
         injection.call(hosts, at, |host| {
             let next = host.next();
             if next < bound {
-                // All hosts are in the cluster, before anything else: their places are their numbers.
+                // The cluster has all hosts before anything else, so the position of a host is its number.
                 queue.push(Reverse((next.time(), host.node().0)));
             }
         });
@@ -518,7 +533,46 @@ impl Cluster {
     }
 }
 
-/// Tells the observer the victim flows of the pauses that have just begun at a switch.
+/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
+fn start_remote_work<O: Observer>(
+    queue: &mut TurnQueue,
+    hosts: &mut [Host],
+    position_of: &NodeLocations,
+    bound: Order,
+    at: &mut Context<'_, O>,
+) {
+    let time = at.now;
+    let mut visit =
+        |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
+            let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
+                unreachable!("a gate opens something of a host outside of its cluster")
+            };
+            at.now = time;
+            visit(&mut hosts[index as usize], at);
+            let next = hosts[index as usize].next();
+            if next < bound {
+                queue.push(Reverse((next.time(), within)));
+            }
+        };
+    let mut messages = std::mem::take(&mut at.effects.remote_messages);
+    let mut steps = std::mem::take(&mut at.effects.remote_steps);
+    // Work that begins there may make more work ready at other hosts.
+    while !messages.is_empty() || !steps.is_empty() {
+        let workload = at.network.workload;
+        for message in messages.drain(..) {
+            let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+            visit(src, at, &|host, at| host.post(message, at));
+        }
+        for step in steps.drain(..) {
+            visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
+        }
+        std::mem::swap(&mut messages, &mut at.effects.remote_messages);
+        std::mem::swap(&mut steps, &mut at.effects.remote_steps);
+    }
+    (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
+}
+
+/// Reports to the observer the victim flows of the pauses that have just begun at a switch.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
     position_of: &NodeLocations,

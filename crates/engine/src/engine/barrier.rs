@@ -1,9 +1,9 @@
-//! Where threads wait for each other between windows.
+//! The barrier at which threads wait for each other between windows.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A barrier at which the last thread to come does something before any goes on. Windows are short, so waiting threads
-/// spin for a while before they let others run.
+/// A barrier at which the last thread to arrive calls a function before any thread continues. Windows are short, so
+/// waiting threads spin for a while before they yield.
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
@@ -15,11 +15,11 @@ pub struct Barrier {
 #[derive(Debug)]
 pub struct Broken;
 
-/// Spins before a thread lets others run: some tens of microseconds.
+/// Spins before a thread yields: some tens of microseconds.
 const SPINS: u32 = 1_000;
 
 impl Barrier {
-    /// For so many threads.
+    /// A barrier for `threads` threads.
     pub fn new(threads: usize) -> Self {
         Barrier {
             threads,
@@ -29,10 +29,10 @@ impl Barrier {
         }
     }
 
-    /// Waits until every thread is here; the last one to come calls `between` first.
+    /// Waits until every thread has arrived. The last one calls `between` before any returns.
     ///
     /// # Errors
-    /// When a thread has panicked: it will not come.
+    /// A thread has panicked, and will not arrive.
     pub fn wait(&self, between: impl FnOnce()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -56,7 +56,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// What a thread holds while it takes part: if it panics, the others stop waiting.
+    /// The guard that a thread holds while it takes part: if the thread panics, the others stop waiting.
     pub fn guard(&self) -> impl Drop + '_ {
         struct Guard<'t>(&'t Barrier);
         impl Drop for Guard<'_> {

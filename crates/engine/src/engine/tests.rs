@@ -7,11 +7,12 @@ use crate::node::Node;
 use crate::observer::NoObserver;
 use crate::spec::PfcSpec;
 use crate::switch::PfcPlan;
-use anabranch_base::{Bytes, HostId, Rate};
+use anabranch_base::{Bytes, HostId, MessageId, Rate};
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::transport::{AnyReceiver, AnySender, OutOfPsns, Receiver, Sender, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Size};
 use anabranch_workload::{Fabric, WorkloadSpec};
+use std::sync::atomic::Ordering;
 
 /// Four hosts send to the first of five, on one switch.
 struct Ground {

@@ -1,4 +1,4 @@
-//! Queue pairs and messages that come while the run goes on ([`crate::posts`]).
+//! Queue pairs and messages that are added while the run goes on ([`crate::injection`]).
 
 use super::{Host, Incoming, NOT_OPENED, Outgoing, QpStats};
 use crate::board::parts;
@@ -6,28 +6,28 @@ use crate::network::Network;
 use anabranch_base::{MessageId, QpId};
 
 impl Host {
-    /// The number that the next queue pair on which it sends has among them.
+    /// The number that the next queue pair on which it sends will have among them.
     pub fn next_outgoing(&self) -> u32 {
         self.outgoing.len() as u32
     }
 
-    /// The number that the next queue pair on which it receives has among them.
+    /// The number that the next queue pair on which it receives will have among them.
     pub fn next_incoming(&self) -> u32 {
         self.incoming.len() as u32
     }
 
-    /// It sends on one more queue pair, to the end of the run.
+    /// Adds a queue pair on which it sends, to the end of the run.
     pub fn add_outgoing(&mut self, qp: QpId) {
-        // A message more than it will have, so that it never has all acknowledged.
+        // One message more than will be posted, so that the queue pair is never done.
         self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left: 1, stats: QpStats::default() });
     }
 
-    /// It receives on one more queue pair.
+    /// Adds a queue pair on which it receives.
     pub fn add_incoming(&mut self) {
         self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
     }
 
-    /// One more message of one of those queue pairs will be posted.
+    /// Counts a message that will be posted on an added queue pair.
     pub fn expect_message(&mut self, message: MessageId, network: &Network<'_>) {
         let message = network.message(message);
         let split = network.scheme.qps;

@@ -1,4 +1,4 @@
-//! Pulls of a host whose receivers grant credit (`eqds`): one pacer for all of them.
+//! The pulls of a host whose receivers grant credit (`eqds`): one pacer serves all of them.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
@@ -9,14 +9,15 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
 
-/// The pacer, and whether its timer runs.
+/// The pull pacer of a host.
 pub struct Pulls {
     pacer: PullPacer,
+    /// Whether a timer event is pending.
     armed: bool,
 }
 
 impl Pulls {
-    /// Of a host of `network`, if receivers pull there.
+    /// The pull pacer of a host, where the receivers of `network` pull.
     pub fn new(network: &Network<'_>) -> Option<Pulls> {
         let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
         Some(Pulls { pacer, armed: false })
@@ -24,7 +25,8 @@ impl Pulls {
 }
 
 impl Host {
-    /// The receiver at `index`, of the queue pair `slot` among those on which the host receives, may have demand.
+    /// Puts a receiver into the pacer's queue if it has demand. `index` is its own, `slot` that of its queue pair among
+    /// those on which the host receives.
     pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
         if self.receivers[index].asks_to_pull() {
@@ -33,7 +35,7 @@ impl Host {
         }
     }
 
-    /// The pacer's timer: the next receiver in turn pulls.
+    /// Handles the pacer's timer: the next receiver in turn pulls.
     #[inline(never)]
     pub(super) fn handle_pull_turn<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(pulls) = &mut self.pulls {
