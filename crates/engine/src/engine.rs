@@ -86,6 +86,21 @@ struct RunState {
     failed_at: Option<Time>,
 }
 
+impl RunState {
+    fn new(patience: Duration, notify_programs: bool) -> Self {
+        RunState {
+            agenda_done: None,
+            watchdog: Watchdog::default(),
+            patience,
+            notify_programs,
+            pending_notices: VecDeque::new(),
+            goodput: None,
+            outcome: None,
+            failed_at: None,
+        }
+    }
+}
+
 /// The inputs of an engine.
 pub struct EngineInputs<'a> {
     /// The fabric.
@@ -172,16 +187,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             program_notices: Arc::default(),
             tasks: Arc::default(),
         };
-        let state = RunState {
-            agenda_done: None,
-            watchdog: Watchdog::default(),
-            patience: limits.patience(scheme, &facts),
-            notify_programs,
-            pending_notices: VecDeque::new(),
-            goodput: None,
-            outcome: None,
-            failed_at: None,
-        };
+        let state = RunState::new(limits.patience(scheme, &facts), notify_programs);
         Ok(Engine {
             mail: shards.iter().map(|_| slots()).collect(),
             shards,

@@ -304,13 +304,11 @@ impl<O: Observer> Shard<O> {
             }
             self.latest = self.latest.max(at.now);
         }
-        for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
-            let block = units[0] as usize / BLOCK;
-            first[block] = first_of(next.chunks(BLOCK).nth(block).unwrap_or_default());
-        }
+        update_first(first, next, active);
     }
 }
 
+/// The earliest of `orders`.
 fn first_of(orders: &[Order]) -> Order {
     orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
@@ -362,6 +360,15 @@ fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: O
             let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
             active.extend(units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32));
         }
+    }
+}
+
+/// Updates the earliest own event of the blocks whose units have run.
+#[inline]
+fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
+    for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
+        let block = units[0] as usize / BLOCK;
+        first[block] = first_of(next.chunks(BLOCK).nth(block).unwrap_or_default());
     }
 }
 
@@ -474,40 +481,11 @@ impl Cluster {
             if next < bound {
                 queue.push(Reverse((next.time(), within)));
             }
-            let mut visit =
-                |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
-                    let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
-                        unreachable!("a gate opens something of a host outside of its cluster")
-                    };
-                    at.now = time;
-                    visit(&mut hosts[index as usize], at);
-                    let next = hosts[index as usize].next();
-                    if next < bound {
-                        queue.push(Reverse((next.time(), within)));
-                    }
-                };
-            let mut remote_messages = std::mem::take(&mut at.effects.remote_messages);
-            let mut steps = std::mem::take(&mut at.effects.remote_steps);
-            // What begins there may set off more at other hosts.
-            while !remote_messages.is_empty() || !steps.is_empty() {
-                let workload = at.network.workload;
-                for message in remote_messages.drain(..) {
-                    let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-                    visit(src, at, &|host, at| host.post(message, at));
-                }
-                for step in steps.drain(..) {
-                    visit(workload.steps[step as usize].host, at, &|host, at| {
-                        host.begin_remote_step(step, at)
-                    });
-                }
-                std::mem::swap(&mut remote_messages, &mut at.effects.remote_messages);
-                std::mem::swap(&mut steps, &mut at.effects.remote_steps);
-            }
-            (at.effects.remote_messages, at.effects.remote_steps) = (remote_messages, steps);
+            start_remote_work(&mut queue, hosts, position_of, bound, at);
         }
     }
 
-    /// Calls the poster, where there is one, if its turn is before that of any node in `queue`: whether it was.
+    /// Calls the injector, if there is one and its turn is before that of any node in `queue`. Returns whether it was called.
     fn inject_next<O: Observer>(
         &mut self,
         queue: &mut TurnQueue,

@@ -8,7 +8,7 @@ use anabranch_proto::transport::SenderCounters;
 pub struct Totals {
     /// Data packets sent again.
     pub retransmissions: u64,
-    /// Timeouts that fired.
+    /// Packets that timed out.
     pub timeouts: u64,
     /// NACKs received.
     pub nacks: u64,
