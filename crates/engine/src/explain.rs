@@ -28,7 +28,7 @@ pub(crate) struct Stalled<'a> {
     /// What was to break.
     pub faults: &'a [FaultSpec],
     /// Where.
-    pub on: &'a Topology,
+    pub topology: &'a Topology,
     /// The file that the fabric is from.
     pub file: Option<&'a str>,
     /// Where the run was to end.
@@ -89,7 +89,7 @@ impl Stalled<'_> {
     fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
-        match (fault.error_rate(self.on), file) {
+        match (fault.error_rate(self.topology), file) {
             (Some(rate), Some(file)) => format!("{names} ({})", rate.place(&file)),
             _ => names,
         }
@@ -99,14 +99,14 @@ impl Stalled<'_> {
         let (since, quoted_names) = (since(fault, at), self.quoted_names(fault));
         match &fault.kind {
             FaultKind::PacketLoss { probability: 1.0, .. } => {
-                let below = match fault.error_rate(self.on) {
+                let below = match fault.error_rate(self.topology) {
                     Some(_) => "an error rate below 1 there",
                     None => "a probability below 1",
                 };
                 Some(format!("every packet on {quoted_names} is lost {since}; write {below}"))
             }
             FaultKind::PacketLoss { probability, .. } => {
-                let milder = match fault.error_rate(self.on) {
+                let milder = match fault.error_rate(self.topology) {
                     Some(_) => "take a smaller error rate there",
                     None => SHORTER,
                 };
@@ -288,7 +288,7 @@ mod tests {
             cut_off,
             routing_delay: None,
             faults,
-            on,
+            topology: on,
             file: Some(FILE),
             limits,
             facts,

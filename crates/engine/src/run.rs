@@ -66,7 +66,7 @@ pub fn run_observed<O: Observer>(
     })
 }
 
-/// A run, in which a panic of what somebody else brought is told with its name and its scheme.
+/// Calls `run`. A panic in a registered part becomes an error with the name of the part and the scheme.
 fn with_panic_context(
     point: &RunPoint,
     run: impl FnOnce() -> Result<RunResult, RunError>,
@@ -89,12 +89,13 @@ fn with_panic_context(
     })
 }
 
-/// A run while `own` looks on, which `give_back` gets at its end, however it ends.
+/// Runs a point while the observer of the caller, which `caller_observer` makes, looks on. `give_back` gets that observer
+/// at the end, also when the run fails.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
     injector: Option<Box<dyn Injector>>,
-    own: impl FnOnce(&Built) -> O,
+    caller_observer: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
@@ -103,27 +104,19 @@ fn run_point<O: Observer>(
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
-    let (observer, per_second) = match point.measures.is_empty() {
+    let (series, per_second) = match point.measures.is_empty() {
         true => (None, 0.0),
         false => series_observer(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
     };
-    let own = own(&fabric);
+    let caller_observer = caller_observer(&fabric);
     let points = PointBudget { most: point.most_points, per_second };
-    // Without any, the time that there is room for does not end.
-    let room = Duration((points.most as f64 / per_second * 1e12) as u64);
-    let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
-    control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
-    let payload = point.scheme.transport.framing().payload.0;
-    let of_messages =
-        fabric.workload.messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
-    control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
+    // Without curves that have a point in each interval, the time is unlimited.
+    let time_for_points = Duration((points.most as f64 / per_second * 1e12) as u64);
+    let limits = Limits { max_time: point.limits.max_time.min(time_for_points), ..point.limits.clone() };
+    publish_totals(point, &fabric, control);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let ideal = ideal.carried_by(&point.scheme);
     let facts = point.scheme.fabric.facts(ideal.path_facts());
-    let pfc = point.scheme.fabric.pfc.as_ref();
-    let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
-    let header = point.scheme.transport.framing().header;
-    let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let own_path = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
     let inputs = EngineInputs {
         topology: &fabric.topology,
@@ -131,13 +124,7 @@ fn run_point<O: Observer>(
         workload: &fabric.workload,
         faults: &point.faults,
         scheme: &point.scheme,
-        switches: SwitchPlan {
-            pfc: pfc
-                .map(|spec| PfcPlan::new(spec, &fabric.topology, &facts, point.scheme.fabric.clock_ppm))
-                .transpose()?,
-            program,
-            weights,
-        },
+        switches: switch_plan(point, &fabric, &facts)?,
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
         injector,
@@ -146,44 +133,55 @@ fn run_point<O: Observer>(
         seed: point.seed,
         threads: control.threads,
     };
-    let on = (point, &fabric);
+    let run = RunContext { point, fabric: &fabric, limits: &limits, ideal: &ideal, control };
     let topology = &fabric.topology;
-    let rows = |observer: SeriesObserver, end| {
-        observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
-    };
     if !point.observers.is_empty() {
         let named =
             NamedObservers::new(&point.observers, topology, &fabric.workload, &hook_nodes(point, &fabric));
         let named = named.map_err(|(observer, error)| RunError::Observer { observer, error })?;
-        let observer = observer.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
-        let all = (observer, (named, own));
-        return run_engine(
-            Engine::new(inputs, all)?,
-            on,
-            &limits,
-            &ideal,
-            control,
-            |(observer, (named, seen)), end| {
-                give_back(seen);
-                let mut rows = rows(observer, end);
-                rows.extend(named.into_rows(topology, end));
-                rows
-            },
-        );
+        let series = series.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
+        let engine = Engine::new(inputs, (series, (named, caller_observer)))?;
+        return run.finish(engine, |(series, (named, observer)), end| {
+            give_back(observer);
+            let mut rows = series_rows(series, topology, end);
+            rows.extend(named.into_rows(topology, end));
+            rows
+        });
     }
-    match observer {
-        None => run_engine(Engine::new(inputs, own)?, on, &limits, &ideal, control, |seen, _| {
-            give_back(seen);
+    match series {
+        None => run.finish(Engine::new(inputs, caller_observer)?, |observer, _| {
+            give_back(observer);
             Vec::new()
         }),
-        Some(observer) => {
-            let both = (observer, own);
-            run_engine(Engine::new(inputs, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
-                give_back(seen);
-                rows(observer, end)
+        Some(series) => {
+            run.finish(Engine::new(inputs, (series, caller_observer))?, |(series, observer), end| {
+                give_back(observer);
+                series_rows(series, topology, end)
             })
         }
     }
+}
+
+/// Publishes the totals of the workload to `control`.
+fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
+    let messages = &fabric.workload.messages;
+    control.flows_total.store(messages.len() as u64, Ordering::Relaxed);
+    let payload = point.scheme.transport.framing().payload.0;
+    let of_messages = messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
+    control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
+}
+
+/// The plan for the switches: lossless class, programs and weights.
+fn switch_plan(point: &RunPoint, fabric: &Built, facts: &PathFacts) -> Result<SwitchPlan, RunError> {
+    let (spec, topology) = (&point.scheme.fabric, &fabric.topology);
+    let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
+    let weights = weights(spec, topology, facts, point.scheme.transport.framing().header)?;
+    let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
+    Ok(SwitchPlan { pfc, program, weights })
+}
+
+fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<SeriesRow> {
+    series.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
 }
 
 /// At which nodes observers of other people are called.
@@ -269,99 +267,135 @@ fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, 
     Ok((observer, points))
 }
 
-fn run_engine<O: Observer>(
-    mut engine: Engine<'_, O>,
-    (point, fabric): (&RunPoint, &Built),
-    limits: &Limits,
-    ideal: &Ideal<'_>,
-    control: &Control,
-    series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
-) -> Result<RunResult, RunError> {
-    let outcome = engine.run(control);
-    if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
-        let what = interval_points_exceeded(
-            &point.measures,
-            point.most_points,
-            limits.max_time,
-            point.limits.max_time,
-        );
-        return Err(RunError::TooManyPoints { what });
+/// A run whose engine is ready, with the parts of its point.
+struct RunContext<'a> {
+    point: &'a RunPoint,
+    fabric: &'a Built,
+    limits: &'a Limits,
+    ideal: &'a Ideal<'a>,
+    control: &'a Control,
+}
+
+/// The state of a run that ended early, for its error.
+struct EarlyEnd {
+    at: Time,
+    /// Connections, and data packets of all messages.
+    qps: usize,
+    packets: u64,
+    /// Names of some unfinished flows.
+    stuck: Vec<String>,
+    /// Bytes of the longest unfinished message.
+    longest: u64,
+    /// The hosts of an unfinished message without a path between them, and the number of such messages.
+    cut_off: Option<([HostId; 2], usize)>,
+}
+
+impl RunContext<'_> {
+    /// Runs the engine and collects the results; `series` makes curves of the observer and the end of the run.
+    fn finish<O: Observer>(
+        &self,
+        mut engine: Engine<'_, O>,
+        series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
+    ) -> Result<RunResult, RunError> {
+        let RunContext { point, fabric, limits, ideal, control } = *self;
+        let outcome = engine.run(control);
+        if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
+            let what = interval_points_exceeded(
+                &point.measures,
+                point.most_points,
+                limits.max_time,
+                point.limits.max_time,
+            );
+            return Err(RunError::TooManyPoints { what });
+        }
+        let network = engine.network();
+        let bytes = |message| network.message(message).bytes;
+        let messages = (0..network.board.messages()).map(|number| bytes(MessageId(number)));
+        let early = EarlyEnd {
+            at: engine.now(),
+            qps: network.connections() as usize,
+            packets: messages.map(|bytes| bytes.div_ceil(ideal.payload())).sum(),
+            stuck: name_unfinished(&engine),
+            longest: engine.unfinished_messages().map(|(message, _)| bytes(message)).max().unwrap_or(0),
+            cut_off: match outcome {
+                Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
+                _ => None,
+            },
+        };
+        let mut result = collect(&engine, point, ideal);
+        if control.spans {
+            result.spans = spans(&engine);
+        }
+        let goodput = engine.goodput();
+        result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, early.at));
+        let qps = fabric.workload.qps.len();
+        let empty = empty_measures(point, &fabric.topology, qps, &result.series)?;
+        result.run.warnings.extend(empty);
+        result.series.extend(goodput);
+        match outcome {
+            Ok(()) => Ok(result),
+            Err(failure) => Err(self.error(failure, early, result)),
+        }
     }
-    let network = engine.network();
-    let (qps, payload) = (network.connections() as usize, ideal.payload());
-    let bytes = |message| network.message(message).bytes;
-    let packets =
-        (0..network.board.messages()).map(|number| bytes(MessageId(number)).div_ceil(payload)).sum();
-    let stuck = name_unfinished(&engine);
-    let longest = engine.unfinished_messages().map(|(message, _)| bytes(message)).max().unwrap_or(0);
-    let cut_off = match outcome {
-        Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
-        _ => None,
-    };
-    let mut result = collect(&engine, point, ideal);
-    if control.spans {
-        result.spans = spans(&engine);
+
+    /// The error of a run that failed; `result` has what it came to.
+    fn error(&self, failure: Failure, early: EarlyEnd, result: RunResult) -> RunError {
+        let (point, at) = (self.point, early.at);
+        let unfinished = result.run.flows - result.run.flows_finished;
+        match failure {
+            Failure::Cancelled => RunError::Cancelled,
+            Failure::TooManyPoints => {
+                RunError::TooManyPoints { what: event_points_exceeded(point, early.qps, early.packets, at) }
+            }
+            Failure::Invariant(what) => RunError::Invariant { what },
+            Failure::Stalled => {
+                let stall = point.limits.stall;
+                let reason = format!("nothing new was delivered for {stall}, a timeout and a round trip");
+                self.stalled(reason, early, result)
+            }
+            Failure::NothingLeft => {
+                self.stalled("nothing is left that could happen".to_owned(), early, result)
+            }
+            Failure::Deadlock(cycle) => {
+                RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) }
+            }
+            Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
+            Failure::Limit(limit) => {
+                // The last event is earlier than `max_time`.
+                let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
+                RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
+            }
+            Failure::OutOfPsns(qp) => RunError::OutOfPsns { qp: qp.0 },
+        }
     }
-    let at = engine.now();
-    let goodput = engine.goodput();
-    result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
-    result.run.warnings.extend(empty_measures(
-        point,
-        &fabric.topology,
-        fabric.workload.qps.len(),
-        &result.series,
-    )?);
-    result.series.extend(goodput);
-    let unfinished = result.run.flows - result.run.flows_finished;
-    match outcome {
-        Ok(()) => Ok(result),
-        Err(Failure::Cancelled) => Err(RunError::Cancelled),
-        Err(Failure::TooManyPoints) => {
-            Err(RunError::TooManyPoints { what: event_points_exceeded(point, qps, packets, at) })
+
+    /// The error of a stalled run, with an explanation by its faults.
+    fn stalled(&self, reason: String, early: EarlyEnd, result: RunResult) -> RunError {
+        let (point, scheme) = (self.point, &self.point.scheme);
+        let facts = &scheme.fabric.facts(self.ideal.path_facts());
+        let stalled = Stalled {
+            transport: &scheme.transport,
+            window: scheme.cc.build(facts).window(),
+            qps: scheme.qps,
+            balancer: &scheme.lb,
+            cut_off: early.cut_off,
+            routing_delay: scheme.fabric.routing_delay,
+            faults: &point.faults,
+            topology: &self.fabric.topology,
+            file: point.topology.file(),
+            limits: &point.limits,
+            facts,
+            at: early.at,
+            longest: early.longest,
+        };
+        RunError::Stalled {
+            at: early.at,
+            reason,
+            flows: early.stuck,
+            unfinished: result.run.flows - result.run.flows_finished,
+            help: stalled.explain(),
+            partial: Box::new(result),
         }
-        Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
-        Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
-            let reason = match failure {
-                Failure::Stalled => format!(
-                    "nothing new was delivered for {}, a timeout and a round trip",
-                    point.limits.stall
-                ),
-                _ => "nothing is left that could happen".to_owned(),
-            };
-            let (scheme, faults) = (&point.scheme, &point.faults);
-            let facts = &scheme.fabric.facts(ideal.path_facts());
-            let window = scheme.cc.build(facts).window();
-            let (transport, qps, routing_delay) =
-                (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
-            let balancer = &scheme.lb;
-            let stalled = Stalled {
-                transport,
-                window,
-                qps,
-                balancer,
-                cut_off,
-                routing_delay,
-                faults,
-                on: &fabric.topology,
-                file: point.topology.file(),
-                limits: &point.limits,
-                facts,
-                at,
-                longest,
-            };
-            let help = stalled.explain();
-            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
-        }
-        Err(Failure::Deadlock(cycle)) => {
-            Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
-        }
-        Err(Failure::LosslessDrop(what)) => Err(RunError::LosslessDrop { at, what }),
-        Err(Failure::Limit(limit)) => {
-            // The last event was before the time that must not be passed.
-            let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
-            Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
-        }
-        Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
     }
 }
 

@@ -257,10 +257,7 @@ impl<O: Observer> Shard<O> {
         };
         start_window((hosts, switches), position_of, window, &mut at);
         if !window.program_notices.is_empty() || !window.tasks.is_empty() {
-            for (unit, next) in units.iter().zip(next.iter_mut()) {
-                *next = unit.next(hosts, switches);
-            }
-            next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
+            update_all(units, (hosts, switches), first, next);
         }
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
@@ -361,6 +358,19 @@ fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: O
             active.extend(units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32));
         }
     }
+}
+
+/// Updates the next own event of every unit and of every block.
+fn update_all(
+    units: &[WorkUnit],
+    (hosts, switches): (&[Host], &[Switch]),
+    first: &mut [Order],
+    next: &mut [Order],
+) {
+    for (unit, next) in units.iter().zip(next.iter_mut()) {
+        *next = unit.next(hosts, switches);
+    }
+    next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
 }
 
 /// Updates the earliest own event of the blocks whose units have run.
