@@ -1,4 +1,4 @@
-//! Ports: where packets wait for a link, and how they get onto it. Hosts and switches share this.
+//! Egress ports of hosts and switches: queues, and transmission onto links.
 
 mod free_times;
 mod special;
@@ -21,17 +21,17 @@ pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort};
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Port {
-    /// When the last bit of the packet on the wire leaves.
+    /// The time at which the last bit of the packet on the wire leaves.
     pub busy_until: Time,
-    /// Data packets waiting.
+    /// The data queue.
     pub data: Fifo,
-    /// Control packets waiting: served with strict priority or by weight, without preemption.
+    /// The control queue, served with strict priority or by weight, without preemption.
     pub control: Fifo,
     /// Bytes in `data`.
     pub data_bytes: u32,
     /// Bytes in `control`.
     pub control_bytes: u32,
-    /// Most bytes that have waited at once.
+    /// The most bytes that have waited at once.
     pub peak: u32,
     /// The node at the other end.
     pub peer: NodeId,
@@ -39,16 +39,16 @@ pub struct Port {
     pub link: LinkId,
     /// The port at the other end.
     pub peer_port: u16,
-    /// Index of its link's kind.
+    /// The index of the kind of its link.
     pub link_kind: u16,
-    /// Bytes of control sent per 2^16 bytes of data while both wait; 0: strict priority for control.
+    /// Bytes of control sent per 2^16 bytes of data while both wait; 0 for strict priority of control.
     weight: u32,
     /// Bytes by which control is ahead of its share while both wait.
     ahead: i64,
-    /// An event at the time when the wire is free is scheduled: until then it is busy.
+    /// The wire is busy: an event at the time when it becomes free is scheduled.
     pub busy: bool,
-    /// A fault (or a lossy cable) is or will be on this link, or its sending end is not exact ([`special`]): look closer before
-    /// sending.
+    /// Transmission needs the slow path ([`special`]): the link has a fault, now or later, or loses packets, or the sending
+    /// device has jitter or an inexact clock.
     pub impaired: bool,
     /// The other end has paused the data class.
     pub paused: bool,
@@ -59,7 +59,7 @@ pub struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
-    /// An idle port of a healthy link of the first kind.
+    /// An idle port of a healthy link of kind 0.
     fn new(link: LinkId, peer: NodeId, peer_port: u16, weight: u32) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -81,21 +81,20 @@ impl Port {
         }
     }
 
-    /// Whether anything waits that may go out.
+    /// Whether a frame waits that may be sent.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.pause_pending
     }
 
-    /// Bytes that wait.
+    /// Bytes in both queues.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that is
-    /// alone is served without changing the balance, which is reset to 0 then, as deficit round robin resets the deficit
-    /// of an empty queue.
+    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone is served and the
+    /// balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
     #[inline]
     fn weigh(&mut self) -> bool {
         if self.control.is_empty() || self.data.is_empty() || self.paused {
@@ -105,7 +104,7 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// Takes the next packet that may go out: control by strict priority or by weight, data unless it is paused.
+    /// Takes the next packet that may be sent: control by strict priority or by weight, data unless it is paused.
     #[inline]
     fn dequeue(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let data = match self.weight {
@@ -136,40 +135,40 @@ impl Port {
     }
 }
 
-/// All ports of a node, with what waits at them.
+/// All ports of a node, with their queues.
 pub struct Egress<F> {
-    /// By number.
+    /// The ports, by number.
     pub ports: Vec<Port>,
     /// The node.
     pub node: NodeId,
     /// The slots of all queues.
     pub pool: Pool,
-    /// When ports free up.
+    /// The times at which ports become free.
     pub free_times: F,
-    /// What the node holds of telemetry, where the scheme's congestion control asks for it.
+    /// Telemetry at the node, where the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
-    /// By port: since when its data class is paused; never: it is not.
+    /// By port: the time since which its data class is paused; never, if it is not.
     paused_since: Vec<Time>,
-    /// By port whose link has random losses: its random stream.
+    /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
-    /// The jitter of the NIC, where the node is a host and has some.
+    /// The jitter of the NIC, where the node is a host with jitter.
     jitter: Option<Box<Jitter>>,
-    /// The clock, where it is off.
+    /// The clock of the device, where clocks are inexact.
     clock: Option<Box<Clock>>,
 }
 
-/// The telemetry of a node.
+/// Telemetry at a node.
 #[derive(Default)]
 pub struct NodeTelemetry {
-    /// Records of packets that are here.
+    /// Records of packets at the node.
     pub records: Telemetry,
-    /// By port: the bytes that it has sent, where a switch sends.
+    /// Bytes sent, by port; empty at hosts.
     sent: Vec<u64>,
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
-    /// have strict priority; `link_kind_of` tells the kind of a link.
+    /// The ports of `node`, with empty queues. `weight` is the WRR weight of their control queues in 2^-16ths, or 0 for
+    /// strict priority; `link_kind_of` maps a link to the index of its kind.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,
@@ -213,13 +212,12 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// A port.
     #[inline]
     pub fn port(&mut self, port: u16) -> &mut Port {
         &mut self.ports[usize::from(port)]
     }
 
-    /// Puts a packet on a link, which is free.
+    /// Sends a packet on a free link.
     #[inline(always)]
     pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
@@ -229,7 +227,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Puts a packet that has just been taken out of its queue on a link, which is free.
+    /// Sends a packet that has just been dequeued on a free link.
     #[inline(always)]
     pub fn transmit_dequeued<O: Observer>(&mut self, port: u16, taken: SlotHandle, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
@@ -242,14 +240,14 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// The link of `port` has no fault, now or later, and packets carry no telemetry.
+    /// Whether the fast path applies: the port is not impaired, and packets carry no telemetry.
     #[inline]
     fn is_plain(&self, port: u16) -> bool {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
-    /// count. It is lost where the link goes down; random loss does not affect it, since nothing here refreshes pauses.
+    /// Sends a pause frame on a free link. MACs handle pause frames, so the latency of a switch does not apply. The frame is
+    /// lost if the link goes down; random loss does not affect it, since pauses are not refreshed in this model.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -280,7 +278,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Queues a packet of the class that `control` names. The caller has checked that it fits.
+    /// Queues a packet in the control or the data queue. The caller has checked that it fits.
     #[inline]
     pub fn enqueue<O: Observer>(&mut self, port: u16, frame: &Frame, control: bool, at: &mut Context<'_, O>) {
         let out = &mut self.ports[usize::from(port)];
@@ -300,7 +298,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Takes the next packet that may go out by `port`.
+    /// Takes the next packet that may be sent by `port`.
     #[inline]
     pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let out = &mut self.ports[usize::from(port)];
@@ -309,7 +307,7 @@ impl<F: FreeTimes> Egress<F> {
         Some(taken)
     }
 
-    /// A packet that was to go out by `port` is dropped.
+    /// Drops a packet that was to be sent by `port`.
     #[cold]
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.drops += 1;
@@ -327,7 +325,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// The other end of the link of `port` has paused its data class. False when it was paused before.
+    /// Pauses the data class of `port`. Returns false if it was paused before.
     pub fn pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if out.paused {
@@ -339,7 +337,7 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Resumes the data class of `port`. False when it was not paused.
+    /// Resumes the data class of `port`. Returns false if it was not paused.
     pub fn unpause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if !out.paused {
@@ -352,7 +350,7 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Duration so far of the pauses that still last.
+    /// The total duration until `now` of pauses that have not ended.
     pub fn lasting_pauses(&self, now: Time) -> Duration {
         let lasting = self.paused_since.iter().filter(|since| **since <= now);
         lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))
@@ -367,7 +365,7 @@ impl<F: FreeTimes> Egress<F> {
     }
 }
 
-/// Puts a packet on a link that is free and does nothing to it.
+/// Sends a packet on a free link that is not impaired.
 #[inline(always)]
 fn put_on_plain_wire<O: Observer>(
     out: &mut Port,
@@ -390,19 +388,19 @@ fn put_on_plain_wire<O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of non-data packets.
+/// A data packet trimmed to its header of `bytes` bytes; none where switches do not trim, or for other packets.
 pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
-/// Whether a packet waits in the control queue of a switch with these limits.
+/// Whether a packet belongs into the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
     packet.is_control() && (!limits.acks_with_data || is_trimmed(packet))
 }
 
-/// Whether a packet is a trimmed one, on its way to the receiver or back.
+/// Whether a packet is trimmed, on its way to the receiver or back.
 pub fn is_trimmed(packet: &Packet) -> bool {
     matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
 }

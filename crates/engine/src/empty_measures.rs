@@ -1,4 +1,4 @@
-//! Measures that saw nothing in a run, which a page of curves does not say.
+//! Warnings about measures whose curves have no point above 0, which a page of curves does not show.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
@@ -7,13 +7,13 @@ use anabranch_fabric::{Selector, SelectorError, Topology};
 use anabranch_results::SeriesRow;
 use std::collections::BTreeSet;
 
-/// The stream by which a measure chooses what it watches: it must be one that a fault with the same selector would not
-/// disturb.
+/// The random stream for the selector of a measure. It differs from those of faults, so that a fault with the same selector
+/// does not change the choice.
 pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
 
-/// A sentence for each measure of `point` that has no point above 0 among `rows`, where 0 is no answer.
+/// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
 ///
 /// # Errors
 /// A selector that names nothing.
@@ -40,7 +40,7 @@ pub(crate) fn empty_measures(
         let on = [&measure.links, &measure.switches, &measure.qps].into_iter().flatten().next();
         let on = on.map_or(String::new(), |on| format!(" on {on:?}"));
         let why = match measure.series {
-            // None is an answer.
+            // Zero is a meaningful result of these.
             Series::Drops | Series::SenderEcn => continue,
             Series::Pauses | Series::PauseTime | Series::PauseVictims => match point.scheme.fabric.pfc {
                 Some(_) => continue,
@@ -58,7 +58,7 @@ pub(crate) fn empty_measures(
     Ok(empty_measures)
 }
 
-/// What a measure watches, by the names that curves have.
+/// The entities that a measure watches, by their names in curves.
 fn watched(
     number: usize,
     measure: &MeasureSpec,

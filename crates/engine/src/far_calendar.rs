@@ -1,4 +1,4 @@
-//! What is on its way over long links.
+//! A calendar of arrivals over long links.
 
 use crate::frame::FrameKind;
 use crate::mail::FarArrival;
@@ -6,35 +6,35 @@ use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Arrivals over long links, by time. A heap of all would hold as many as there are on the way, millions over a thousand km,
-/// and fall through the cache with each: they lie by the bin of time that they come in at, where nothing is in order. A heap
-/// has those of the bin that a window's end has cut.
+/// Arrivals over long links, by time. A heap of all of them would have millions of entries over a thousand km and miss the
+/// cache with each. So arrivals wait unsorted in bins of time; only those of the bin in which the last window ended are in
+/// a heap.
 #[derive(Default)]
 pub struct FarCalendar {
-    /// Those in bins before `horizon`: time, and place in `slab`.
+    /// Arrivals in bins before `horizon`: time, and index in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The first bin that no window has reached.
+    /// The number of the first bin that no window has reached.
     horizon: u64,
-    /// By time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
+    /// Bins by time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
-    /// Chunks that nothing is in.
+    /// Empty chunks.
     spare: Vec<Vec<FarArrival>>,
-    /// When the first in a bin comes in.
+    /// The time of the first arrival in a bin.
     first_binned: Option<Time>,
-    /// Those of the present window, by node and time.
+    /// The arrivals of the present window, by node and time.
     due: Vec<FarArrival>,
 }
 
-/// A bin is half a microsecond: no longer than most windows.
+/// Bits of the length of a bin in ps: half a microsecond, no longer than most windows.
 const BIN_BITS: u32 = 19;
 
-/// So many to a chunk. A bin that grew as a vector does would have room for half as many again as it holds.
+/// Arrivals in a chunk. A bin in one growing vector would have unused capacity for half as many arrivals as it holds.
 const CHUNK: usize = 32;
 
 impl FarCalendar {
-    /// Something is on its way.
+    /// Adds an arrival.
     pub fn add(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         if time.0 >> BIN_BITS < self.horizon {
@@ -68,13 +68,13 @@ impl FarCalendar {
         self.near.push(Reverse((time, place)));
     }
 
-    /// When the first comes in that is not [due](FarCalendar::due); never, if there is none.
+    /// The time of the first arrival that is not [due](FarCalendar::due); never, if there is none.
     pub fn first(&self) -> Time {
         let near = self.near.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         near.min(self.first_binned.unwrap_or(Time::NEVER))
     }
 
-    /// Takes those before `end` out.
+    /// Makes the arrivals before `end` those of the present window.
     pub fn take_due(&mut self, end: Time) {
         self.due.clear();
         while let Some(&Reverse((time, place))) = self.near.peek()
@@ -105,12 +105,12 @@ impl FarCalendar {
         self.due.sort_by_key(|far| (far.node, far.arrival.time));
     }
 
-    /// All those of the present window.
+    /// The arrivals of the present window.
     pub fn due(&self) -> &[FarArrival] {
         &self.due
     }
 
-    /// Those of the present window that come in at `node`.
+    /// The arrivals of the present window at `node`.
     pub fn due_at(&self, node: NodeId) -> &[FarArrival] {
         if self.due.is_empty() {
             return &[];

@@ -1,4 +1,4 @@
-//! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
+//! One run: build the fabric and the workload, run the engine, collect the results.
 
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
@@ -27,17 +27,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs one point of a scenario. Same point, same result, whatever else the process does.
+/// Runs one point of a scenario. The result depends on the point alone.
 ///
 /// # Errors
-/// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
-/// panic in something that is registered.
+/// A point that cannot be built, a run that stalled or hit a limit (with its partial result), a broken invariant, or a
+/// panic in a registered part.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }
 
-/// [`run()`] of messages that `injector` posts while the run goes on, in the place of the point's workload. Nothing is recorded
-/// over time: measures and observers of the point are left out.
+/// [`run()`] with messages that `injector` posts while the run goes on, instead of the point's workload. Measures and
+/// observers of the point are ignored.
 ///
 /// # Errors
 /// Those of [`run()`].
@@ -50,7 +50,7 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injector), |_| NoObserver, drop))
 }
 
-/// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
+/// [`run()`] with an observer, which does not affect the result. The observer also has the events of a run that fails.
 ///
 /// # Errors
 /// Those of [`run()`].
@@ -61,8 +61,8 @@ pub fn run_observed<O: Observer>(
 ) -> Result<RunResult, RunError> {
     with_panic_context(point, || {
         let blank = foreign("observer", || observer.fork());
-        let own = |built: &Built| PerNode::new("observer", blank, hook_nodes(point, built));
-        run_point(point, control, None, own, |seen| seen.join_into(observer))
+        let per_node = |built: &Built| PerNode::new("observer", blank, hook_nodes(point, built));
+        run_point(point, control, None, per_node, |seen| seen.join_into(observer))
     })
 }
 
@@ -184,24 +184,24 @@ fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<Se
     series.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
 }
 
-/// At which nodes observers of other people are called.
+/// The nodes whose observers get the hooks of registered observers.
 fn hook_nodes(point: &RunPoint, built: &Built) -> Arc<HookNodes> {
     HookNodes::of(&built.topology, &built.workload, point.scheme.qps)
 }
 
-/// What a point builds before its engine.
+/// The parts of a point that are built before its engine.
 pub struct Built {
     /// The fabric.
     pub topology: Topology,
     /// Routes with every link up.
     pub routing: Routing,
-    /// What the hosts send.
+    /// Messages and their start conditions.
     pub workload: Workload,
 }
 
 impl Built {
-    /// Packet-hops of a run in which nothing is lost and each packet of `payload` bytes has an ACK: what it costs, more or
-    /// less. Paths are those of an idle fabric.
+    /// An estimate of the packet-hops of a run: nothing is lost, each packet of `payload` bytes has an ACK, and paths are
+    /// those of an idle fabric.
     pub fn packet_hops(&self, payload: u64) -> u64 {
         let mut links: BTreeMap<(HostId, HostId), u64> = BTreeMap::new();
         self.workload.messages.iter().fold(0, |sum, message| {
@@ -218,7 +218,7 @@ impl Built {
 /// Builds fabric, routes and workload of a point.
 ///
 /// # Errors
-/// What in the point cannot be built.
+/// The part of the point that cannot be built.
 pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     let Built { topology, routing, .. } = build_fabric(point)?;
     let text = |name: &str| point.files.get(name).map(String::as_str);
@@ -226,7 +226,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-/// The same without a message.
+/// Builds fabric and routes of a point, with an empty workload.
 fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
@@ -234,7 +234,8 @@ fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload: Workload::default() })
 }
 
-/// What records the curves of a point, and how many points per second those have that have one per interval.
+/// The observer that records the measures of a point, and the points per simulated second of the curves that have one in
+/// each interval.
 fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;
@@ -399,13 +400,13 @@ impl RunContext<'_> {
     }
 }
 
-/// Why there is no whole result.
+/// The reason why a run has no complete result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The user stopped it.
+    /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages are left and nothing new has been delivered for long.
+    /// Messages are unfinished and nothing new has been delivered for longer than the patience of the run.
     #[error(
         "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}{help}",
         at.as_us(),
@@ -415,15 +416,15 @@ pub enum RunError {
     Stalled {
         /// Simulated time.
         at: Time,
-        /// What made it so.
+        /// The condition that ended the run.
         reason: String,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
-        /// How many there are.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What it would have taken, in lines of their own; empty where that is not known.
+        /// Lines of help, each after a line break.
         help: String,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
     /// A cycle of paused links, each of which waits for the next (PFC deadlock).
@@ -433,13 +434,13 @@ pub enum RunError {
         cycle.join(" -> ")
     )]
     Deadlock {
-        /// Simulated time at which it was found.
+        /// Simulated time at which the deadlock was found.
         at: Time,
         /// The links, by name.
         cycle: Vec<String>,
-        /// Unfinished flows.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
     /// A lossless class had no room for a packet.
@@ -447,27 +448,27 @@ pub enum RunError {
     LosslessDrop {
         /// Simulated time.
         at: Time,
-        /// Where, with the numbers, and what to write instead.
+        /// The link and its buffer, with a remedy.
         what: String,
     },
     /// The lossless class cannot be built on this fabric.
     #[error("{}: {error}", .error.parameter())]
     Pfc {
-        /// What is wrong.
+        /// The error of the parameters.
         #[from]
         error: PfcError,
     },
     /// No weight keeps trimmed packets from being lost on this fabric.
     #[error("fabric.wrr: {error}")]
     Weight {
-        /// What is wrong.
+        /// The error of the fabric.
         #[from]
         error: WeightError,
     },
     /// A switch's program cannot be on this fabric.
     #[error("{}: {error}", .error.remedy().0)]
     Program {
-        /// What is wrong.
+        /// The error of the program or its parameters.
         #[from]
         error: ProgramError,
     },
@@ -481,37 +482,37 @@ pub enum RunError {
         }
     )]
     Limit {
-        /// Its key.
+        /// The key of the limit.
         limit: &'static str,
         /// Simulated time.
         at: Time,
-        /// Unfinished flows.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
-    /// The curves over time would fill the memory.
+    /// The curves would have more points than the run may have.
     #[error("{what}")]
     TooManyPoints {
-        /// For how long there was room, and what to write instead.
+        /// The time by which the budget was used, with a remedy.
         what: String,
     },
-    /// Something registered panicked, or an observer did.
+    /// A registered part or an observer panicked.
     #[error("the {part} of scheme {scheme:?} panicked: {what}")]
     Panicked {
         /// The scheme that ran.
         scheme: String,
-        /// What panicked, with its name where it has one: `load balancer "sticky"`.
+        /// The part that panicked, with its name where it has one: `load balancer "sticky"`.
         part: String,
-        /// The message of the panic. Where it happened, the panic itself has said.
+        /// The message of the panic. The panic hook has printed its place.
         what: String,
     },
-    /// A checker found the engine wrong: a defect of Anabranch, or of something registered.
+    /// A check found a broken invariant: a defect of Anabranch, or of a registered part.
     #[error(
         "an invariant is broken, which is a defect of anabranch or of what is registered with it: {what}"
     )]
     Invariant {
-        /// Which one, with the numbers.
+        /// The invariant, with the numbers.
         what: String,
     },
     /// A queue pair has more packets than PSNs.
@@ -522,20 +523,20 @@ pub enum RunError {
         /// The queue pair.
         qp: u32,
     },
-    /// A parameter of the scheme is none that it may be.
+    /// A parameter of the scheme is out of its range.
     #[error("scheme {scheme:?}: {error}")]
     Parameter {
         /// The scheme's name.
         scheme: String,
-        /// Which parameter, and what to write instead.
+        /// The parameter, with a remedy.
         error: OutOfRange,
     },
     /// An observer of the scenario refuses its parameters on this fabric.
     #[error("observer {observer:?}: {error}")]
     Observer {
-        /// Its name.
+        /// The observer's name.
         observer: String,
-        /// Which parameter, and why.
+        /// The parameter and the reason.
         error: Refused,
     },
     /// The fabric cannot be built.
@@ -544,7 +545,7 @@ pub enum RunError {
     /// The workload cannot be made.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A selector names nothing here.
+    /// A selector names nothing on this fabric or in this workload.
     #[error(transparent)]
     Selector(#[from] SelectorError),
 }

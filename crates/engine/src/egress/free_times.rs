@@ -1,4 +1,4 @@
-//! When ports free up.
+//! The times at which ports become free.
 
 use crate::frame::{Order, event_kind};
 use crate::link::DelayClass;
@@ -6,17 +6,17 @@ use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The times at which the ports of a node free up, one for each port at the most.
+/// The times at which the ports of a node become free, at most one for each port.
 pub trait FreeTimes {
-    /// `port` frees up at `time`, which lies the delay of `line` ahead.
-    fn push(&mut self, line: DelayClass, time: Time, port: u16);
-    /// Where the next one stands among the node's events.
+    /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
+    fn push(&mut self, class: DelayClass, time: Time, port: u16);
+    /// The position of the next one among the node's events.
     fn first(&self) -> Order;
-    /// Takes the next one. There is one.
+    /// Takes the port of the next one, which must exist.
     fn pop(&mut self) -> u16;
 }
 
-/// Of a node with one port.
+/// The time at which the port of a node with a single port becomes free.
 #[derive(Default)]
 pub struct OnePort(Option<Time>);
 
@@ -39,15 +39,15 @@ impl FreeTimes for OnePort {
     }
 }
 
-/// Of a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of link, and
-/// what is pushed with the same delay comes due in the order of pushing, so each such delay has a plain queue, a
-/// *line*; nothing is sorted. The others wait in a heap.
+/// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of
+/// link. Entries with the same delay are due in the order in which they are pushed, so each such delay has a FIFO queue and
+/// nothing is sorted. Entries with other delays wait in a heap.
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
-    /// The first key of each line, and of the rest.
+    /// The first key of each queue, and of the heap.
     heads: [Key; DelayClass::MAX + 1],
-    /// The least of `heads`.
+    /// The smallest of `heads`.
     first: Key,
 }
 
@@ -56,7 +56,7 @@ type Key = u64;
 const PORT_BITS: u32 = 16;
 const NEVER: Key = u64::MAX;
 
-/// No run goes on to this time, some 280 seconds; what lies beyond does not happen.
+/// A time that no run reaches, about 280 seconds; later events do not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
 const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 
@@ -80,19 +80,19 @@ impl DelayQueues {
 
 impl FreeTimes for DelayQueues {
     #[inline]
-    fn push(&mut self, line: DelayClass, time: Time, port: u16) {
+    fn push(&mut self, class: DelayClass, time: Time, port: u16) {
         let key = time.0.min(LAST_TIME.0) << PORT_BITS | u64::from(port);
         self.first = self.first.min(key);
-        let Some(queue) = self.queues.get_mut(usize::from(line.0)) else {
+        let Some(queue) = self.queues.get_mut(usize::from(class.0)) else {
             self.rest.push(Reverse(key));
             self.heads[DelayClass::MAX] = self.heads[DelayClass::MAX].min(key);
             return;
         };
-        let head = &mut self.heads[usize::from(line.0)];
+        let head = &mut self.heads[usize::from(class.0)];
         if *head == NEVER {
             *head = key;
         } else if key < *head {
-            // At the same time, of a lower port.
+            // The same time, of a lower port.
             queue.push_front(std::mem::replace(head, key));
         } else if queue.back().is_none_or(|last| *last < key) {
             queue.push_back(key);
@@ -118,7 +118,7 @@ impl FreeTimes for DelayQueues {
                 self.rest.pop();
                 self.heads[DelayClass::MAX] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
             }
-            Some(line) => self.heads[line] = self.queues[line].pop_front().unwrap_or(NEVER),
+            Some(class) => self.heads[class] = self.queues[class].pop_front().unwrap_or(NEVER),
             None => unreachable!("a port is taken where none frees up"),
         }
         self.find_first();

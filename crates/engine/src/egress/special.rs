@@ -1,5 +1,5 @@
-//! Transmission onto a link where there is more to it: one with faults, with telemetry, of a NIC with jitter,
-//! or of a device whose clock is off.
+//! The slow path of transmission: links with faults, packets with telemetry, NICs with jitter, and devices with inexact
+//! clocks.
 
 use super::{DelayClass, Egress, FreeTimes, trimmed};
 use crate::context::Context;
@@ -10,14 +10,14 @@ use crate::observer::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_proto::{IntHop, IntStack, Repr};
 
-/// The jitter of a NIC: how much later the first packet leaves when it was idle.
+/// The jitter of a NIC: a random delay of the first packet after the NIC was idle.
 pub(super) struct Jitter {
     most: Duration,
     random: Stream,
 }
 
 impl Jitter {
-    /// The jitter of `node`, where that is a host whose NIC has some.
+    /// The jitter of `node`; none unless it is a host whose NIC has jitter.
     pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
         let most = network.scheme.fabric.nic_jitter;
         let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
@@ -25,26 +25,27 @@ impl Jitter {
     }
 }
 
-/// The clock of a device, which is off its nominal rate.
+/// The clock of a device that is off its nominal rate.
 pub(super) struct Clock {
-    /// The excess of its periods over nominal ones, in 10^-9ths of these; below 0 where they are shorter.
+    /// The excess of its periods over nominal ones, in parts per billion; negative where they are shorter.
     off: i64,
-    /// By port, in 10^-9ths of a picosecond: the rest that was not counted for the packets so far. Each takes a whole number
-    /// of picoseconds, of which one is 12 ppm of a packet of 4 KiB at 400 Gb/s; so all together are exact.
+    /// By port, in 10^-9ths of a picosecond: the remainder that transmissions so far have not counted. Each takes a whole
+    /// number of picoseconds, and one picosecond is 12 ppm of a packet of 4 KiB at 400 Gb/s; with the remainder the sum of
+    /// all transmissions is exact.
     rest: Vec<i64>,
 }
 
 const BILLION: i64 = 1_000_000_000;
 
 impl Clock {
-    /// The clock of `node`, which has so many ports, unless clocks are exact.
+    /// The clock of `node` with its number of ports; none where clocks are exact.
     pub fn of(network: &Network<'_>, node: NodeId, ports: usize) -> Option<Clock> {
         let most = u64::from(network.scheme.fabric.clock_ppm) * 1_000;
         let drawn = || stream(network.seed, u64::from(node.0), Purpose::Clock).up_to(2 * most);
         (most > 0).then(|| Clock { off: drawn() as i64 - most as i64, rest: vec![0; ports] })
     }
 
-    /// The duration by this clock of a transmission at `port` that takes `nominal` by an exact one.
+    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
     fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
@@ -54,11 +55,12 @@ impl Clock {
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The duration by the device's clock of a transmission at `port` that takes `nominal` by an exact one.
+    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
     pub(super) fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         self.clock.as_mut().map_or(nominal, |clock| clock.actual_duration(port, nominal))
     }
 
+    /// Sends a packet on a free link where the fast path does not apply.
     #[cold]
     #[inline(never)]
     pub(super) fn transmit_special<O: Observer>(
@@ -77,9 +79,9 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// A packet of a NIC with jitter that was idle waits in its queue for its time, unless that is now. One that follows
-    /// another within a packet's time, or has waited, goes: a paced sender at line rate leaves such gaps where its NIC's
-    /// clock is fast, and a draw in each of them would slow it down.
+    /// Delays the first packet after a NIC with jitter was idle: it waits in its queue. Returns false if the packet may leave
+    /// now. A packet that follows another within a packet's time, or has waited, is not delayed: a paced sender at line rate
+    /// leaves such gaps where the clock of its NIC is fast, and a draw in each gap would slow it down.
     fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
@@ -98,8 +100,7 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Puts a packet on a link where packets have telemetry, or where a fault decides when the last bit `leaves` and
-    /// whether the packet is `lost`.
+    /// Sends a packet, with its telemetry. Where a fault decides, the last bit leaves at `leaves`, and the packet may be `lost`.
     fn transmit_general<O: Observer>(
         &mut self,
         port: u16,
@@ -130,7 +131,7 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
-    /// A packet goes out: takes its telemetry out of the node, with this hop's record added if this is a switch.
+    /// Takes the telemetry of a packet that leaves out of the node, with the record of this hop if the node is a switch.
     fn take_telemetry<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];
@@ -157,7 +158,7 @@ impl<F: FreeTimes> Egress<F> {
         Some(stack)
     }
 
-    /// Puts a packet on a link with faults, which is free.
+    /// Sends a packet on a free link with faults.
     fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -209,10 +210,10 @@ impl<F: FreeTimes> Egress<F> {
                     self.transmit_general(port, &header, Some(leaves), false, at);
                 }
                 None => {
-                    // The next packet goes out as if this one had not been there.
+                    // The next packet is sent as if this one had not existed.
                     self.drop_packet(port, frame, at);
                     if self.ports[usize::from(port)].has_work() {
-                        // Not now: what happens at one node at one time is one event.
+                        // It is sent a picosecond later, since a node has one such event per instant.
                         self.ports[usize::from(port)].busy = true;
                         self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                     }
