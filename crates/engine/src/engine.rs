@@ -337,7 +337,7 @@ fn shards<O: Observer>(
         .map(|index| Some(Switch::new(network, &mut plan, index, link_kind_of)))
         .collect();
     let clusters = partition::clusters(network, observer, injector.is_some());
-    let mut injection = injector.map(Injection::of);
+    let mut injection = injector.map(Injection::new);
     let parts = partition::parts(topology, &clusters, threads.max(1));
     let shard = |part: &partition::ThreadNodes| {
         let here = |node: &NodeId| part.contains(node);

@@ -1,4 +1,4 @@
-//! Why a run stalled, where its faults say so, and what it would have taken.
+//! Explanations of stalled runs by their faults, with remedies.
 
 use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::spec::Limits;
@@ -7,43 +7,41 @@ use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 use std::path::Path;
 
-/// The help for a fault that lets too little through.
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// What is known of a run that stalled.
+/// A stalled run.
 pub(crate) struct Stalled<'a> {
-    /// What carried its messages.
+    /// The transport of its messages.
     pub transport: &'a TransportConfig,
-    /// Their first window, in bytes.
+    /// The initial window in bytes.
     pub window: u64,
-    /// On how many queue pairs each.
+    /// The number of queue pairs per connection.
     pub qps: u32,
-    /// What chose their paths.
+    /// The load balancer.
     pub balancer: &'a LbConfig,
-    /// The hosts of a message that is not acknowledged, between which no path is left, and how many such messages there
-    /// are.
+    /// The hosts of an unacknowledged message between which no path is left, and the number of such messages.
     pub cut_off: Option<([HostId; 2], usize)>,
-    /// How long after a link went down routing followed, if ever.
+    /// The delay after which routing follows a failure; none if it never does.
     pub routing_delay: Option<Duration>,
-    /// What was to break.
+    /// The faults of the run.
     pub faults: &'a [FaultSpec],
-    /// Where.
+    /// The fabric.
     pub topology: &'a Topology,
-    /// The file that the fabric is from.
+    /// The file of the fabric, where it has one.
     pub file: Option<&'a str>,
-    /// Where the run was to end.
+    /// The limits of the run.
     pub limits: &'a Limits,
-    /// The fabric's longest path.
+    /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,
-    /// When it stalled.
+    /// The time at which it stalled.
     pub at: Time,
-    /// Bytes of the longest message that is not acknowledged.
+    /// The bytes of the longest unacknowledged message.
     pub longest: u64,
 }
 
 impl Stalled<'_> {
-    /// What the faults that still held mean for these messages under this transport, a line each; when they say nothing, how
-    /// to learn more.
+    /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
+    /// the stall, a line about how to learn more.
     pub(crate) fn explain(&self) -> String {
         let holding = |fault: &FaultSpec| {
             fault.at.0.iter().copied().find(|&at| {
@@ -70,7 +68,7 @@ impl Stalled<'_> {
         lines.iter().map(|line| format!("\n  help: {line}")).collect()
     }
 
-    /// A stall that is longer than the one which ended the run, and in which timeouts come one after the other.
+    /// Settings for a longer stall than the one that ended the run, with room for several consecutive timeouts.
     fn longer_stall(&self) -> String {
         let rto = self.transport.rto().on(self.facts);
         let stall = (rto * 20).max(self.limits.stall * 10).rounded_up(2);
@@ -84,8 +82,8 @@ impl Stalled<'_> {
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
     }
 
-    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file
-    /// where the fault is an error rate of that file.
+    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file if the fault is an
+    /// error rate of that file.
     fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
@@ -140,8 +138,9 @@ impl Stalled<'_> {
         }
     }
 
-    /// DCP counts packets (section 4.5). What a link loses without a trace is not asked for: only the coarse timeout
-    /// mends it, which begins the whole request anew, and packets of an earlier round no longer count.
+    /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not requested
+    /// again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of an earlier round no
+    /// longer count.
     fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
         let TransportConfig::Dcp(config) = self.transport else { return None };
         if lost <= 0.0 {
@@ -167,7 +166,7 @@ impl Stalled<'_> {
     }
 
     fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
-        // With one, it was no time-out of the watchdog that ended the run: nothing was left that would try again.
+        // With a duration, the watchdog did not end the run: no event was left that would try again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {
             let others = match flows - 1 {
@@ -203,7 +202,7 @@ fn strength(fault: &FaultSpec) -> String {
     }
 }
 
-/// From when to when a fault holds that began `at`.
+/// The interval of a fault that began at `at`.
 fn since(fault: &FaultSpec, at: Duration) -> String {
     let from = if at == Duration::ZERO { "from the start".to_owned() } else { format!("from {at} on") };
     match fault.duration {

@@ -1,8 +1,8 @@
-//! What breaks, and what that does to a packet.
+//! The plan of all faults, and their effects on packets.
 //!
-//! All faults are known before the run starts, so a packet's fate on a link is decided when it is sent: no event
-//! is needed for a link that goes down while packets are on it. The plan is shared and does not change; what chance
-//! decides is drawn from a stream of the link that its sending node owns.
+//! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent: no event is
+//! needed for a link that goes down while packets are on it. The plan is shared and does not change. Random losses are
+//! drawn from a stream of the link, which its sending node owns.
 
 mod schedule;
 
@@ -16,40 +16,42 @@ use std::ops::AddAssign;
 
 /// The faults of a run.
 pub struct FaultPlan {
-    /// By link: index into `links` plus one, or 0. Empty when nothing ever breaks.
+    /// By link: the index in `links` plus one, or 0. Empty without faults.
     health_of: Vec<u32>,
     links: Vec<LinkHealth>,
-    /// What is to be done at a time, in order of time, except for what comes again and again.
+    /// Tasks in order of time, except those of periodic faults.
     agenda: Vec<(Time, Task)>,
     flaps: Vec<Flapping>,
 }
 
-/// What is to be done whenever links that flap go down or up.
+/// The tasks whenever the links of a periodic fault go down or up.
 struct Flapping {
     schedule: Schedule,
     links: Vec<LinkId>,
     routing_delay: Option<Duration>,
 }
 
-/// Something that is done between windows; at one time in this order.
+/// A task between windows. Tasks of one instant are done in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A switch loses what it holds, by the fault of this number.
+    /// A switch loses the packets in its queues, by the fault of this number.
     Purge(NodeId, u16),
-    /// A link went down or is up again.
+    /// A link went down or came up: its ends agree on the pause state.
     SettlePause(LinkId),
-    /// Routing learns which links were up at this time.
+    /// Routing is updated to the links that were up at this time.
     Reroute(Time),
 }
 
+/// The faults of one link.
 struct LinkHealth {
     faults: Vec<Interval>,
+    /// The index of the link's kind without faults.
     normal: u16,
 }
 
 /// One fault on one link.
 struct Interval {
-    /// The fault's number.
+    /// The number of the fault.
     fault: u16,
     schedule: Schedule,
     effect: Effect,
@@ -62,40 +64,40 @@ enum Effect {
     Kind(u16),
     PacketLoss(f64),
     BitErrors(f64),
-    /// Of data, in the switch that sends.
+    /// The sending switch drops or trims data packets with this probability.
     SwitchLoss(f64),
 }
 
-/// What becomes of a packet on its link, and by the fault of which number.
+/// The fate of a packet on its link, with the number of the fault that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives.
+    /// The packet arrives.
     Arrives,
-    /// The link loses it.
+    /// The link loses the packet.
     Lost(u16),
-    /// The switch that was to send it trims or drops it.
+    /// The sending switch trims or drops the packet.
     DroppedByFault(u16),
 }
 
-/// Packets that a fault hit.
+/// The packets hit by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultHits {
-    /// Lost on its links, or in a switch that went down.
+    /// Packets lost on links, or in a switch that went down.
     pub lost: u64,
-    /// Dropped or trimmed by the switch that was to send them.
+    /// Packets dropped or trimmed by the sending switch.
     pub dropped: u64,
-    /// Sent at another rate.
+    /// Packets sent at another rate.
     pub slowed: u64,
-    /// Of all of these, data packets.
+    /// The data packets among all of these.
     pub data: u64,
 }
 
-/// Those of all faults, by number; as long as the last one that hit.
+/// The packets hit by each fault, by number, up to the last fault that hit any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hits(Vec<FaultHits>);
 
 impl Hits {
-    /// Those of a fault, to be counted.
+    /// The counters of a fault.
     pub fn of(&mut self, fault: u16) -> &mut FaultHits {
         let number = usize::from(fault);
         if self.0.len() <= number {
@@ -118,11 +120,11 @@ impl AddAssign<&Hits> for Hits {
 }
 
 impl FaultPlan {
-    /// Finds the links and switches that `specs` name, at random where they leave it open. Routing follows
-    /// `routing_delay` later, if ever.
+    /// The plan of the faults `specs`, with the links and switches that they select, at random where they leave it open.
+    /// Routing follows `routing_delay` later; without it never.
     ///
     /// # Errors
-    /// A selector that names nothing on this fabric.
+    /// A selector that names nothing on the fabric.
     pub fn new(
         specs: &[FaultSpec],
         routing_delay: Option<Duration>,
@@ -195,14 +197,14 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after` (none: of all) at which something is to be done.
+    /// The first time after `after`, or of all, at which a task is due.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
         self.flaps.iter().fold(listed, |first, flap| first.min(flap.next_due(after)))
     }
 
-    /// What is to be done at `time`, in order.
+    /// The tasks at `time`, in their order.
     pub fn tasks_at(&self, time: Time) -> Vec<Task> {
         let from = self.agenda.partition_point(|(due, _)| *due < time);
         let listed = self.agenda[from..].iter().take_while(|(due, _)| *due == time).map(|(_, task)| *task);
@@ -216,7 +218,8 @@ impl FaultPlan {
         tasks
     }
 
-    /// The pauses of a link depend on both of its directions: pause frames for one direction travel on the other.
+    /// Adds the tasks that settle the pause state of a link in both directions, since pause frames for one direction travel on
+    /// the other.
     fn settle_pauses(&mut self, topology: &Topology, link: LinkId, from: Time, until: Time) {
         for time in [from, until].into_iter().filter(|&time| time < Time::NEVER) {
             let both = [link, topology.reverse(link)];
@@ -224,7 +227,7 @@ impl FaultPlan {
         }
     }
 
-    /// Whether a fault ever touches `link`.
+    /// Whether `link` has a fault at any time.
     pub fn is_impaired(&self, link: LinkId) -> bool {
         self.find(link).is_some()
     }
@@ -235,10 +238,9 @@ impl FaultPlan {
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
-    /// When the last of the faults is over that held at any time from `first` to `last`, let nothing through, or slowly,
-    /// and do not stay: until then nothing new may be delivered, and nobody has stalled. Only those that hit packets
-    /// (`hits`) count, and of links that flap those that are down for longer than `patience` each time. None where there
-    /// was no such.
+    /// The end of the last temporary fault that blocked or slowed traffic at any time from `first` to `last`; none without
+    /// such a fault. Until then a lack of new deliveries does not mean that the run has stalled. Only faults that hit packets
+    /// (`hits`) count, and flapping links only if each failure is longer than `patience`.
     pub fn blocked_until(
         &self,
         (first, last): (Time, Time),
@@ -265,7 +267,7 @@ impl FaultPlan {
         self.links.iter().filter_map(of_link).max()
     }
 
-    /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.
+    /// The fate of a packet that is sent on an impaired `link` now and would arrive at `arrives`.
     pub fn fate(&self, link: LinkId, now: Time, arrives: Time, packet: &Packet, random: &mut Stream) -> Fate {
         if let Some(fault) = self.cut_by(link, now, arrives) {
             return Fate::Lost(fault);
@@ -277,7 +279,7 @@ impl FaultPlan {
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
             Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
         };
-        // One draw for all: it falls into the share of the packets that this one loses of what those before it let pass.
+        // One draw for all faults: the fault into whose share of the losses it falls loses the packet.
         let lost = drawn_loss(active().fold(1.0, past), random);
         if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
@@ -305,7 +307,7 @@ impl FaultPlan {
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
-    /// The kind that `link` is of at `time`, `otherwise` unless a fault says more, and until when.
+    /// The kind of `link` at `time`, which is `otherwise` without faults, and the time until which it holds.
     pub fn kind_at(&self, link: LinkId, time: Time, otherwise: u16) -> (u16, Time) {
         let Some(health) = self.find(link) else { return (otherwise, Time::NEVER) };
         let (mut kind, mut until) = (health.normal, Time::NEVER);
@@ -319,9 +321,10 @@ impl FaultPlan {
         (kind, until)
     }
 
-    /// When the last bit of `bytes` bytes leaves that begin to leave on `link` now: each bit at the rate of its time.
+    /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. Each bit is sent at the rate of
+    /// its time.
     pub fn leaves(&self, link: LinkId, kinds: &[LinkKind], now: Time, bytes: u16, otherwise: u16) -> Time {
-        // In bits times picoseconds per second, so that nothing is rounded before the end.
+        // In units of bits times picoseconds per second, so that nothing is rounded before the end.
         let mut left = u128::from(bytes) * 8 * 1_000_000_000_000;
         let mut at = now;
         loop {
@@ -376,9 +379,9 @@ impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
         let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // What was before the delay is heard of now.
-        let heard = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
-        turn.min(self.schedule.next_change(heard) + delay)
+        // Routing learns now of changes that are one delay old.
+        let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
+        turn.min(self.schedule.next_change(known) + delay)
     }
 
     fn tasks_at(&self, time: Time, tasks: &mut Vec<Task>) {
@@ -395,10 +398,10 @@ impl Flapping {
 }
 
 impl FaultSpec {
-    /// What it takes on `topology`, as the fault of this number (from 0) in a run of this seed.
+    /// The switches and links that it affects on `topology`, as the fault of this number (from 0) in a run of this seed.
     ///
     /// # Errors
-    /// A selector that names nothing there.
+    /// A selector that names nothing on the fabric.
     pub fn targets(
         &self,
         number: usize,
@@ -409,7 +412,7 @@ impl FaultSpec {
     }
 }
 
-/// A draw that is at or above `survives`, if it comes to one.
+/// A draw for a packet that survives with this probability; none if it survives.
 fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     if survives >= 1.0 {
         return None;
@@ -417,7 +420,7 @@ fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     Some(random.unit()).filter(|drawn| *drawn >= survives)
 }
 
-/// The first fault behind which no more than `drawn` is left of all packets.
+/// The first fault after which the share of packets that are left is at most `drawn`.
 fn first_loss<'f>(
     mut faults: impl Iterator<Item = &'f Interval>,
     left: impl Fn(f64, &Interval) -> f64,

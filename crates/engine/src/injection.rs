@@ -1,12 +1,12 @@
-//! Messages that are posted while a run goes on, by something that hears when others end: another simulator.
+//! Injection of messages that an [`Injector`], such as another simulator, posts while a run goes on.
 //!
-//! All hosts of such a run are one cluster, so that one may post at another with no time passing. When all that hosts do at
-//! an instant is done, the [`Injector`] is told which messages ended there, and what it posts starts at that instant. So what
-//! it hears, and when, does not depend on where windows are cut.
+//! All hosts of such a run are one cluster, so that a message may start at any host without delay. When all events of hosts
+//! at an instant are done, the injector gets the ends of its messages at that instant, and messages that it posts start then.
+//! So the calls of the injector do not depend on where windows are cut.
 //!
-//! The tables of a run are made before its first event. What is posted later is kept behind them, in lists that only grow
-//! and that all threads may read meanwhile ([`Network::connect`](crate::network::Network::connect), [`Board::add`](crate::board::Board::add)); who looks
-//! something up looks there when the table does not have it.
+//! The tables of a run are built before its first event. Connections and messages that are added later are in append-only
+//! lists, which all threads may read meanwhile ([`Network::connect`](crate::network::Network::connect),
+//! [`Board::add`](crate::board::Board::add)). A lookup goes to the list when the table has no entry.
 
 use crate::context::Context;
 use crate::frame::{Order, event_kind};
@@ -17,37 +17,37 @@ use anabranch_base::{HostId, QpId, Time, foreign};
 use anabranch_workload::{Message, Qp, Start};
 use std::collections::BTreeMap;
 
-/// A injector, with what the cluster of all hosts knows of it.
+/// The injector with the state that the cluster of all hosts keeps for it.
 pub struct Injection {
     injector: Box<dyn Injector>,
     due: Time,
-    /// By sender and receiver.
+    /// Connections by sender and receiver.
     connections: BTreeMap<(HostId, HostId), QpId>,
     new: Vec<InjectedMessage>,
 }
 
 impl Injection {
-    /// Before the first instant.
-    pub fn of(injector: Box<dyn Injector>) -> Self {
+    /// The state before the first call, which is at time 0.
+    pub fn new(injector: Box<dyn Injector>) -> Self {
         Injection { injector, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
     }
 
-    /// When the injector wants to be called; never: only when a message ends.
+    /// The time at which the injector is to be called; never, if only an end of a message causes a call.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Where that stands.
+    /// The position of the next call among events.
     pub fn next(&self) -> Order {
         if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, event_kind::INJECTOR) }
     }
 
-    /// Calls the injector, all that `hosts` (those of the fabric) do at the instant `at.now` being done; they post what it
-    /// posts. `touched` gets each host that did.
+    /// Calls the injector at the instant `at.now`, when all other events of `hosts`, all hosts of the fabric, at that instant
+    /// are done. Its messages are posted, and `touched` is called for each host that posts one.
     ///
     /// # Panics
-    /// When the injector does, or names an instant that is over, or posts a message from or to a host that is not there, to its
-    /// own sender, or without a byte: as a panic of the part "injector".
+    /// As a panic of the part "injector": if the injector panics, names an instant that is not after `at.now`, or posts a
+    /// message from or to a host that does not exist, to its own sender, or of 0 bytes.
     pub fn call<O: Observer>(
         &mut self,
         hosts: &mut [Host],

@@ -1,38 +1,38 @@
-//! When a fault holds. One that comes again and again is computed, not listed: it may go on to the end of a run.
+//! The times at which a fault holds. Those of a periodic fault, which may last to the end of a run, are computed, not listed.
 
 use anabranch_base::{Duration, Time};
 
 /// The times of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
-    /// It begins.
+    /// The begin.
     pub from: Time,
-    /// It is over, for good.
+    /// The final end.
     pub until: Time,
-    /// It holds for the second time of each of the first, counted from its beginning.
+    /// The period and the duration within each period, counted from the begin; none for a fault that holds throughout.
     pub flap: Option<(Duration, Duration)>,
 }
 
 impl Schedule {
-    /// Whether it holds at `time`.
+    /// Whether the fault holds at `time`.
     pub fn holds_at(&self, time: Time) -> bool {
         let down = |(period, down_for): (Duration, Duration)| time.since(self.from).0 % period.0 < down_for.0;
         self.from <= time && time < self.until && self.flap.is_none_or(down)
     }
 
-    /// Whether it holds at any time from `first` to `last`.
+    /// Whether the fault holds at any time from `first` to `last`.
     pub fn overlaps(&self, first: Time, last: Time) -> bool {
         let Some((period, down_for)) = self.flap else { return self.from <= last && first < self.until };
         let last = last.min(Time(self.until.0.saturating_sub(1)));
         if last < self.from {
             return false;
         }
-        // It last began by then; what began before has ended before.
+        // The last interval that begins by then; earlier intervals have ended before it.
         let began = Time(last.0 - last.since(self.from).0 % period.0);
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of what it was holding at `time`, or held last before that; where it has not begun, of its first time.
+    /// The end of the interval at `time`, or of the last one before it, or of the first one if none has begun.
     pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);
@@ -40,7 +40,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after` (none: of all) at which it begins or ends to hold.
+    /// The first time after `after`, or of all, at which an interval begins or ends.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {

@@ -1,28 +1,28 @@
-//! What a job takes at least: a bound from its messages' order, their bytes and the links.
+//! A lower bound for the CCT of a job, from the order of its messages, their bytes and the links.
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
 use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
 use std::collections::BTreeMap;
 
-/// What bounds a message that is alone in the network, from its posting.
+/// Times of a message that is alone in the network, counted from its posting.
 #[derive(Clone, Copy)]
 struct UnloadedTimes {
-    /// Its bytes on the wire, headers included.
+    /// The bytes on the wire, headers included.
     wire: u64,
-    /// When its last byte is at the receiver, and when the sender knows.
+    /// The arrival of the last byte at the receiver, and of its ACK at the sender.
     arrival: u64,
     acknowledged: u64,
-    /// From posting until its first bit can be on the first, second, last but one and last link.
+    /// The earliest times of the first bit on the first, second, last but one and last link.
     leads: [u64; 4],
-    /// From its last bit's leaving those links until the sender knows of the delivery.
+    /// The times from the last bit's leaving those links until the ACK is at the sender.
     tails: [u64; 4],
-    /// Whether it leaves its ToR.
+    /// Whether the message leaves its ToR.
     crosses: bool,
 }
 
-/// One thing that messages pass one after the other: none is there before `lead`, and none is done before `tail` after
-/// it has passed.
+/// A resource that messages pass one after the other: none gets there before `lead`, and none is done before `tail` after it
+/// has passed.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     busy_until: u64,
@@ -30,8 +30,8 @@ struct Bottleneck {
     tail: u64,
 }
 
-/// The four places that a message passes, in the order of [`UnloadedTimes::leads`]: the sender's NIC, the uplinks of its ToR
-/// together, the downlinks to the receiver's ToR together, and the link to the receiver.
+/// The four resources that a message passes, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of its
+/// ToR together, all downlinks to the receiver's ToR together, and the link to the receiver.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -40,7 +40,7 @@ const RECEIVER: usize = 3;
 impl Bottleneck {
     const FREE: Bottleneck = Bottleneck { busy_until: 0, lead: u64::MAX, tail: u64::MAX };
 
-    /// A message that cannot start before `start`, which is no earlier than that of the one before.
+    /// Adds a message that occupies the resource for `time` and cannot start before `start`. Calls are in the order of starts.
     fn pass(&mut self, start: u64, time: u64, lead: u64, tail: u64) {
         self.busy_until = self.busy_until.max(start).saturating_add(time);
         (self.lead, self.tail) = (self.lead.min(lead), self.tail.min(tail));
@@ -52,20 +52,19 @@ impl Bottleneck {
 }
 
 impl Ideal<'_> {
-    /// By job, the least CCT that its messages allow, from its first posting to its last acknowledgement, whatever
-    /// transport and balancer carry it. No run is below it, as long as no fault makes a link faster; it is the largest of
+    /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and balancer.
+    /// No run is below it unless a fault makes a link faster. It is the largest of these:
     ///
-    /// - the chain: a message is not posted, and a step does not begin, before the messages that it waits for could have been
-    ///   delivered, one after the other, each alone in the network ([`Ideal::fct`]), and the steps could be over;
-    /// - for each host what it sends, and what it receives, at the rate of its link, each message from the time on at
-    ///   which the chain lets it be posted, then the rest of the shortest path and back;
-    /// - for each ToR what its hosts send to other ToRs, or receive from them, at the rates of its links to switches
-    ///   together, likewise: this is what counts in an oversubscribed fabric.
+    /// - The chain: a message is not posted, and a step does not begin, before the messages and steps that it waits for could
+    ///   have ended, one after the other, each message alone in the network ([`Ideal::fct`]).
+    /// - For each host, the bytes that it sends, and those that it receives, at the rate of its link, each message from its
+    ///   earliest posting in the chain on, then the rest of the shortest path and back.
+    /// - For each ToR, the bytes that its hosts send to other ToRs, or receive from them, at the total rate of its links to
+    ///   switches, likewise. This bound counts in an oversubscribed fabric.
+    /// - For each processor, and each host's link within its server, its steps, one after the other.
     ///
-    /// - for each processor, and each host's link within its server, its steps, one after the other.
-    ///
-    /// Jobs are bounded each by itself. Gates that other jobs open, and those that open for a message at a time (an
-    /// all-to-all with few connections), count as open.
+    /// Each job is bounded by itself. Gates that other jobs open, and gates that open for one message at a time (an all-to-all
+    /// with few connections), count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
@@ -86,7 +85,7 @@ impl Ideal<'_> {
         let (starts, chain) = starts(workload, job, gates, &mut alone);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // By host: what it sends and what it receives; by ToR: what it sends up and what comes down.
+        // Per host the sending and the receiving link, per ToR its uplinks and its downlinks.
         let mut places: BTreeMap<(usize, NodeId), Bottleneck> = BTreeMap::new();
         for message in order {
             let (start, of) = (starts[message as usize], alone(job.messages.start + message));
@@ -114,7 +113,7 @@ impl Ideal<'_> {
         Duration(places.values().map(Bottleneck::done).fold(chain.max(computing), u64::max))
     }
 
-    /// Bits a second that pass a place at `node`.
+    /// The rate of a resource at `node` in bits per second.
     fn rate_at(&self, place: usize, node: NodeId) -> u128 {
         let links = self.topology.links_of(node);
         let ports = links.map(|link| &self.topology.ports[link as usize]);
@@ -138,7 +137,7 @@ impl Ideal<'_> {
         let tiers = self.tiers(src, dst);
         let acknowledged = self.fct(src, dst, bytes).0;
         let ack = ack_return(&tiers).0;
-        // Nothing on the wire is shorter, and the way to a place is that of the shortest packet.
+        // Nothing on the wire is shorter than the shortest packet, whose time to a resource is therefore a lower bound.
         let shortest = self.parts(bytes).iter().map(|parts| parts.last).min().unwrap_or(0);
         let (mut leads, mut tails) = ([0; 4], [0; 4]);
         let last = tiers.len().saturating_sub(1);
@@ -161,7 +160,7 @@ impl Ideal<'_> {
     }
 }
 
-/// The longest that a processor is busy with a job.
+/// The longest time that a processor is busy with a job.
 fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     let mut busy: BTreeMap<(HostId, u32), u64> = BTreeMap::new();
     for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
@@ -172,15 +171,15 @@ fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     busy.into_values().max().unwrap_or(0)
 }
 
-/// What activates a gate.
+/// The activations of a gate.
 #[derive(Clone, Copy)]
 struct Activations {
-    /// Messages and steps of any job that do.
+    /// The number of messages and steps, of any job, that activate the gate.
     all: u32,
-    /// Those of the job that is looked at, and how many of them have yet to.
+    /// The number of those in the present job, and of those that have not activated it yet.
     inside: u32,
     left: u32,
-    /// The earliest and the latest of those that did.
+    /// The earliest and the latest activation so far.
     earliest: u64,
     latest: u64,
 }
@@ -188,7 +187,8 @@ struct Activations {
 impl Activations {
     const NONE: Activations = Activations { all: 0, inside: 0, left: 0, earliest: u64::MAX, latest: 0 };
 
-    /// When a gate with so many activations opens: at the last of them, or at some one, which is no earlier than the first.
+    /// The earliest opening of a gate that needs `needs` activations: the last one if it needs all; otherwise the first one, a
+    /// lower bound, or 0 if other jobs may open it.
     fn open(&self, needs: u32) -> u64 {
         match needs {
             _ if needs >= self.all => self.latest,
@@ -198,7 +198,7 @@ impl Activations {
     }
 }
 
-/// What a job does.
+/// A message or a step of a job.
 #[derive(Clone, Copy)]
 enum JobItem {
     Message(u32),
