@@ -1,6 +1,6 @@
 //! The engine: a fabric, a workload and a scheme in, results out. No IO, no clock, and no scenario files.
 //!
-//! Start reading at [`run()`]; what it is given is a [`RunPoint`].
+//! Start reading at [`run()`]; its input is a [`RunPoint`].
 
 mod backlog;
 mod board;

@@ -1,10 +1,10 @@
-//! What is said of a run whose curves filled the room that they had.
+//! Messages of runs whose curves would have more points than they may have.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// Of a run that may have `share` points, and had `room` for so long a time alone.
+/// The message of a run that may have `share` points, enough for the time `room` of curves with a point per interval.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,
@@ -35,7 +35,8 @@ pub fn interval_points_exceeded(
     )
 }
 
-/// Of a run whose curves of events, on a workload of `qps` queue pairs and `packets` packets, filled their room by `at`.
+/// The message of a run whose curves of events used up its points by `at`, on a workload of `qps` queue pairs and `packets`
+/// packets.
 pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {
@@ -50,7 +51,7 @@ pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Tim
     let watched =
         acks.clone().filter_map(|measure| QpSelector::parse(measure.qps.as_deref()?).ok()?.qps(qps).ok());
     let watched = watched.map(|its| its.len()).max().unwrap_or(0) as f64;
-    // As many ACKs as packets, at most; twice as many to be safe, as some are sent again.
+    // At most one ACK per packet; twice that to be safe, as some packets are retransmitted.
     let expected = 2.0 * packets as f64 * (watched / qps.max(1) as f64) * acks.count() as f64;
     let advice = match (watched * share as f64 / expected.max(2.0 * share as f64)) as u64 {
         _ if watched == 0.0 => {

@@ -1,47 +1,47 @@
-//! What hosts did from when to when, for timelines.
+//! Activities of hosts over time, for timelines.
 
 use crate::engine::Engine;
 use crate::observer::Observer;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Step;
 
-/// Something that a host did for a while.
+/// An activity of a host with its begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The host; of a message the one that sends.
+    /// The host; the sender of a message.
     pub host: HostId,
-    /// What it did.
+    /// The activity.
     pub activity: Activity,
-    /// When it began: a message, when it was posted.
+    /// The begin; the posting of a message.
     pub from: Time,
-    /// When it was over: a message, when it was acknowledged. None where that never came.
+    /// The end; the acknowledgement of a message. None if it did not end.
     pub until: Option<Time>,
 }
 
-/// What a host does for a while.
+/// An activity of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// It sends a message.
+    /// The host sends a message.
     Sends {
         /// The message's number.
         message: u32,
-        /// To this host.
+        /// The receiver.
         to: HostId,
-        /// Its bytes.
+        /// The length of the message in bytes.
         bytes: u64,
-        /// When the receiver had all of it.
+        /// The time of delivery.
         delivered: Option<Time>,
     },
-    /// It sends within its server.
+    /// The host sends within its server.
     SendsWithin,
-    /// It computes, on this processor if it is one that does one thing at a time.
+    /// The host computes.
     Computes {
-        /// The processor.
+        /// The processor, if its steps run one after the other.
         processor: Option<u32>,
     },
 }
 
-/// All of a run: messages in their order, then steps that took time. What never began is not there.
+/// The activities of a run: messages in their order, then steps that took time. Those that never began are left out.
 pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let network = engine.network();
     let workload = network.workload;

@@ -1,4 +1,4 @@
-//! Observers of somebody else's: one for each node, joined by rising node, with panics told as theirs.
+//! Observers of other programs: one per node, joined by rising node, with panics attributed to them.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};
@@ -7,31 +7,31 @@ use anabranch_proto::Packet;
 use anabranch_workload::Workload;
 use std::sync::Arc;
 
-/// Somebody else's observer. What it sees does not depend on how nodes are spread over threads: each node has an
-/// observer of its own from the first thing that happens there, and they are joined by rising number of their nodes.
+/// An observer of another program, forked for each node at its first event and joined by rising number of the nodes. So its
+/// result does not depend on how nodes are spread over threads.
 pub struct PerNode<O> {
-    /// What a panic in it is said to be in.
+    /// The name of the part in messages about panics.
     part: Arc<str>,
     hook_nodes: Arc<HookNodes>,
-    /// It has seen nothing. Those of nodes are forks of it.
+    /// The observer that is forked for nodes; it has seen nothing.
     blank: O,
-    /// By node. Boxed, as threads have no more than their own.
+    /// The observers of nodes, boxed since a thread only has those of its own nodes.
     seen: Vec<Option<Box<O>>>,
 }
 
-/// At which nodes the hooks are called.
+/// The node at which each hook is called.
 pub struct HookNodes {
     nodes: usize,
-    /// By link: the node that sends on it.
+    /// The sending node of each link.
     source: Vec<NodeId>,
-    /// By queue pair of the workload: its ends.
+    /// The ends of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
-    /// Queue pairs of the engine for one of the workload.
+    /// The number of queue pairs of the engine per queue pair of the workload.
     split: u32,
 }
 
 impl HookNodes {
-    /// Those of a fabric and a workload of which each queue pair is split into `split`.
+    /// The nodes for a fabric and a workload whose queue pairs are split into `split` each.
     pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<HookNodes> {
         Arc::new(HookNodes {
             nodes: topology.nodes() as usize,
@@ -51,23 +51,23 @@ impl HookNodes {
 }
 
 impl<O: Observer> PerNode<O> {
-    /// Looks on by forks of `blank`, which has seen nothing; a panic is said to be in `part`.
+    /// Observes by forks of `blank`, which has seen nothing. Messages about panics name `part`.
     pub fn new(part: &str, blank: O, hook_nodes: Arc<HookNodes>) -> Self {
         let seen = (0..hook_nodes.nodes).map(|_| None).collect();
         PerNode { part: part.into(), hook_nodes, blank, seen }
     }
 
-    /// What a panic in it is said to be in.
+    /// The name of the part in messages about panics.
     pub fn part(&self) -> Arc<str> {
         self.part.clone()
     }
 
-    /// Hands what was seen to `observer`, node by node.
+    /// Joins the observers of all nodes into `observer`.
     pub fn join_into(self, observer: &mut O) {
         join_all(&self.part, self.seen, observer);
     }
 
-    /// What was seen, all in one.
+    /// The join of the observers of all nodes.
     pub fn joined(self) -> O {
         let PerNode { part, mut blank, seen, .. } = self;
         join_all(&part, seen, &mut blank);
@@ -82,7 +82,7 @@ impl<O: Observer> PerNode<O> {
     }
 }
 
-/// By rising number of the nodes.
+/// Joins observers by rising number of the nodes.
 fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
     for seen in seen.into_iter().flatten() {
         foreign(part, || into.join(*seen));

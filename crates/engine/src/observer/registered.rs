@@ -1,4 +1,4 @@
-//! Observers that scenarios name: what they have seen becomes curves of the run.
+//! Registered observers, which scenarios name and whose records become curves of the run.
 
 use super::Observer;
 use super::foreign::{HookNodes, PerNode};
@@ -12,25 +12,25 @@ use anabranch_workload::Workload;
 use std::any::Any;
 use std::sync::Arc;
 
-/// An observer that scenarios may name. What it has seen in a run stands among the run's curves.
+/// An observer that scenarios may name. Its records become curves of the run.
 pub trait Recorder: Observer + 'static {
-    /// What it has seen until `end`, the end of the run.
+    /// The curves of its records until `end`, the end of the run.
     fn curves(self, topology: &Topology, end: Time) -> Vec<Curve>;
 }
 
-/// A curve as somebody else's observer gives it.
+/// A curve of a registered observer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What is measured, with its unit at the end: `first_drop_us`. Results have the observer's name before it:
+    /// The name of the measured quantity with its unit at the end: `first_drop_us`. Results have the observer's name before it:
     /// `drops-by-link.first_drop_us`.
     pub series: String,
-    /// Where: `tor:0/up:3`.
+    /// The measured link or node: `tor:0/up:3`.
     pub entity: String,
-    /// Its points, by time.
+    /// The points, by time.
     pub points: Vec<(Time, f64)>,
 }
 
-/// What makes an observer, of a fabric and what the hosts send, or says which of its parameters is wrong there.
+/// A function that builds an observer for a fabric and a workload, or refuses a parameter.
 pub type ObserverFactory =
     dyn Fn(&Topology, &Workload, &Parameters) -> Result<AnyRecorder, Refused> + Send + Sync;
 
@@ -41,22 +41,22 @@ pub type ObserverSpec = Registered<ObserverFactory>;
 pub struct AnyRecorder(Box<dyn ErasedRecorder>);
 
 impl AnyRecorder {
-    /// This one.
+    /// Wraps a recorder.
     pub fn new(recorder: impl Recorder) -> Self {
         AnyRecorder(Box::new(recorder))
     }
 
-    /// Makes the one that `spec` names.
+    /// Builds the observer that `spec` names.
     ///
     /// # Errors
-    /// What it refuses, or a panic as a fault of its `kind`.
+    /// The parameter that the factory refuses. A panic counts as refusing `kind`.
     pub fn build(spec: &ObserverSpec, topology: &Topology, workload: &Workload) -> Result<Self, Refused> {
         let made = catch_foreign(&part(spec), || spec.factory()(topology, workload, spec.parameters()));
         made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))
     }
 }
 
-/// How messages call it.
+/// The name of the observer in messages.
 fn part(spec: &ObserverSpec) -> String {
     format!("observer {:?}", spec.name())
 }
@@ -65,10 +65,10 @@ fn part(spec: &ObserverSpec) -> String {
 pub struct NamedObservers(Vec<(String, PerNode<AnyRecorder>)>);
 
 impl NamedObservers {
-    /// Makes them, by what `hook_nodes` tells of the fabric.
+    /// Builds the observers, whose hooks are called at the nodes of `hook_nodes`.
     ///
     /// # Errors
-    /// The name of one that refuses its parameters, and why.
+    /// The name of an observer that refuses its parameters, and the reason.
     pub fn new(
         specs: &[ObserverSpec],
         topology: &Topology,
@@ -84,7 +84,7 @@ impl NamedObservers {
         };
         let mut made: Vec<(String, PerNode<AnyRecorder>)> =
             specs.iter().map(make).collect::<Result<_, _>>()?;
-        // Of several of one kind the second one's curves are `kind-2.…`.
+        // The curves of the second observer of a kind are named `kind-2.…`.
         for slot in (0..made.len()).rev() {
             let before = made[..slot].iter().filter(|(name, _)| *name == made[slot].0).count();
             if before > 0 {
@@ -114,7 +114,7 @@ impl NamedObservers {
     }
 }
 
-/// A recorder whose type is not known.
+/// A recorder with its type erased.
 trait ErasedRecorder: Observer {
     fn forked(&self) -> Box<dyn ErasedRecorder>;
     fn join_one(&mut self, other: Box<dyn ErasedRecorder>);
@@ -141,7 +141,7 @@ impl<R: Recorder> ErasedRecorder for R {
     }
 }
 
-/// Hands each hook to `self.call`, which takes what to tell an observer.
+/// Implements each hook by `self.call`, which takes the call of that hook of an observer.
 macro_rules! forward_hooks {
     () => {
         #[inline]

@@ -1,12 +1,12 @@
-//! What happens within each interval, added up.
+//! Curves of sums over intervals.
 
 use super::curves::CurveData;
 use anabranch_base::{Duration, Time};
 
-/// How sums become values.
+/// The conversion of sums to values.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// As they are.
+    /// Sums as they are.
     Count,
     /// Bytes over the length of the interval, in Gb/s.
     Gbps,
@@ -19,7 +19,7 @@ pub(super) enum Unit {
 pub(super) struct Bins {
     every: u64,
     unit: Unit,
-    /// Up to the last interval in which something happened. Whole numbers below 2^53 are exact in them.
+    /// The sums up to the last interval with an event. Whole numbers below 2^53 are exact.
     sums: Vec<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Bins {
         Bins { every: every.0, unit, sums: Vec::new() }
     }
 
-    /// Adds what happens at an instant; at the border of two intervals it belongs to the later one.
+    /// Adds `amount` at an instant; on the border of two intervals it belongs to the later one.
     #[inline]
     pub(super) fn add(&mut self, now: Time, amount: f64) {
         self.add_to((now.0 / self.every) as usize, amount);
@@ -41,7 +41,7 @@ impl Bins {
         self.sums[interval] += amount;
     }
 
-    /// Adds what lasts from `from` until `until`: `amount` of the picoseconds that fall into each interval.
+    /// Spreads an event from `from` until `until` over the intervals: `amount` maps its picoseconds in an interval to the sum.
     fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
         if from >= until {
             return;
@@ -66,7 +66,7 @@ impl CurveData for Bins {
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         let intervals = self.intervals(end);
-        // The last instant of a run has no later interval to belong to.
+        // Events at the last instant of a run have no later interval, so they count in the last one.
         let late: f64 = self.sums.drain(intervals.min(self.sums.len())..).sum();
         self.sums.resize(intervals, 0.0);
         self.sums[intervals - 1] += late;
@@ -96,7 +96,7 @@ impl Utilisation {
         Utilisation { sent: Bins::new(every, Unit::Gbps) }
     }
 
-    /// Bytes are spread evenly over the time on the wire, so a packet across a border counts on both sides.
+    /// Adds a packet. Its bytes are spread evenly over its time on the wire, so they may count in several intervals.
     #[inline]
     pub(super) fn add(&mut self, from: Time, until: Time, bytes: u16) {
         let length = until.since(from).0 as f64;
@@ -110,13 +110,13 @@ impl CurveData for Utilisation {
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
-        // What is on the wire at the end of the run may go on after it.
+        // The transmission of a packet may last beyond the end of the run.
         self.sent.sums.truncate(self.sent.intervals(end));
         self.sent.points(end)
     }
 }
 
-/// How many pauses begin. A pause that is repeated while it lasts goes on.
+/// The number of pauses that begin. A repeated pause frame during a pause does not begin another one.
 #[derive(Clone)]
 pub(super) struct Pauses {
     paused: bool,
@@ -146,7 +146,7 @@ impl CurveData for Pauses {
     }
 }
 
-/// How long a link is paused.
+/// The time for which a link is paused.
 #[derive(Clone)]
 pub(super) struct PauseTime {
     since: Option<Time>,
@@ -165,7 +165,7 @@ impl PauseTime {
                 self.paused.spread(since, now, |overlap| overlap as f64);
                 self.since = None;
             }
-            // Repeated, or taken back without need.
+            // A repeated pause, or a resume without a pause.
             (Some(_), true) | (None, false) => {}
         }
     }

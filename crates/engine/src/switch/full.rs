@@ -1,4 +1,4 @@
-//! Full queues: which packet is given up, and what becomes of it.
+//! Full queues: the choice of the packet that is dropped or trimmed.
 
 use super::Switch;
 use crate::context::Context;
@@ -9,7 +9,7 @@ use crate::queue::FullQueue;
 use anabranch_base::{Purpose, stream};
 
 impl Switch {
-    /// A packet finds no room in its queue at `port`: that one is given up, or another one for it.
+    /// Handles a packet without room in its queue at `port`: it or another packet is dropped or trimmed.
     #[cold]
     #[inline(never)]
     pub(super) fn reject<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
@@ -21,15 +21,15 @@ impl Switch {
         }
     }
 
-    /// Whether the coin of `port` falls for the arriving packet.
+    /// Tosses the coin of `port`. Returns whether the youngest packet in the queue is dropped instead of the arriving one.
     fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
         let link = u64::from(self.egress.port(port).link.0);
         let new = || stream(at.network.seed, link, Purpose::FullQueue);
         self.coins.entry(port).or_insert_with(new).below(2) == 0
     }
 
-    /// Gives up the youngest packet in the data queue of `port` for an arriving one, which takes its place. False where
-    /// that does not fit even so, or nothing waits.
+    /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving one in its place. False where the
+    /// arriving packet does not fit even so, or the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let (limit, bytes) = (at.network.queues.data, frame.packet.wire_bytes);
         let out = &mut self.egress.ports[usize::from(port)];

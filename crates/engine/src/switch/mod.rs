@@ -1,4 +1,4 @@
-//! Switches: route, admit, queue, mark.
+//! Switches: routing, admission, queues and ECN marking.
 
 mod full;
 mod path_map;
@@ -28,36 +28,36 @@ pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
 pub use wrr::{WeightError, weights};
 
-/// A switch, with all its state.
+/// The whole state of a switch.
 pub struct Switch {
-    /// Its number among the switches.
+    /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
-    /// The lossless class, where there is one.
+    /// PFC accounting of the lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
-    /// The buffer that its data queues share, where they drop or trim and share one.
+    /// The shared buffer of data queues that drop or trim, where there is one.
     shared: Option<Box<SharedQueues>>,
-    /// One of the two buffers above is in use, so queued data must be charged.
+    /// Queued data is charged, because one of the two buffers above is in use.
     counts: bool,
-    /// What it does beyond ECMP.
+    /// The program, or routing other than ECMP, where there is any.
     extensions: Option<Box<Extensions>>,
-    /// By port that has been full: the random stream of its coin.
+    /// The random streams of the coins of ports that have been full.
     coins: BTreeMap<u16, Stream>,
-    /// Per port: the random stream of its ECN marking.
+    /// The random streams for ECN marking, by port.
     marks: Vec<Option<Box<Stream>>>,
-    /// Packets that it ECN-marked.
+    /// The number of packets that it has ECN-marked.
     marked: u64,
     /// Ports that have just been paused, where an observer counts victim flows.
     watched_pauses: Vec<u16>,
 }
 
-/// What the switches of a run are built from.
+/// The inputs for the switches of a run.
 pub struct SwitchPlan {
     /// The lossless class.
     pub pfc: Option<PfcPlan>,
-    /// What they do beyond ECMP.
+    /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// By switch: the WRR weight of its control queues, in 2^-16ths; empty where they have strict priority.
+    /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,
 }
 
@@ -129,7 +129,7 @@ impl Switch {
         }
     }
 
-    /// Loads what its packets will look up: its ports, and its row of the routing table.
+    /// Prefetches its ports and its row of the routing table.
     #[inline]
     pub fn prefetch(&self, routing: &Routing) {
         self.egress.ports.iter().for_each(prefetch);
@@ -141,12 +141,13 @@ impl Switch {
         &self.egress
     }
 
-    /// The same, to be damaged.
+    /// The ports and their queues, for tests that damage them.
     #[cfg(test)]
     pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
     }
 
+    /// Routes and forwards a packet.
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         if self.extensions.is_some() {
@@ -162,7 +163,7 @@ impl Switch {
         }
     }
 
-    /// There is no route: the packet counts as lost on a link.
+    /// Drops a packet without a route, which counts as lost on a link.
     #[cold]
     fn drop_unroutable<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
@@ -170,7 +171,7 @@ impl Switch {
         self.egress.release_telemetry(frame.telemetry);
     }
 
-    /// Sends a packet by `port`, or queues it there, or trims or drops it.
+    /// Sends a packet by `port`, queues it there, trims it or drops it.
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
@@ -200,7 +201,7 @@ impl Switch {
         }
     }
 
-    /// Puts a packet on a link, which is free, by way of the egress of the switch's program, if it has one.
+    /// Sends a packet on a free link, through the egress hook of the switch program, if there is one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.has_program() {
@@ -210,7 +211,7 @@ impl Switch {
         }
     }
 
-    /// A port is free: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
+    /// Serves a free port: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.egress.ports[usize::from(port)].pause_pending {
@@ -240,7 +241,7 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that may go out by `port`, and releases its part of a shared buffer.
+    /// Takes the next packet that may be sent by `port`, and releases its share of the buffer.
     #[inline]
     fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
@@ -254,7 +255,7 @@ impl Switch {
         Some(taken)
     }
 
-    /// The switch has gone down by the fault of this number: it loses what its queues hold.
+    /// Drops all queued packets, because the switch has gone down by the fault of this number.
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         for port in 0..self.egress.ports.len() as u16 {
             self.egress.unpause(port, at);
@@ -270,7 +271,7 @@ impl Switch {
         }
     }
 
-    /// A pause frame for the data class of `port` came in, or its pause state is reset after a fault.
+    /// Pauses or resumes the data class of `port`, by a pause frame or by a reset of the pause state after a fault.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         if stop {
             if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
@@ -284,8 +285,8 @@ impl Switch {
         }
     }
 
-    /// Charges data that is to wait at `port` to the buffer that all ports share; false when there is no room, which
-    /// fails the run in a lossless class.
+    /// Charges a data packet that is to wait at `port` to the shared buffer. False when there is no room, which fails the run
+    /// in a lossless class.
     // Not inlined, so that its callers stay small for fabrics without such a buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
@@ -296,7 +297,7 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data that came in by `from` to the lossless buffer; false when there is no room, which
+    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer. False when there is no room, which
     /// fails the run.
     fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
@@ -331,7 +332,7 @@ impl Switch {
         }
     }
 
-    /// Releases what a data packet was charged with.
+    /// Releases the charge of a data packet.
     #[inline(never)]
     fn release<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) {
         if let Some(shared) = &mut self.shared {
@@ -345,8 +346,7 @@ impl Switch {
         }
     }
 
-    /// Sets whether a pause frame is pending at `port`. A pending one goes out at once, or when the packet in transmission
-    /// is done.
+    /// Sets whether a pause frame is pending at `port`. A pending frame is sent at once, or after the packet in transmission.
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
         out.pause_pending = pending;
@@ -362,11 +362,12 @@ impl Switch {
         self.egress.transmit_pause(port, stop, at);
     }
 
-    /// The reverse link of `port` went down or came up: returns whether the peer is paused from now on. Otherwise a
-    /// lost XON would leave it paused for ever, and a lost XOFF would overflow the headroom.
+    /// Resets the pause state after the reverse link of `port` went down or came up, and returns whether the peer is paused
+    /// from now on. Without a reset a lost XON would leave the peer paused for ever, and a lost XOFF would overflow the
+    /// headroom.
     ///
-    /// Done between two windows, at the time of the fault: after all events before that time and before those at it.
-    /// Faults of the same time come in the order of the agenda, and the other end hears at once, before its own events.
+    /// Called between two windows, at the time of the fault: after all events before that time and before those at it. Faults
+    /// of one instant act in the order of the agenda, and the state of the other end changes at once, before its own events.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let Some(pfc) = &mut self.pfc else { return false };
         let stop = pfc.settle(port, up);
@@ -374,7 +375,7 @@ impl Switch {
         stop
     }
 
-    /// Bytes charged to its shared buffer, and those that should be.
+    /// The bytes charged to its buffer, and the bytes that should be; none without such a buffer.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {
@@ -384,23 +385,23 @@ impl Switch {
         Some((pfc.held(), queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1)))
     }
 
-    /// Packets that its program keeps.
+    /// The number of packets that its program holds.
     pub fn held(&self) -> u64 {
         self.extensions.as_ref().map_or(0, |extensions| extensions.held().0)
     }
 
-    /// Packets that it marked.
+    /// The number of packets that it has ECN-marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Ports that have been paused since the last call, of those whose [victims](Self::victims) are wanted.
+    /// Takes the ports that have been paused since the last call and whose [victims](Self::victims) an observer wants.
     pub fn take_watched_pauses(&mut self) -> Vec<u16> {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// Victim flows (queue pairs) of a pause at `port`: their data is blocked there, although their egress port at the next
-    /// hop, the switch `next`, is not paused and has no data queued.
+    /// The number of victim flows (queue pairs) of a pause at `port`: their data is blocked there although their egress port at
+    /// the next switch, `next`, is not paused and has no data queued.
     pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {

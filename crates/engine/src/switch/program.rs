@@ -17,68 +17,68 @@ use anabranch_proto::{Packet, PathFacts, Repr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The switches that an unsaid `program_at` stands for.
+/// The default of `program_at`.
 const EVERY_TOR: &str = "tor:100%";
 
-/// What switches do beyond ECMP, before the first packet.
+/// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
     routing: RoutingMode,
-    /// By switch: its program.
+    /// The programs, by switch.
     attached: Vec<Option<AnyProgram>>,
-    /// Some program wants to hear of queue pairs opened and destroyed.
+    /// Whether some program wants notices of queue pairs.
     wants_qps: bool,
 }
 
-/// What one switch does beyond ECMP.
+/// The program and the routing of a switch beyond ECMP.
 pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
-    /// The random stream of its port choices.
+    /// The random stream for choices of ports.
     random: Stream,
 }
 
+/// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
-    /// Room for what it sends.
+    /// Packets that it has emitted.
     out: Vec<Emitted>,
-    /// Packets that it keeps.
+    /// The number of packets that it holds.
     held: u64,
-    /// Per ingress port: bytes of the packets that it holds in the switch's buffer.
+    /// By ingress port: the bytes of packets that it holds in the switch's buffer.
     held_bytes: Vec<u64>,
-    /// Bytes that it holds outside the buffer.
+    /// The bytes that it holds outside the buffer.
     aside: u64,
-    /// Entries of its tables when an observer last heard of them, and those bytes.
+    /// The bytes held outside the buffer and the table entries, as last reported to the observer.
     reported: [u32; 2],
-    /// When its timer is due; never: it has none.
+    /// The time of its timer; never, if it has none.
     timer: Time,
-    /// When it hears of a queue pair next, within the window; never: nothing is to be heard.
+    /// The time of its next notice within the window; never, if there is none.
     next_notice: Time,
-    /// How many of the window's notices it has heard.
+    /// The number of the window's notices that it has received.
     notices_read: usize,
 }
 
-/// A program that cannot be on a fabric.
+/// An error of a program on a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// No such switches.
+    /// The selector of switches matches none.
     #[error(transparent)]
     At(#[from] SelectorError),
-    /// More paths than the program's tables have entries.
+    /// The fabric has more paths than the program's tables have entries.
     #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
     Paths {
-        /// Of the fabric.
+        /// Paths of the fabric.
         paths: u32,
-        /// As configured.
+        /// Entries as configured.
         table: u32,
     },
-    /// The ToR's choice of a port does not decide the path, and entropy values do not either.
+    /// Neither the ToR's choice of a port nor the entropy value decides the path.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }
 
 impl ProgramError {
-    /// The parameter of the scheme that is wrong, as a path, and what to write there; none where only another fabric
-    /// helps.
+    /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
             ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),
@@ -92,10 +92,10 @@ impl ProgramError {
 }
 
 impl ProgramPlan {
-    /// What `scheme` asks of the switches; none where they need only ECMP.
+    /// The programs and routing that `scheme` needs; none for plain ECMP.
     ///
     /// # Errors
-    /// A program that this fabric cannot carry.
+    /// A program that the fabric does not support.
     pub fn new(
         scheme: &Scheme,
         topology: &Topology,
@@ -138,12 +138,12 @@ impl ProgramPlan {
         Ok(Some(ProgramPlan { routing: fabric.routing, attached, wants_qps }))
     }
 
-    /// Whether some program wants to hear of queue pairs.
+    /// Whether some program wants notices of queue pairs.
     pub fn wants_qps(&self) -> bool {
         self.wants_qps
     }
 
-    /// What the switch with this number does. Its program is taken out of the plan.
+    /// The program and routing of the switch with this number. Its program is taken out of the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program| Attached {
             program,
@@ -171,7 +171,7 @@ fn sites(topology: &Topology, node: NodeId) -> Sites {
 }
 
 impl Attached {
-    /// A packet that came in by `port` is held in the switch's buffer.
+    /// Counts a packet that arrived at `port` as held in the switch's buffer.
     fn hold_in_buffer(&mut self, port: u16, bytes: u16) {
         let port = usize::from(port);
         if self.held_bytes.len() <= port {
@@ -181,7 +181,7 @@ impl Attached {
         self.held_bytes[port] += u64::from(bytes);
     }
 
-    /// A packet that was held leaves; false when there is none such.
+    /// Counts a held packet as released; false if none such is held.
     fn let_out(&mut self, held: Held, bytes: u64) -> bool {
         let kept = match held {
             Held::Never => return true,
@@ -200,7 +200,7 @@ impl Attached {
 }
 
 impl Extensions {
-    /// Where the next event of its program stands.
+    /// The position of the next event of the program.
     #[inline]
     pub(super) fn next(&self) -> Order {
         let Some(Attached { timer, next_notice, .. }) = self.program.as_ref() else { return Order::NEVER };
@@ -209,13 +209,13 @@ impl Extensions {
         order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
-    /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
+    /// The number of packets that the program holds, and the bytes of those in the switch's buffer.
     pub(super) fn held(&self) -> (u64, u64) {
         self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes.iter().sum()))
     }
 }
 
-/// Adds what the programs of `switches` counted.
+/// The sums or maxima of the counters of the programs of `switches`.
 pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTreeMap<&'static str, u64> {
     let mut totals = BTreeMap::new();
     for attached in switches.filter_map(|switch| switch.extensions.as_ref()?.program.as_ref()) {
@@ -231,13 +231,13 @@ pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTree
 }
 
 impl Switch {
-    /// Whether it runs a program.
+    /// Whether the switch runs a program.
     #[inline]
     pub(super) fn has_program(&self) -> bool {
         self.extensions.as_ref().is_some_and(|extensions| extensions.program.is_some())
     }
 
-    /// A packet comes in where there is more than ECMP.
+    /// Handles a packet at a switch with a program or with routing beyond ECMP.
     // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
@@ -280,7 +280,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// The program holds a packet: it waits in the switch's buffer; in a lossless class it is charged to its ingress port.
+    /// Holds a packet for the program in the switch's buffer. In a lossless class it is charged to its ingress port.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
         if !self.charge_lossless(frame.port, bytes, at) {
@@ -300,7 +300,7 @@ impl Switch {
         }
     }
 
-    /// Sends a packet by `port`, which is free, by way of the egress of the switch's program.
+    /// Sends a packet by the free `port`, through the egress hook of the program.
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
@@ -318,7 +318,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// A window starts in which its program hears these, and others before them were heard.
+    /// Sets the notices that the program receives in the window that starts now.
     pub fn expect_notices(&mut self, heard: &[Notice]) {
         if let Some(attached) = self.attached() {
             (attached.next_notice, attached.notices_read) =
@@ -326,7 +326,7 @@ impl Switch {
         }
     }
 
-    /// Its program hears that a queue pair was opened or is done.
+    /// Passes the next notice of a queue pair to the program.
     pub(super) fn handle_notice<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
         let notice = at.program_notices[attached.notices_read];
@@ -340,7 +340,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// The timer of its program is due.
+    /// Handles the timer of the program.
     pub(super) fn handle_program_timer<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -355,7 +355,7 @@ impl Switch {
         self.extensions.as_mut()?.program.as_mut()
     }
 
-    /// Sends what the program has put out, and sees to its timer.
+    /// Sends the packets that the program has emitted, and schedules its timer.
     fn after_program<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -366,7 +366,7 @@ impl Switch {
         self.report_held(at);
     }
 
-    /// Tells the observer what the program keeps, if that is not what it last heard.
+    /// Reports changes of the bytes held outside the buffer and of the table entries to the observer.
     fn report_held<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let node = self.egress.node;
         let Some(attached) = self.attached() else { return };
@@ -383,7 +383,7 @@ impl Switch {
         if attached.out.is_empty() {
             return;
         }
-        // What goes out at once passes the program again, which may put out more.
+        // A packet that is sent at once passes the egress hook, which may emit more packets.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
             let from = match held {
@@ -417,9 +417,9 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program held. One held in the lossless buffer stays charged until it is on the wire.
-    /// One held outside the buffer is not charged to its ingress port even while it is queued: that port's headroom is only
-    /// for what its link can still deliver.
+    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the wire. A
+    /// packet held outside the buffer is not charged to its ingress port even while it is queued, since the headroom of that
+    /// port is only for packets that its link can still deliver.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
@@ -438,22 +438,21 @@ impl Switch {
         self.egress.enqueue(port, frame, false, at);
     }
 
-    /// What a program sees of a packet's path.
+    /// The facts about a packet's path that a program gets.
     fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
         let tor = at.routing.tor_index(packet.dst);
         let to_host = tor == self.index;
         let switch = self.index as usize;
         let ports = match to_host {
             true => 1,
-            // Numbered as with every link up: those that are left keep their numbers when routing learns that others
-            // are gone.
+            // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
             false if !at.routing.is_empty(switch, tor) => at.network.healthy.group(switch, tor).len() as u16,
             false => 0,
         };
         Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
     }
 
-    /// The egress port: the one that a program chose, else as the fabric routes.
+    /// The egress port of a packet: that of the program's choice, otherwise by the routing of the fabric.
     fn choose<O>(
         &mut self,
         packet: &Packet,
@@ -477,8 +476,7 @@ impl Switch {
         if let Some(number) = chosen {
             let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
-            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over those that are left, each to
-            // one port.
+            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
             return if group.contains(&port) { Some(port) } else { by_hash() };
         }
         if extensions.routing == RoutingMode::EcmpLinear {
@@ -497,9 +495,9 @@ impl Switch {
         if extensions.routing == RoutingMode::Spray {
             return Some(group[extensions.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue; among equals each is as likely: the i-th one found replaces the one before with probability
-        // 1/i. A switch sees at its own ports that a link is down, before routing withdraws it: such a port, whose queue is
-        // always empty as it loses all that it is given, is taken only where no other is left.
+        // The shortest queue, each among equals with the same probability: the i-th one found replaces the one before with
+        // probability 1/i. A switch detects at its own ports that a link is down before routing withdraws it. The queue of
+        // such a port is always empty, as it loses all its packets, so it is only chosen if no other port is left.
         let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
         for &port in group {
             let out = &self.egress.ports[usize::from(port)];
