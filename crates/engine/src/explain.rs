@@ -365,7 +365,7 @@ mod tests {
         );
     }
 
-    /// The stall that the help proposes is longer than the one that is set, and fits into the run.
+    /// The proposed stall is longer than the configured one and fits into the run.
     #[test]
     fn a_longer_stall_is_longer() {
         let topology = lossy(0.1);

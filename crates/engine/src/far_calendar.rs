@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a plain list, window by window: all that is before a window's end comes out in it, by node and time.
+        /// Against a plain list: each window gets all arrivals before its end, by node and time.
         #[test]
         fn what_is_due_comes_out_by_node_and_time(
             windows in prop::collection::vec(
@@ -156,7 +156,7 @@ mod tests {
                     let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
                     let kind = if is_packet { FrameKind::Packet } else { FrameKind::Pause };
                     let frame = Frame { kind, ..Frame::new(packet, 0) };
-                    // Some come in together, in one bin several at other times.
+                    // Some arrive at one instant, others at several instants of one bin.
                     let time = Time((now + delay) / 50_000 * 50_000 + 50_000);
                     arriving.add(FarArrival { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
                     plain.push((NodeId(node), time, sent, is_packet));

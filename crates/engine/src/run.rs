@@ -40,7 +40,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
 /// observers of the point are ignored.
 ///
 /// # Errors
-/// Those of [`run()`].
+/// As for [`run()`].
 pub fn run_injected(
     point: &RunPoint,
     control: &Control,
@@ -53,7 +53,7 @@ pub fn run_injected(
 /// [`run()`] with an observer, which does not affect the result. The observer also has the events of a run that fails.
 ///
 /// # Errors
-/// Those of [`run()`].
+/// As for [`run()`].
 pub fn run_observed<O: Observer>(
     point: &RunPoint,
     control: &Control,

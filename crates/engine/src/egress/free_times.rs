@@ -92,7 +92,7 @@ impl FreeTimes for DelayQueues {
         if *head == NEVER {
             *head = key;
         } else if key < *head {
-            // The same time, of a lower port.
+            // The times are equal and the port is lower.
             queue.push_front(std::mem::replace(head, key));
         } else if queue.back().is_none_or(|last| *last < key) {
             queue.push_back(key);

@@ -74,7 +74,7 @@ impl Ideal<'_> {
 
     fn cct(&self, workload: &Workload, job: &Job, gates: &mut [Activations]) -> Duration {
         let mut known: BTreeMap<(QpId, u64), UnloadedTimes> = BTreeMap::new();
-        let mut alone = |message: u32| {
+        let mut unloaded = |message: u32| {
             let message = &workload.messages[message as usize];
             let key = (message.qp, message.bytes);
             *known.entry(key).or_insert_with(|| {
@@ -82,13 +82,13 @@ impl Ideal<'_> {
                 self.unloaded(ends.src, ends.dst, message.bytes)
             })
         };
-        let (starts, chain) = starts(workload, job, gates, &mut alone);
+        let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
         // Per host the sending and the receiving link, per ToR its uplinks and its downlinks.
         let mut places: BTreeMap<(usize, NodeId), Bottleneck> = BTreeMap::new();
         for message in order {
-            let (start, of) = (starts[message as usize], alone(job.messages.start + message));
+            let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
             let ends = workload.qps[workload.messages[(job.messages.start + message) as usize].qp.index()];
             let nodes = [
                 ends.src.into(),
@@ -187,6 +187,16 @@ struct Activations {
 impl Activations {
     const NONE: Activations = Activations { all: 0, inside: 0, left: 0, earliest: u64::MAX, latest: 0 };
 
+    /// Counts an activation inside the present job.
+    fn add_inside(&mut self) {
+        (self.inside, self.left) = (self.inside + 1, self.left + 1);
+    }
+
+    /// Forgets the present job.
+    fn reset(&mut self) {
+        *self = Activations { all: self.all, ..Activations::NONE };
+    }
+
     /// The earliest opening of a gate that needs `needs` activations: the last one if it needs all; otherwise the first one, a
     /// lower bound, or 0 if other jobs may open it.
     fn open(&self, needs: u32) -> u64 {
@@ -205,54 +215,76 @@ enum JobItem {
     Step(u32),
 }
 
-/// For each message of the job the earliest posting, from that of the job's first message or step, and when the chain of
-/// those that wait for each other is over. `gates` is as it was when it returns.
+/// The messages and steps of a job, and the gates between them.
+#[derive(Clone, Copy)]
+struct JobGates<'w> {
+    workload: &'w Workload,
+    job: &'w Job,
+}
+
+impl<'w> JobGates<'w> {
+    fn activations(self, message: u32) -> &'w [Activation] {
+        let message = &self.workload.messages[message as usize];
+        let from = message.activations_from as usize;
+        &self.workload.activations[from..from + message.activations_len as usize]
+    }
+
+    fn activated_by_step(self, step: u32) -> &'w [GateId] {
+        self.workload.gates_of(&self.workload.steps[step as usize])
+    }
+
+    /// The gate of each activation by the job.
+    fn activated(self) -> impl Iterator<Item = GateId> {
+        let by_messages = self.job.messages.clone().flat_map(move |message| self.activations(message));
+        let by_steps = self.job.steps.clone().flat_map(move |step| self.activated_by_step(step));
+        by_messages.map(|activation| activation.gate).chain(by_steps.copied())
+    }
+
+    /// The messages of the job that a gate starts.
+    fn started_by(self, gate: GateId) -> impl Iterator<Item = u32> {
+        let gate = &self.workload.gates[gate.index()];
+        let from = gate.starts_from as usize;
+        let started = self.workload.gate_starts[from..from + gate.starts_len as usize].iter();
+        started.map(|message| message.0).filter(move |message| self.job.messages.contains(message))
+    }
+
+    /// The messages and steps that wait for nothing of the job. `gates` has the activations inside the job.
+    fn ready(self, gates: &[Activations]) -> Vec<JobItem> {
+        let JobGates { workload, job } = self;
+        let first = job.messages.start;
+        let mut held = vec![false; job.messages.len()];
+        let mut hold = |gate: GateId| {
+            for message in self.started_by(gate) {
+                held[(message - first) as usize] =
+                    matches!(workload.messages[message as usize].start, Start::ByGate);
+            }
+        };
+        self.activated()
+            .filter(|gate| matches!(workload.gates[gate.index()].opens, Opens::After(_)))
+            .for_each(&mut hold);
+        job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
+        let free = job.messages.clone().filter(|message| !held[(message - first) as usize]);
+        let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
+        let steps = job.steps.clone().filter(waits_for_none);
+        free.map(JobItem::Message).chain(steps.map(JobItem::Step)).collect()
+    }
+}
+
+/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the chain
+/// of messages and steps that wait for each other. `gates` is as before when the function returns.
 fn starts(
     workload: &Workload,
     job: &Job,
     gates: &mut [Activations],
-    alone: &mut impl FnMut(u32) -> UnloadedTimes,
+    unloaded: &mut impl FnMut(u32) -> UnloadedTimes,
 ) -> (Vec<u64>, u64) {
+    let its = JobGates { workload, job };
     let (first, first_step) = (job.messages.start, job.steps.start);
-    let activations = |message: u32| -> &[Activation] {
-        let message = &workload.messages[message as usize];
-        let from = message.activations_from as usize;
-        &workload.activations[from..from + message.activations_len as usize]
-    };
-    let activated_by = |step: u32| -> &[GateId] {
-        let step = &workload.steps[step as usize];
-        &workload.step_gates[step.gates_from as usize..(step.gates_from + step.gates_len) as usize]
-    };
-    let of_messages = || job.messages.clone().flat_map(&activations).map(|activation| activation.gate);
-    let activated = || of_messages().chain(job.steps.clone().flat_map(&activated_by).copied());
-    for gate in activated() {
-        let gate = &mut gates[gate.index()];
-        (gate.inside, gate.left) = (gate.inside + 1, gate.left + 1);
-    }
-    let started_by = |gate: GateId| {
-        let gate = &workload.gates[gate.index()];
-        let from = gate.starts_from as usize;
-        let started = workload.gate_starts[from..from + gate.starts_len as usize].iter();
-        started.map(|message| message.0).filter(|message| job.messages.contains(message))
-    };
-    // Of what waits for nothing of this job the earliest posting is that of the first.
-    let mut held = vec![false; job.messages.len()];
-    let mut hold = |gate: GateId| {
-        for message in started_by(gate) {
-            held[(message - first) as usize] =
-                matches!(workload.messages[message as usize].start, Start::ByGate);
-        }
-    };
-    activated()
-        .filter(|gate| matches!(workload.gates[gate.index()].opens, Opens::After(_)))
-        .for_each(&mut hold);
-    job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
+    its.activated().for_each(|gate| gates[gate.index()].add_inside());
     let mut begins = vec![0; job.steps.len()];
+    // Messages that wait for nothing of this job start with the first one.
     let mut starts = vec![0; job.messages.len()];
-    let free = job.messages.clone().filter(|message| !held[(message - first) as usize]).map(JobItem::Message);
-    let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
-    let mut ready: Vec<JobItem> =
-        free.chain(job.steps.clone().filter(waits_for_none).map(JobItem::Step)).collect();
+    let mut ready = its.ready(gates);
     let mut chain = 0;
     let mut opened = Vec::new();
     while let Some(item) = ready.pop() {
@@ -266,31 +298,32 @@ fn starts(
         };
         match item {
             JobItem::Message(message) => {
-                let (start, of) = (starts[(message - first) as usize], alone(message));
-                chain = chain.max(start + of.acknowledged);
-                for activation in activations(message) {
+                let (start, times) = (starts[(message - first) as usize], unloaded(message));
+                chain = chain.max(start + times.acknowledged);
+                for activation in its.activations(message) {
                     let delivered = activation.on == Done::Delivered;
-                    activate(activation.gate, start + if delivered { of.arrival } else { of.acknowledged });
+                    let time = if delivered { times.arrival } else { times.acknowledged };
+                    activate(activation.gate, start + time);
                 }
             }
-            JobItem::Step(step) => {
-                let (number, step) = (step, &workload.steps[step as usize]);
-                // A host that only waits before the job begins is no part of it.
+            JobItem::Step(number) => {
+                let step = &workload.steps[number as usize];
+                // An idle step before the job begins is no part of it.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
                 let takes = if is_before { 0 } else { step.takes.0 };
                 let end: u64 = begins[(number - first_step) as usize] + takes;
                 chain = chain.max(end);
-                for message in started_by(step.gate) {
+                for message in its.started_by(step.gate) {
                     starts[(message - first) as usize] = end;
                     ready.push(JobItem::Message(message));
                 }
-                activated_by(number).iter().for_each(|gate| activate(*gate, end));
+                its.activated_by_step(number).iter().for_each(|gate| activate(*gate, end));
             }
         }
         for (gate, known) in opened.drain(..) {
             match workload.gates[gate.index()].opens {
                 Opens::After(needs) => {
-                    for message in started_by(gate) {
+                    for message in its.started_by(gate) {
                         starts[(message - first) as usize] = known.open(needs);
                         ready.push(JobItem::Message(message));
                     }
@@ -303,8 +336,6 @@ fn starts(
             }
         }
     }
-    for gate in activated() {
-        gates[gate.index()] = Activations { all: gates[gate.index()].all, ..Activations::NONE };
-    }
+    its.activated().for_each(|gate| gates[gate.index()].reset());
     (starts, chain)
 }

@@ -1,4 +1,4 @@
-//! Mail against a plain list of what was sent: nothing is lost, nothing comes twice, and all comes in its order.
+//! Mail against a plain list of sent frames: nothing is lost or duplicated, and all frames arrive in order.
 
 use super::*;
 use anabranch_base::{HostId, LinkId, QpId, Rate};
@@ -41,7 +41,7 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     assert!(count > 1 << 20 && far.is_empty());
 }
 
-/// The ports by which `ports` packets come in that arrive at `node` at one instant, in the order in which it handles them.
+/// The ingress ports of `ports` packets that arrive at `node` at one instant, in the order in which the node handles them.
 fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16> {
     let (mut slot, mut free, mut far) = (WindowMail::new(node as usize + 1), Blocks::default(), Vec::new());
     slot.reuse_for(1, &mut free);
@@ -63,7 +63,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     ports[2..].to_vec()
 }
 
-/// Each of five ports is as often at each place, whichever window an instant is in.
+/// Each of five ports is equally often at each position, whichever window an instant is in.
 #[test]
 fn the_order_at_one_instant_is_uniform_over_ports() {
     let (rounds, mut places) = (20_000_u32, [[0_u32; 5]; 5]);
@@ -100,12 +100,12 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
     }
 }
 
-/// Of three slots one is read and one is written at a time: no more than two of them have blocks.
+/// At most two of three slots have blocks, since one is read and one is written at a time.
 #[test]
 fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| WindowMail::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
-        // As the engine does before each window: the slot behind the next one is that of the window before.
+        // The engine does this before each window: the slot after the next one was that of the window before.
         let index = |ahead: u64| (window + ahead) as usize % 3;
         slots[index(2)].reuse_for(window + 2, &mut free);
         slots[index(1)].reuse_for(window + 1, &mut free);
@@ -134,16 +134,16 @@ const NODES: u32 = 4;
 struct Sent {
     thread: usize,
     node: u32,
-    /// After the end of the window.
+    /// The time of arrival after the end of the window.
     after: u64,
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// How many of them, each at the next port, and after 64 of them a picosecond later.
+    /// The number of frames, each at the next port, and a picosecond later after every 64.
     count: u32,
 }
 
-/// A window: its length, what is sent within it, and how much time passes with nothing in it when all has come in.
+/// A window: its length, the frames sent within it, and the idle time after all of them have arrived.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,
@@ -170,11 +170,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// What stands in the mail, by node and then in the order in which it has to come in: the number of each frame, the
-/// thread that sent it, and whether it has telemetry.
+/// The expected mail, by node and then in order of arrival: the number of each frame, the sending thread, and whether it has
+/// telemetry.
 type Listed = BTreeMap<(u32, u64, bool, u16), (u32, usize, bool)>;
 
-/// A record that tells of which frame it is.
+/// A telemetry record that identifies its frame.
 fn record(number: u32) -> IntStack {
     let mut stack = IntStack::EMPTY;
     let hop = IntHop { queue_bytes: number, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) };
@@ -182,7 +182,7 @@ fn record(number: u32) -> IntStack {
     stack
 }
 
-/// Mail as the engine has it: slots by thread and window, and what is farther away.
+/// Mail as in the engine: slots by thread and window, and arrivals over long links.
 struct InjectedMessage {
     mail: Vec<Vec<WindowMail>>,
     /// By thread.
@@ -214,7 +214,7 @@ impl InjectedMessage {
         ((self.number + ahead as u64) % self.ends.len() as u64) as usize
     }
 
-    /// Goes on to the next window; the one at the far end is `length` long.
+    /// Advances to the next window and adds one of `length` at the far end.
     fn advance(&mut self, length: u64) {
         self.number += 1;
         self.start = self.ends.remove(0);
@@ -222,7 +222,7 @@ impl InjectedMessage {
         self.ends.push(last + length);
     }
 
-    /// Sends what a step says, thread by thread.
+    /// Sends the frames of a step, thread by thread.
     fn send(&mut self, sent: &[Sent]) {
         for thread in 0..THREADS {
             let indexes: Vec<usize> = (1..self.ends.len()).map(|ahead| self.index(ahead)).collect();
@@ -237,7 +237,7 @@ impl InjectedMessage {
             for sent in sent.iter().filter(|sent| sent.thread == thread) {
                 for each in 0..sent.count {
                     let time = self.ends[0] + sent.after + u64::from(each / 64);
-                    // A port has one link, and that one sender.
+                    // A port has one link, and so one sender.
                     let port = (sent.port + (each % 64) as u16) * THREADS as u16 + thread as u16;
                     let is_packet = sent.kind == FrameKind::Packet;
                     let key = (sent.node, time, is_packet, port);
@@ -265,7 +265,7 @@ impl InjectedMessage {
         }
     }
 
-    /// What counts in the slots of later windows against the list: packets in all, from a time on, and none.
+    /// Compares the counts of packets in later windows, in total and from a time on, with the list.
     fn count(&self, from: u64) -> Result<(), TestCaseError> {
         let far: BTreeSet<u32> = self.far.iter().map(|far| far.arrival.frame.packet.qp.0).collect();
         for ahead in 1..self.ends.len() {
@@ -284,7 +284,7 @@ impl InjectedMessage {
                     prop_assert_eq!(slot.packets_from(window, Time(from)), packets(from));
                 }
                 prop_assert_eq!(slot.is_empty(window), times.is_empty());
-                // Of other windows it knows nothing.
+                // A slot has nothing of other windows.
                 let other = window + self.ends.len() as u64;
                 prop_assert!(slot.is_empty(other) && slot.packets(other) == 0);
                 prop_assert_eq!(slot.packets_from(other, Time(0)), 0);
@@ -293,7 +293,7 @@ impl InjectedMessage {
         Ok(())
     }
 
-    /// Opens every node's inbox of the present window, and holds it against the list.
+    /// Opens the inbox of every node for the present window, and compares it with the list.
     fn receive(&mut self) -> Result<(), TestCaseError> {
         let end = self.ends[0];
         let (mut due, later): (Vec<FarArrival>, Vec<FarArrival>) =
@@ -335,7 +335,7 @@ impl InjectedMessage {
         Ok(())
     }
 
-    /// Whether any of the windows that have slots has mail.
+    /// Whether any window with slots has mail.
     fn has_mail(&self) -> bool {
         let empty = |ahead: usize| {
             let window = self.number + ahead as u64;
@@ -344,11 +344,11 @@ impl InjectedMessage {
         !(1..self.ends.len()).all(empty)
     }
 
-    /// With no mail in any window, on to the first thing over a long link, or to `otherwise`.
+    /// Without mail in any window, jumps to the first arrival over a long link, or to `otherwise`.
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        // As the engine, which first looks into each of the windows that have slots.
+        // The engine first checks each window with slots.
         self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));
@@ -359,7 +359,7 @@ impl InjectedMessage {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Over windows of any lengths, gaps, and slots that are used again and again.
+    /// Windows of any lengths, gaps, and reused slots.
     #[test]
     fn what_was_sent_comes_in_once_and_in_order(
         ahead in 1usize..=MAX_WINDOWS_AHEAD, from in 0u64..2_000, steps in steps(),
@@ -377,7 +377,7 @@ proptest! {
         }
         while !post.listed.is_empty() {
             post.receive()?;
-            // A slot that nobody sends into is turned all the same.
+            // Slots without new frames are reused as well.
             post.send(&[]);
             match post.has_mail() {
                 true => post.advance(50),

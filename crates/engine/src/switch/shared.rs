@@ -92,7 +92,7 @@ mod tests {
         SharedQueues { shared: Shared { size, used: 0 }, threshold: Threshold::dynamic(alpha) }
     }
 
-    /// Packets of 1,000 B that a queue takes until it is refused one.
+    /// The number of packets of 1,000 B that a queue takes until one does not fit.
     fn fill(buffer: &mut SharedQueues) -> u32 {
         (0..).find(|packets| !buffer.admit(packets * 1_000, 1_000)).unwrap()
     }
@@ -104,7 +104,7 @@ mod tests {
         let mut one = buffer(10_000, 1.0);
         assert_eq!([fill(&mut one), fill(&mut one), fill(&mut one)], [5, 3, 1]);
         assert_eq!(one.held(), 9_000);
-        // What one lets go another may take: 2,000 B left, and a queue that is empty.
+        // Another queue may take released bytes: 2,000 B are left, and its queue is empty.
         one.release(1_000);
         assert_eq!(fill(&mut one), 1);
     }
