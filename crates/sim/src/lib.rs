@@ -2,7 +2,7 @@
 //!
 //! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
 //! carries one out. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own, which scenarios name as
-//! they name ours; [`run_observed`] lets an [`Observer`] look on that the scenario does not name. Here is a load balancer, whole:
+//! they name ours; [`run_observed`] runs with an [`Observer`] that the scenario does not name. A complete load balancer:
 //!
 //! ```
 //! use anabranch_sim::proto::lb::LoadBalancer;
@@ -38,7 +38,7 @@
 //! ```
 //!
 //! `examples/` has more: `own_balancer.rs`, `own_program.rs` (in switches), `own_topology.rs`, `own_observer.rs`. Run one
-//! by `cargo run -p anabranch-sim --example own_balancer`. Everything here is at home in a crate of its own.
+//! by `cargo run -p anabranch-sim --example own_balancer`. Each item here is defined in one of the crates below this one.
 
 pub mod baseline;
 mod gather;

@@ -1,4 +1,4 @@
-//! Parameters of a scheme, set to other values that make sense.
+//! Random values of parameters of a scheme.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
@@ -24,7 +24,7 @@ pub fn settings(dice: &mut Dice, name: &str, fabric: &Fabric) -> String {
     if lines.is_empty() { lines } else { format!("[set]\n{lines}") }
 }
 
-/// Sets parameters that keep senders from running in step with each other.
+/// Sets parameters that keep senders out of lockstep.
 fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, String>) {
     let pauses = has(scheme, "fabric.pfc") && !set.contains_key("fabric.queue");
     let drops = !pauses && !set.contains_key("fabric.pfc");
@@ -43,7 +43,7 @@ fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, Stri
     drawn("fabric.timer_jitter", &["\"1ps\"", "\"2us\"", "\"50us\""]);
 }
 
-/// What a scheme needs on a fabric that it was not made for.
+/// Settings that a scheme needs on other fabrics than its own.
 fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
     let mut put = |path: &str, value: &str| drop(set.insert(path.to_owned(), value.to_owned()));
     match scheme.name.as_str() {
@@ -51,7 +51,7 @@ fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
             put("fabric.program_at", "\"tor:100%\"");
         }
         "themis-spraying" if !fabric.is_regular => {
-            // Its paths are powers of two.
+            // Its numbers of paths are powers of two.
             put("fabric.program", "{ kind = \"flowlet\", gap = \"10us\" }");
         }
         _ => {}
@@ -277,16 +277,16 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
     Some((path.to_owned(), value))
 }
 
-/// What a setting needs beside it, or does not go with.
+/// Adds settings that others need, and removes those that do not go together.
 fn together(scheme: &Scheme, set: &mut BTreeMap<String, String>) {
-    // A whole part takes the place of what is in it.
+    // A whole part replaces the parameters within it.
     for part in
         ["cc", "lb", "fabric.program"].into_iter().filter(|part| set.contains_key(*part)).collect::<Vec<_>>()
     {
         set.retain(|path, _| !path.starts_with(&format!("{part}.")));
     }
     if set.contains_key("fabric.queue") {
-        // A queue that drops takes the place of a lossless class.
+        // A queue that drops replaces a lossless class.
         set.retain(|path, _| !path.starts_with("fabric.pfc"));
     } else if set.contains_key("fabric.pfc") {
         set.retain(|path, _| {

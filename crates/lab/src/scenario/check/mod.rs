@@ -31,7 +31,7 @@ use anabranch_base::Problem;
 use anabranch_base::{Bytes, Duration, Refused};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{
-    AnyRecorder, PfcError, PfcPlan, ProgramPlan, QpSelector, FaultTargets, check_headrooms, weights,
+    AnyRecorder, FaultTargets, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights,
 };
 use anabranch_engine::{FaultKind, FaultSpec, MeasureSpec, Scheme};
 use anabranch_fabric::TopologySpec;
@@ -334,7 +334,13 @@ impl Scenario {
         Ok(workload)
     }
 
-    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<FaultTargets, Diagnostic> {
+    fn find_fault(
+        &self,
+        i: usize,
+        fault: &FaultSpec,
+        on: &Topology,
+        seed: u64,
+    ) -> Result<FaultTargets, Diagnostic> {
         let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
         fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
