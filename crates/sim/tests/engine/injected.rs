@@ -1,5 +1,5 @@
-//! Messages that are posted while the run goes on: what is heard, when, and what comes of it depends neither on threads nor
-//! on where windows are cut.
+//! Messages that are injected while the run goes on: calls of the injector and results depend neither on threads nor on where
+//! windows are cut.
 
 use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
@@ -9,10 +9,10 @@ use anabranch_sim::{
 };
 use std::sync::{Arc, Mutex};
 
-/// What the injector heard: when, the message, and which end.
+/// The ends that the injector got: time, message, and which end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
 
-/// Posts at random: a few at the beginning and at times of its own, and some at any host for each that ended.
+/// A random injector: it posts a few messages at the beginning and at times of its own, and some at any host per end.
 struct AtRandom {
     random: Stream,
     left: u32,
@@ -40,12 +40,12 @@ impl Injector for AtRandom {
             ends => self.random.below(2 * ends + 1),
         };
         (0..count).for_each(|_| self.draw(posts));
-        // Also when nothing has been under way for long.
+        // It also posts when nothing has been in flight for long.
         (self.left > 0).then(|| now + Duration(1 + u64::from(self.random.below(300_000_000))))
     }
 }
 
-/// With a link that goes down and up where nobody is, so that windows are cut there.
+/// Faults on a link of an idle host, which cut windows.
 fn text(scheme: &str, cut: bool) -> String {
     let fault = |at: u32| {
         format!(
@@ -78,7 +78,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
         assert_eq!(result.flows.len(), 150, "{scheme}");
         assert_eq!(result.run.flows_finished, 150, "{scheme}");
         assert_eq!(heard.len(), 300, "{scheme}");
-        // What was heard is what the rows say.
+        // The ends agree with the rows.
         for (at, message, on) in &heard {
             let row = &result.flows[*message as usize];
             let time = if *on == Done::Delivered { row.delivery_ps } else { row.fct_ps };
@@ -95,7 +95,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
     }
 }
 
-/// Hears of everything and posts nothing more.
+/// An injector that posts all its messages at the first call.
 struct Once(Vec<InjectedMessage>);
 
 impl Injector for Once {

@@ -19,6 +19,7 @@ mod mix;
 mod parameters;
 mod peers;
 mod programs;
+mod qp_split;
 mod support;
 mod threads;
 mod threads_failing;
