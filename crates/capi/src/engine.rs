@@ -1,14 +1,14 @@
 //! The engine in a thread of its own, which stands still at an instant while somebody else decides what is posted there.
 //!
-//! The engine calls its poster in the middle of a run. What decides here are functions of the caller's, which are to be
+//! The engine calls its injector in the middle of a run. What decides here are functions of the caller's, which are to be
 //! called in the caller's thread, and which may end a call and go on in another one, later, at the same instant. So the
-//! poster waits for what they post, and they for what the engine says: one of the two threads runs at a time.
+//! injector waits for what they post, and they for what the engine says: one of the two threads runs at a time.
 
 use crate::error::OnlineError;
 use anabranch_base::Time;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::workload::Done;
-use anabranch_sim::{Control, MessageEnd, Post, Poster, run_posted};
+use anabranch_sim::{Control, InjectedEnd, InjectedMessage, Injector, run_injected};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,7 +19,7 @@ pub struct Instant {
     /// When.
     pub at: Time,
     /// The messages that ended at it.
-    pub ends: Vec<MessageEnd>,
+    pub ends: Vec<InjectedEnd>,
     /// Whether every message is acknowledged.
     pub is_idle: bool,
 }
@@ -27,7 +27,7 @@ pub struct Instant {
 /// What the engine is to do next.
 pub struct Answer {
     /// What is posted at this instant, each with whether the instant of its acknowledgement is wanted.
-    pub posts: Vec<(Post, bool)>,
+    pub posts: Vec<(InjectedMessage, bool)>,
     /// Where to stand still next, if not before.
     pub due: Option<Time>,
 }
@@ -53,8 +53,8 @@ impl Engine {
         let (answers, from_caller) = channel();
         let control = Arc::new(Control::default());
         let its_control = control.clone();
-        let poster = Waiting { to_caller, from_caller, wanted: Vec::new(), left: 0, due: None };
-        let simulate = move || match run_posted(&point, &its_control, Box::new(poster)) {
+        let injector = Waiting { to_caller, from_caller, wanted: Vec::new(), left: 0, due: None };
+        let simulate = move || match run_injected(&point, &its_control, Box::new(injector)) {
             Ok(_) => "the run is over".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -93,7 +93,7 @@ impl Drop for Engine {
     }
 }
 
-/// A poster that has the caller decide.
+/// A injector that has the caller decide.
 struct Waiting {
     to_caller: Sender<Instant>,
     from_caller: Receiver<Answer>,
@@ -104,11 +104,11 @@ struct Waiting {
     due: Option<Time>,
 }
 
-impl Poster for Waiting {
-    fn post(&mut self, now: Time, ends: &[MessageEnd], posts: &mut Vec<Post>) -> Option<Time> {
+impl Injector for Waiting {
+    fn inject(&mut self, now: Time, ends: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
         self.left -= ends.iter().filter(|end| end.on == Done::Acknowledged).count();
         let is_idle = self.left == 0;
-        let is_wanted = |end: &MessageEnd| end.on == Done::Delivered || self.wanted[end.message.index()];
+        let is_wanted = |end: &InjectedEnd| end.on == Done::Delivered || self.wanted[end.message.index()];
         if !is_idle && self.due.is_none_or(|due| due > now) && !ends.iter().any(is_wanted) {
             return self.due;
         }

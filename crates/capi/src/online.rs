@@ -6,7 +6,7 @@
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
 use anabranch_base::{Duration, HostId, Refused, Time};
-use anabranch_sim::Post;
+use anabranch_sim::InjectedMessage;
 use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
 use anabranch_sim::workload::{Done, Start};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ pub struct Online<C> {
     /// Whether it has nothing under way there. Then it stays, while time goes on with what was scheduled.
     is_idle: bool,
     /// What it does not know of yet, with whether the acknowledgement is heard of: all posted now.
-    posts: Vec<(Post, bool)>,
+    posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
     /// What is to come, in its order, as far as it is known.
@@ -147,7 +147,7 @@ impl<C> Online<C> {
         if on_received.is_none() {
             its.messages.push_back(self.states.len());
         }
-        let post = Post { src: HostId(from), dst: HostId(to), bytes };
+        let post = InjectedMessage { src: HostId(from), dst: HostId(to), bytes };
         self.posts.push((post, on_sent.is_some()));
         self.states.push(State { bytes, on_sent, on_received, has_arrived: false });
         Ok(())

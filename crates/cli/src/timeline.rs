@@ -4,7 +4,7 @@
 
 use anabranch_base::{Duration, HostId, Time};
 use anabranch_sim::scenario::{FaultSpec, RunPoint};
-use anabranch_sim::{Doing, RunResult, Span};
+use anabranch_sim::{Activity, RunResult, Span};
 use prost::Message;
 use std::collections::BTreeMap;
 
@@ -233,8 +233,8 @@ impl Writer {
 
 /// On what kind of track it stands, what it is called, and what else there is to say.
 fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
-    match span.doing {
-        Doing::Sends { message, to, bytes, delivered } => {
+    match span.activity {
+        Activity::Sends { message, to, bytes, delivered } => {
             let mut notes = vec![number("message", message.into()), number("bytes", bytes)];
             notes.push(number("to", to.0.into()));
             match delivered {
@@ -246,8 +246,8 @@ fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
             }
             ("sends".to_owned(), format!("to {to}: {bytes} B"), notes)
         }
-        Doing::SendsWithin => ("sends within its server".to_owned(), "sends".to_owned(), Vec::new()),
-        Doing::Computes { processor } => {
+        Activity::SendsWithin => ("sends within its server".to_owned(), "sends".to_owned(), Vec::new()),
+        Activity::Computes { processor } => {
             let kind = processor
                 .map_or("computes".to_owned(), |processor| format!("computes, processor {processor}"));
             (kind, "computes".to_owned(), Vec::new())

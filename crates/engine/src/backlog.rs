@@ -1,13 +1,13 @@
-//! What data packets find waiting at the ports of switches.
+//! Histogram of the bytes that data packets find waiting at the ports of switches.
 
 use std::ops::AddAssign;
 
-/// Each power of two is in so many steps: a length is known to within a sixteenth.
+/// Steps per power of two: a length is known to within a sixteenth.
 const STEPS: u32 = 16;
-/// As many as lengths of 32 bits fall into.
+/// The number of steps that lengths of 32 bits fall into.
 const LENGTHS: usize = 464;
 
-/// How many data packets found how much waiting ahead of them at a port of a switch, over the nodes of a thread.
+/// Counts of data packets by the bytes that they found waiting at a switch port, over the nodes of a thread.
 #[derive(Clone)]
 pub struct Backlogs {
     counts: Box<[u64; LENGTHS]>,
@@ -26,19 +26,19 @@ impl AddAssign<&Backlogs> for Backlogs {
 }
 
 impl Backlogs {
-    /// A packet found nothing.
+    /// Counts a packet that found an empty queue.
     #[inline]
-    pub fn found_none(&mut self) {
+    pub fn record_empty(&mut self) {
         self.counts[0] += 1;
     }
 
-    /// A packet found so many bytes.
+    /// Counts a packet that found this many bytes.
     #[inline]
-    pub fn found(&mut self, bytes: u32) {
+    pub fn record(&mut self, bytes: u32) {
         self.counts[step_of(bytes)] += 1;
     }
 
-    /// The least number of bytes that this share of the packets did not find more than, to within a sixteenth above; none
+    /// The smallest number of bytes that this share of the packets did not exceed, rounded up by at most a sixteenth; none
     /// without packets.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.counts.iter().sum();
@@ -52,14 +52,14 @@ impl Backlogs {
     }
 }
 
-/// The step that a length falls into. The first 32 are of a byte.
+/// The step that a length falls into. Lengths below 32 have a step each.
 #[inline]
 fn step_of(bytes: u32) -> usize {
     let shift = (bytes | STEPS).ilog2() - STEPS.ilog2();
     (shift * STEPS + (bytes >> shift)) as usize
 }
 
-/// The longest of a step.
+/// The largest length of a step.
 fn most_of(step: usize) -> u64 {
     let (step, steps) = (step as u64, u64::from(STEPS));
     let shift = (step / steps).saturating_sub(1);
@@ -89,16 +89,16 @@ mod tests {
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();
         assert_eq!(backlogs.percentile(99), None);
-        (1..=200).for_each(|bytes| backlogs.found(bytes));
+        (1..=200).for_each(|bytes| backlogs.record(bytes));
         assert_eq!((backlogs.percentile(99), backlogs.percentile(1)), (Some(199), Some(2)));
         let mut both = Backlogs::default();
-        (0..19_800).for_each(|_| both.found_none());
+        (0..19_800).for_each(|_| both.record_empty());
         assert_eq!(both.percentile(99), Some(0));
         both += &backlogs;
         assert_eq!(both.percentile(99), Some(0), "198 of 20,000 are the last of them");
-        both.found(40);
-        both.found(40);
-        both.found(40);
+        both.record(40);
+        both.record(40);
+        both.record(40);
         assert_eq!(
             both.percentile(99),
             Some(3),

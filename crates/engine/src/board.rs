@@ -1,8 +1,8 @@
-//! Where each message stands, and what its end sets off.
+//! The progress of each message, and the work that its end makes ready.
 //!
-//! Every entry has one owner: a time of posting or acknowledgement and a gate belong to one host (or to hosts of one
-//! cluster, which never run at the same time), a time of delivery to the receiving host. Nobody else writes it, and
-//! nobody else reads it before the run has stopped: the atomics make that safe, and order nothing.
+//! Every entry has one owner. Times of posting and acknowledgement, and gates, belong to one host, or to hosts of one
+//! cluster, which never run at the same time; times of delivery belong to the receiving host. No other node writes an
+//! entry, or reads it before the run has stopped. So the atomics only make access safe, and relaxed ordering suffices.
 
 use anabranch_base::{GateId, HostId, MessageId, Time};
 use anabranch_workload::{Done, Gate, Message, Opens, Start, Workload};
@@ -14,53 +14,53 @@ pub struct Board<'a> {
     posted: Vec<AtomicU64>,
     delivered: Vec<AtomicU64>,
     acknowledged: Vec<AtomicU64>,
-    /// By message: parts that are not delivered, and not acknowledged, yet. Empty where messages are not split.
+    /// By message: the numbers of parts that are not delivered and not acknowledged yet. Empty where messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
     /// Messages that were added after the run began, behind those of the workload.
     added: boxcar::Vec<AddedMessage>,
     split: u32,
     /// By gate: activations so far.
     activations: Vec<AtomicU32>,
-    /// By step: when it began, and when it is over.
+    /// By step: the times of its begin and end.
     steps: Vec<[AtomicU64; 2]>,
 }
 
 /// A message that was added after the run began, with its progress.
 struct AddedMessage {
     message: Message,
-    /// When it was posted, delivered and acknowledged.
+    /// The times of posting, delivery and acknowledgement.
     times: [AtomicU64; 3],
-    /// Parts that are not delivered, and not acknowledged, yet.
+    /// The numbers of parts that are not delivered and not acknowledged yet.
     parts_left: [AtomicU8; 2],
 }
 
-/// Which of the three times of a message.
+/// Indexes of the three times of a message.
 const POSTED: usize = 0;
 const DELIVERED: usize = 1;
 const ACKNOWLEDGED: usize = 2;
 
-/// What an end sets off at its host.
+/// Messages and steps that the end of a message or step makes ready.
 #[derive(Default)]
-pub struct Opened {
-    /// To be posted now.
+pub struct ReadyWork {
+    /// Messages to post now.
     pub messages: Vec<MessageId>,
-    /// Steps that are ready.
+    /// Steps to begin now.
     pub steps: Vec<u32>,
 }
 
-/// What the end of a message, or of a part of one, came to.
+/// The state of a message after the end of it or of a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Other parts are left.
-    Partly,
-    /// It is over.
-    Wholly,
-    /// It was over before: never, unless a transport is broken.
-    Again,
+pub enum Completion {
+    /// Other parts are unfinished.
+    Partial,
+    /// The message is complete.
+    Complete,
+    /// The message was complete before, which only a broken transport reports.
+    Duplicate,
 }
 
 impl<'a> Board<'a> {
-    /// Nothing has started; each message is split into at most `split` parts.
+    /// A board on which nothing has started. Each message is split into at most `split` parts.
     pub fn new(workload: &'a Workload, split: u32) -> Self {
         let never = || workload.messages.iter().map(|_| AtomicU64::new(Time::NEVER.0)).collect();
         let parts_left = match split {
@@ -91,7 +91,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Adds a message, which no gate starts and which activates none. Returns its number, behind those so far.
+    /// Adds a message, which has no gates. Returns its number, the next one.
     pub fn add(&self, message: Message) -> MessageId {
         let parts = parts(message.bytes, self.split) as u8;
         let number = self.added.push(AddedMessage {
@@ -102,18 +102,18 @@ impl<'a> Board<'a> {
         MessageId((self.workload.messages.len() + number) as u32)
     }
 
-    /// How many messages there are so far.
+    /// The number of messages so far.
     pub fn messages(&self) -> u32 {
         (self.workload.messages.len() + self.added.count()) as u32
     }
 
-    /// What was added under this number; none if the workload has it, or nobody.
+    /// The added message with this number; none if it is of the workload or does not exist.
     #[cold]
     fn added(&self, message: MessageId) -> Option<&AddedMessage> {
         self.added.get(message.index().checked_sub(self.workload.messages.len())?)
     }
 
-    /// A message, if there is one of this number.
+    /// The message with this number, if there is one.
     #[inline]
     pub fn message(&self, message: MessageId) -> Option<&Message> {
         let of_workload = self.workload.messages.get(message.index());
@@ -134,14 +134,14 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// A message was posted.
+    /// Records that a message was posted.
     pub fn post(&self, message: MessageId, now: Time) {
         self.time(message, POSTED).store(now.0, Relaxed);
     }
 
-    /// The receiver holds (`Delivered`), or the sender knows that it holds (`Acknowledged`), all of a message or of a
-    /// part of one; `opened` gets the messages to post now, and the steps that are ready.
-    pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Opened) -> Ended {
+    /// Records that a message or a part of one was delivered, or acknowledged to its sender. Work that becomes ready is added
+    /// to `ready`.
+    pub fn end(&self, message: MessageId, on: Done, now: Time, ready: &mut ReadyWork) -> Completion {
         let is_of_workload = message.index() < self.workload.messages.len();
         let left = match is_of_workload {
             true => self.parts_left.get(message.index()),
@@ -149,42 +149,42 @@ impl<'a> Board<'a> {
         };
         if let Some(left) = left {
             let left = &left[usize::from(on == Done::Acknowledged)];
-            // One part too many ends the message twice, which is found then.
+            // A surplus part ends the message twice, which is detected below.
             let others = left.load(Relaxed).saturating_sub(1);
             left.store(others, Relaxed);
             if others > 0 {
-                return Ended::Partly;
+                return Completion::Partial;
             }
         }
         let time = self.time(message, if on == Done::Delivered { DELIVERED } else { ACKNOWLEDGED });
         let again = time.load(Relaxed) != Time::NEVER.0;
         time.store(now.0, Relaxed);
         if is_of_workload {
-            self.activate(message, on, opened);
+            self.activate(message, on, ready);
         }
-        if again { Ended::Again } else { Ended::Wholly }
+        if again { Completion::Duplicate } else { Completion::Complete }
     }
 
-    fn activate(&self, message: MessageId, on: Done, opened: &mut Opened) {
+    fn activate(&self, message: MessageId, on: Done, ready: &mut ReadyWork) {
         let message = &self.workload.messages[message.index()];
         let from = message.activations_from as usize;
         let activations = &self.workload.activations[from..from + message.activations_len as usize];
         for activation in activations.iter().filter(|activation| activation.on == on) {
-            self.open(activation.gate, opened);
+            self.open(activation.gate, ready);
         }
     }
 
-    fn open(&self, gate: GateId, opened: &mut Opened) {
+    fn open(&self, gate: GateId, ready: &mut ReadyWork) {
         let activations = &self.activations[gate.index()];
         let count = activations.load(Relaxed) + 1;
         activations.store(count, Relaxed);
         let gate = &self.workload.gates[gate.index()];
         let starts = self.starts_of(gate);
         match gate.opens {
-            Opens::After(needed) if count == needed => opened.messages.extend_from_slice(starts),
+            Opens::After(needed) if count == needed => ready.messages.extend_from_slice(starts),
             Opens::After(_) => {}
-            Opens::Each => opened.messages.extend(starts.get(count as usize - 1)),
-            Opens::Step(step) if count == self.workload.steps[step as usize].needs => opened.steps.push(step),
+            Opens::Each => ready.messages.extend(starts.get(count as usize - 1)),
+            Opens::Step(step) if count == self.workload.steps[step as usize].needs => ready.steps.push(step),
             Opens::Step(_) => {}
         }
     }
@@ -195,29 +195,29 @@ impl<'a> Board<'a> {
         &self.workload.gate_starts[from..from + gate.starts_len as usize]
     }
 
-    /// A step begins.
+    /// Records the begin of a step.
     pub fn begin_step(&self, step: u32, at: Time) {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }
 
-    /// A step is over; `opened` gets what it sets off.
-    pub fn end_step(&self, step: u32, now: Time, opened: &mut Opened) {
+    /// Records the end of a step. Work that becomes ready is added to `ready`.
+    pub fn end_step(&self, step: u32, now: Time, ready: &mut ReadyWork) {
         self.steps[step as usize][1].store(now.0, Relaxed);
         let step = &self.workload.steps[step as usize];
-        opened.messages.extend_from_slice(self.starts_of(&self.workload.gates[step.gate.index()]));
+        ready.messages.extend_from_slice(self.starts_of(&self.workload.gates[step.gate.index()]));
         for gate in self.workload.gates_of(step) {
-            self.open(*gate, opened);
+            self.open(*gate, ready);
         }
     }
 
-    /// When a step began and was over, as far as it got.
+    /// The begin and end of a step, as far as they are known.
     pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
         let known = |time: &AtomicU64| Some(Time(time.load(Relaxed))).filter(|time| *time != Time::NEVER);
         let [begun, over] = &self.steps[step as usize];
         [known(begun), known(over)]
     }
 
-    /// When a message was posted, delivered and acknowledged, as far as it got.
+    /// The times of posting, delivery and acknowledgement of a message, as far as they are known.
     pub fn times(&self, message: MessageId) -> [Option<Time>; 3] {
         [POSTED, DELIVERED, ACKNOWLEDGED].map(|which| {
             let time = Time(self.time(message, which).load(Relaxed));
@@ -225,7 +225,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// When the last message so far was acknowledged, or the last step was over.
+    /// The time of the last acknowledgement or end of a step so far.
     pub fn last_end(&self) -> Time {
         let steps = self.steps.iter().map(|[_, over]| over);
         let added = self.added.iter().map(|(_, added)| &added.times[ACKNOWLEDGED]);
@@ -243,16 +243,16 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Into how many parts a message is split: as many as there are queue pairs, of a byte at least.
+/// The number of parts of a message: one for each queue pair of its connection, of at least one byte each.
 pub fn parts(bytes: u64, split: u32) -> u32 {
     bytes.clamp(1, u64::from(split)) as u32
 }
 
 /// The messages that start at a time, host by host.
 pub struct Starts {
-    /// Sorted by host, then by time, then by number.
+    /// Messages sorted by host, then by time, then by number.
     order: Vec<MessageId>,
-    /// By host: its range in `order`.
+    /// Ranges of `order`, by host.
     ranges: Vec<(u32, u32)>,
 }
 
@@ -283,7 +283,7 @@ impl Starts {
     }
 }
 
-/// When a message starts by itself.
+/// The start time of a message; none where a gate starts it.
 pub fn start_time(workload: &Workload, message: MessageId) -> Option<Time> {
     match workload.messages[message.index()].start {
         Start::At(time) => Some(time),

@@ -1,9 +1,9 @@
-//! From an engine that has stopped to the rows of its results.
+//! The rows of the results, from an engine that has stopped.
 
 use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
-use crate::host::Met;
+use crate::host::QpStats;
 use crate::ideal::Ideal;
 use crate::job_parts::{computing, parts_of_jobs};
 use crate::network::Network;
@@ -18,39 +18,39 @@ use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a run came to. `wall_s` is 0 until somebody with a clock fills it in.
+/// The results of a run. `wall_s` is 0 until a caller with a clock sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
     /// Totals, with the digest of everything but the curves.
     pub run: RunRow,
-    /// One row a message.
+    /// One row per message, where there are no jobs.
     pub flows: Vec<FlowRow>,
-    /// One row a job, where the workload has jobs.
+    /// One row per job, where the workload has jobs.
     pub jobs: Vec<JobRow>,
     /// One row per rank and collective of each job from a trace.
     pub parts: Vec<PartRow>,
-    /// Measured curves.
+    /// Points of the measured curves.
     pub series: Vec<SeriesRow>,
-    /// What hosts did from when to when, where [`Control::spans`](crate::Control::spans) asked for it.
+    /// The activities of hosts over time, where [`Control::spans`](crate::Control::spans) is set.
     pub spans: Vec<Span>,
 }
 
 impl RunResult {
-    /// A result of these rows, whose digest it computes.
+    /// A result of these rows, with their digest.
     pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
         run.digest = run_digest(&run, &flows, &jobs);
         RunResult { run, flows, jobs, parts: Vec::new(), series, spans: Vec::new() }
     }
 }
 
-/// Most stalled flows that an error names.
-const MOST_NAMED: usize = 10;
+/// The most stalled flows that an error names.
+const MAX_NAMED: usize = 10;
 
-/// Some of the messages that are not acknowledged, by name.
+/// Descriptions of some messages that are not acknowledged.
 pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String> {
     engine
         .unfinished_messages()
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .map(|message| name_message(engine.network(), message))
         .collect()
 }
@@ -65,63 +65,60 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
     format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
 }
 
-/// The rows of a run. The messages of jobs, which may be millions, count in the totals and have no rows of their
-/// own; their jobs have.
+/// The rows of a run. Messages of jobs, of which there may be millions, count in the totals without rows of their own;
+/// their jobs have rows.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
-    let workload = engine.network().workload;
-    let count = engine.network().board.messages();
-    let messages = (0..count).map(MessageId);
+    let network = engine.network();
+    let workload = network.workload;
     let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
         true => flow_rows(engine, point, ideal),
         false => Vec::new(),
     };
     let ideal_ccts = ideal.ccts(workload);
-    let jobs = workload.jobs.iter().zip(&ideal_ccts).enumerate().map(|(number, (job, at_best))| JobRow {
-        ideal_cct_ps: at_best.0,
+    let jobs = workload.jobs.iter().zip(&ideal_ccts).enumerate().map(|(number, (job, ideal))| JobRow {
+        ideal_cct_ps: ideal.0,
         ..job_row(engine, number as u32, job)
     });
     let jobs: Vec<JobRow> = jobs.collect();
-    let (peak_queue, peak_link) = engine.peak_queue().unzip();
-    let peak_queue = u64::from(peak_queue.unwrap_or(0));
-    let times = messages.map(|message| engine.network().board.times(message));
+    let parts = parts_of_jobs(engine, &jobs);
+    let mut run = run_row(engine, point, &jobs);
+    run.ideal_fct_max_us = us(ideal_fct_max(network, ideal));
+    run.ideal_cct_max_us = us(ideal_ccts.iter().map(|ideal| ideal.0).max().unwrap_or(0));
+    if network.topology.has_sites() {
+        run.extra.extend(slowdowns_by_side(&flows));
+    }
+    if !workload.steps.is_empty() {
+        run.extra.extend(computing(&parts));
+    }
+    run.set_slowdowns(flows.iter());
+    run.faults = fault_rows(engine, point);
+    run.warnings = faults_without_effect(&run, point);
+    run.warnings.extend(jobs_within_servers(&workload.jobs));
+    RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
+}
+
+/// The totals of a run, without ideal times, slowdowns, faults and warnings.
+fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow]) -> RunRow {
+    let network = engine.network();
+    let count = network.board.messages();
+    let times = (0..count).map(|message| network.board.times(MessageId(message)));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
     fcts.sort_unstable();
-    let us = |ps: u64| ps as f64 / 1e6;
     // Nearest rank: the smallest FCT that at least this share of the flows does not exceed.
     let percentile =
         |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
-    let first_start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
-    let first_start = match workload.steps.is_empty() {
+    let first_start = times.filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
+    let first_start = match network.workload.steps.is_empty() {
         true => first_start,
         false => Time::ZERO,
     };
-    let last_end = engine.network().board.last_end().max(first_start);
+    let last_end = network.board.last_end().max(first_start);
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
+    let (peak_queue, peak_link) = engine.peak_queue().unzip();
+    let peak_queue = u64::from(peak_queue.unwrap_or(0));
     let counters = engine.counters();
     let senders = engine.sender_counters();
-    let pause_time = engine.pause_time();
-    let mut extra: BTreeMap<String, f64> =
-        engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
-    if matches!(point.scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
-        extra.insert("nacks".to_owned(), senders.nacks as f64);
-        extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
-    }
-    if matches!(point.scheme.transport, TransportConfig::Dcp(_)) {
-        extra.insert("fetches".to_owned(), senders.fetches as f64);
-    }
-    if point.scheme.fabric.trim {
-        extra.insert("header_drops".to_owned(), counters.header_drops as f64);
-    }
-    if engine.network().topology.has_sites() {
-        extra.extend(slowdowns_by_side(&flows));
-        let marks = engine.marks_by_class().into_iter();
-        extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
-    }
-    let parts = parts_of_jobs(engine, &jobs);
-    if !workload.steps.is_empty() {
-        extra.extend(computing(&parts));
-    }
-    let mut run = RunRow {
+    RunRow {
         scheme: point.scheme.name.clone(),
         seed: point.seed,
         sweep: point.sweep.clone(),
@@ -131,36 +128,55 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         fct_p50_us: percentile(50),
         fct_p99_us: percentile(99),
         fct_max_us: percentile(100),
-        ideal_fct_max_us: us(ideal_fct_max(engine.network(), ideal)),
         completion_us: us((last_end - first_start).0),
         jobs: jobs.len() as u64,
         jobs_finished: ccts.len() as u64,
         cct_mean_us: mean_us(&ccts),
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
-        ideal_cct_max_us: us(ideal_ccts.iter().map(|at_best| at_best.0).max().unwrap_or(0)),
-        // Percentiles of queues are known to a sixteenth, rounded up, which may be beyond the peak.
+        // Percentiles of queues are known to within a sixteenth, rounded up, which may be above the peak.
         queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0).min(peak_queue),
         peak_queue_bytes: peak_queue,
-        peak_queue_link: peak_link.map_or_else(String::new, |link| engine.network().topology.link_name(link)),
+        peak_queue_link: peak_link.map_or_else(String::new, |link| network.topology.link_name(link)),
         drops: counters.drops,
         link_losses: counters.link_losses,
         trims: counters.trims,
         ecn_marks: counters.ecn_marks,
         pause_frames: counters.pause_frames,
-        pause_us: pause_time.as_us(),
+        pause_us: engine.pause_time().as_us(),
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // A run goes on for a base RTT after its last acknowledgement.
+        // A run continues for a base RTT after its last acknowledgement.
         sim_time_us: if fcts.len() < count as usize { engine.now() } else { last_end }.as_us(),
-        extra,
+        extra: extra_counters(engine, point),
         ..RunRow::default()
-    };
-    run.set_slowdowns(flows.iter());
-    run.faults = fault_rows(engine, point);
-    run.warnings = unmet_faults(&run, point);
-    run.warnings.extend(jobs_within_servers(&workload.jobs));
-    RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
+    }
+}
+
+/// The counters that only some schemes and fabrics have.
+fn extra_counters<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> BTreeMap<String, f64> {
+    let (scheme, senders) = (&point.scheme, engine.sender_counters());
+    let mut extra: BTreeMap<String, f64> =
+        engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
+    if matches!(scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
+        extra.insert("nacks".to_owned(), senders.nacks as f64);
+        extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
+    }
+    if matches!(scheme.transport, TransportConfig::Dcp(_)) {
+        extra.insert("fetches".to_owned(), senders.fetches as f64);
+    }
+    if scheme.fabric.trim {
+        extra.insert("header_drops".to_owned(), engine.counters().header_drops as f64);
+    }
+    if engine.network().topology.has_sites() {
+        let marks = engine.marks_by_class().into_iter();
+        extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
+    }
+    extra
+}
+
+fn us(ps: u64) -> f64 {
+    ps as f64 / 1e6
 }
 
 fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<FaultRow> {
@@ -173,7 +189,7 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             on: spec.kind.names().0.to_string(),
             at_us: spec.at.0.iter().min().map_or(0.0, |at| at.as_us()),
             packets_lost: hits.lost,
-            packets_refused: hits.refused,
+            packets_refused: hits.dropped,
             packets_slowed: hits.slowed,
             data_packets: hits.data,
         }
@@ -181,9 +197,9 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
     (0..u16::MAX).zip(&point.faults).map(row).collect()
 }
 
-/// Faults of which the run says nothing, as no packet of it met them, or no data.
-fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
-    let told = |(row, spec): (&FaultRow, &FaultSpec)| {
+/// Warnings about faults that hit no packet of the run, or no data packet.
+fn faults_without_effect(run: &RunRow, point: &RunPoint) -> Vec<String> {
+    let warning = |(row, spec): (&FaultRow, &FaultSpec)| {
         let late: Vec<String> =
             spec.at.0.iter().filter(|at| at.as_us() >= run.sim_time_us).map(ToString::to_string).collect();
         let why = match (row.packets(), row.data_packets) {
@@ -200,10 +216,10 @@ fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
         };
         Some(format!("fault.{} ({}) {why}", row.fault, spec.kind))
     };
-    run.faults.iter().zip(&point.faults).filter_map(told).collect()
+    run.faults.iter().zip(&point.faults).filter_map(warning).collect()
 }
 
-/// Jobs of which the run says nothing about the network, as all that their ranks send stays inside servers.
+/// Warnings about jobs that send nothing over the network, because all their traffic stays inside servers.
 fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = String> {
     let within = jobs.iter().enumerate().filter(|(_, job)| job.messages.is_empty());
     within.map(|(number, job)| {
@@ -216,7 +232,7 @@ fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Slowdowns within data centres and between them, where any such flow finished.
+/// The mean and p99 slowdown of flows within data centres and of flows between them, where such flows finished.
 fn slowdowns_by_side(flows: &[FlowRow]) -> impl Iterator<Item = (String, f64)> {
     ["intra", "inter"].into_iter().flat_map(move |side| {
         let of_side = flows.iter().filter(|flow| flow.in_group(side));
@@ -242,7 +258,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         messages_of[network.message(message).qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
-    let met = engine.met();
+    let qp_stats = engine.qp_stats();
     let row = |number: u32| {
         while groups.peek().is_some_and(|group| group.messages.end <= number) {
             groups.next();
@@ -256,9 +272,9 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         let mixed = point.scheme.mix.as_ref().map(|mix| if mix.covers(src) { "mixed" } else { "main" });
         row.group = group_of(part, side, mixed);
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
-        // What several messages share a queue pair for cannot be told apart.
+        // Counters of a queue pair with several messages cannot be split among them.
         if messages_of[row.qp as usize] == 1 {
-            let Met { retransmissions, timeouts, path_changes, lost } = met[row.qp as usize];
+            let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
             (row.path_changes, row.lost) = (Some(path_changes), Some(lost));
         }
@@ -267,8 +283,8 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
     (0..count).map(row).collect()
 }
 
-/// The group of a flow of `part` of the workload, of a side where there are several data centres, and of the hosts that
-/// balance alike where they do not all.
+/// The group of a flow: the `part` of the workload; with several data centres the `side` (`intra`, `inter`); with hosts on
+/// different balancers, whether its source is `mixed`.
 fn group_of(
     part: &'static str,
     side: Option<&'static str>,
@@ -284,7 +300,7 @@ fn group_of(
     }
 }
 
-/// Data packets of a message that is split among the queue pairs of its connection.
+/// The number of data packets of a message that is split among the queue pairs of its connection.
 pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
     let parts = u64::from(parts(bytes, split));
     let (each, longer) = (bytes / parts, bytes % parts);
@@ -320,14 +336,14 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
     let board = &engine.network().board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
-    // While a host only waits its job may not have begun.
+    // An idle step of a host may precede its job, so it does not start the job.
     let steps = &engine.network().workload.steps;
     let times = times.chain(job.steps.clone().map(|step| {
         let [begun, over] = board.step_times(step);
         [begun.filter(|_| steps[step as usize].processor != Step::IDLE), over]
     }));
     let start = times.clone().filter_map(|[posted, _]| posted).min().unwrap_or(Time::ZERO);
-    // None as soon as one message or step has no end.
+    // The job has no end as long as one message or step has none.
     let end = times.map(|[_, end]| end).try_fold(start, |end, time| Some(end.max(time?)));
     JobRow {
         run: 0,
@@ -341,7 +357,7 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
     }
 }
 
-/// The largest FCT that a message would have alone: of the longest message of each queue pair.
+/// The largest ideal FCT, over the longest message of each queue pair.
 fn ideal_fct_max(network: &Network<'_>, ideal: &Ideal<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {

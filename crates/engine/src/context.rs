@@ -1,63 +1,63 @@
-//! What a node's handler is given beside the node: the time, what all share, and where its doings go.
+//! The context of a node's handlers: the time, shared data, and the destinations of their effects.
 
 use crate::backlog::Backlogs;
-use crate::board::Opened;
+use crate::board::ReadyWork;
 use crate::faults::Hits;
+use crate::injector::InjectedEnd;
 use crate::mail::Outbox;
 use crate::network::Network;
-use crate::poster::MessageEnd;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{Packet, Repr};
 use std::ops::AddAssign;
 
-/// What a handler sees and where it puts what comes of it. One for each thread and window.
+/// The data that a handler reads beside its node, and the destinations of its effects. Each thread has one per window.
 pub struct Context<'w, O> {
     /// The time of the event.
     pub now: Time,
-    /// What all nodes share.
+    /// The data that all nodes share.
     pub network: &'w Network<'w>,
     /// Routes as the switches know them now.
     pub routing: &'w Routing,
-    /// What programs hear of queue pairs within the window, by time.
-    pub heard: &'w [Notice],
-    /// What is sent to other nodes.
+    /// Notices of queue pairs that switch programs receive within the window, by time.
+    pub program_notices: &'w [Notice],
+    /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// Who looks.
+    /// The observer of the thread's nodes.
     pub observer: &'w mut O,
-    /// What is counted, over the nodes of a thread.
+    /// The totals of the thread's nodes.
     pub counters: &'w mut Counters,
-    /// What data packets found waiting, likewise.
+    /// Bytes that data packets found waiting at the thread's switches.
     pub backlogs: &'w mut Backlogs,
-    /// What crosses nodes without being a packet.
+    /// Effects that cross nodes without being frames.
     pub effects: &'w mut Effects,
 }
 
-/// What a thread's nodes say that is no packet.
+/// Effects of a thread's nodes that are not frames.
 #[derive(Default)]
 pub struct Effects {
-    /// Messages that a gate of this host opened at other hosts of its cluster: to be posted now.
-    pub elsewhere: Vec<MessageId>,
-    /// Steps of other hosts of its cluster that this host made ready: to begin now.
-    pub steps_elsewhere: Vec<u32>,
-    /// Ends, at this instant, of messages that a poster posted.
-    pub ended: Vec<MessageEnd>,
-    /// Room for what gates open.
-    pub opened: Opened,
-    /// Queue pairs that were opened or are done: told between windows.
+    /// Messages of other hosts of the cluster that this host made ready, to be posted now.
+    pub remote_messages: Vec<MessageId>,
+    /// Steps of other hosts of the cluster that this host made ready, to begin now.
+    pub remote_steps: Vec<u32>,
+    /// Ends, at this instant, of injected messages.
+    pub injected_ends: Vec<InjectedEnd>,
+    /// Reusable memory for work that gates make ready.
+    pub ready_work: ReadyWork,
+    /// Queue pairs that were opened or are done, passed on between windows.
     pub notices: Vec<Notice>,
-    /// What must end the run, at its earliest place in the order.
+    /// The failure that ends the run, the earliest in the order.
     pub failure: Option<(Time, NodeId, Failure)>,
-    /// Packets that faults hit.
+    /// The packets hit by each fault.
     pub hits: Hits,
-    /// By queue pair of the engine, as long as the last one that lost any: data packets whose payload was lost.
+    /// By queue pair of the engine, up to the last one with losses: data packets whose payload was lost.
     pub lost: Vec<u32>,
 }
 
 impl<O> Context<'_, O> {
-    /// The payload of a packet is lost, where it has any: dropped, cut off, or lost on a link.
+    /// Counts a data packet whose payload is lost: dropped, trimmed, or lost on a link.
     #[cold]
-    pub fn lose_payload(&mut self, packet: &Packet) {
+    pub fn note_lost_payload(&mut self, packet: &Packet) {
         if let Repr::Data { .. } = packet.repr {
             let (lost, qp) = (&mut self.effects.lost, packet.qp.index());
             if lost.len() <= qp {
@@ -69,7 +69,7 @@ impl<O> Context<'_, O> {
 }
 
 impl Effects {
-    /// The run cannot go on. Of several reasons the first in the order (time, node, event) is kept, whatever the threads.
+    /// Fails the run. Of several failures the first in the order (time, node, event) is kept, whatever the threads.
     #[cold]
     pub fn fail(&mut self, now: Time, node: NodeId, failure: Failure) {
         if self.failure.as_ref().is_none_or(|(time, other, _)| (now, node) < (*time, *other)) {
@@ -78,36 +78,37 @@ impl Effects {
     }
 }
 
-/// A queue pair of the engine was opened, with its first message posted, or is done, with its last one acknowledged.
-/// Programs hear of it a [window's length](Network::window) later, which is before its first packet can come in.
+/// A notice that a queue pair of the engine was opened, with its first message posted, or is done, with its last one
+/// acknowledged. Switch programs receive it one [window length](Network::window) later, before the first packet of the
+/// queue pair can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// When.
+    /// The time of the event.
     pub time: Time,
-    /// Its source, which says so.
+    /// The source of the queue pair.
     pub src: HostId,
-    /// Which.
+    /// The queue pair.
     pub qp: QpId,
-    /// It was opened; else, it is done.
+    /// Whether it was opened; otherwise it is done.
     pub opens: bool,
 }
 
 /// Totals over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events.
+    /// Events of nodes.
     pub events: u64,
-    /// Packets put on links.
+    /// Packets sent on links.
     pub packet_hops: u64,
-    /// Packets dropped for lack of buffer, or since a fault made a switch refuse them.
+    /// Packets dropped for lack of buffer, or by a fault of a switch.
     pub drops: u64,
     /// Packets lost on links, in switches that went down, or without a route.
     pub link_losses: u64,
     /// Data packets cut to their header.
     pub trims: u64,
-    /// Trimmed packets dropped, on the way to the receiver or back; among `drops`.
+    /// Trimmed packets dropped on the way to the receiver or back; they are included in `drops`.
     pub header_drops: u64,
-    /// Data packets marked.
+    /// Data packets that were ECN-marked.
     pub ecn_marks: u64,
     /// Packets that hosts and programs made.
     pub injected: u64,
@@ -117,11 +118,11 @@ pub struct Counters {
     pub posted: u64,
     /// Messages acknowledged.
     pub acknowledged: u64,
-    /// Steps that are over.
+    /// Steps that have ended.
     pub steps: u64,
     /// Pause frames (XOFF) sent.
     pub pause_frames: u64,
-    /// Time for which links' data classes were paused, without the pauses that still last.
+    /// The total time for which data classes of links were paused, without pauses that have not ended.
     pub pause_time: Duration,
 }
 
@@ -144,25 +145,25 @@ impl AddAssign for Counters {
     }
 }
 
-/// Why a run ended before its messages did.
+/// The reason why a run ended before all its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing new was delivered for as long as the scenario allows.
+    /// Nothing new was delivered for longer than the patience of the run.
     Stalled,
-    /// Messages are left and no event is.
+    /// Messages are unfinished and no event is left.
     NothingLeft,
-    /// A bound of the scenario was reached: which.
+    /// A limit of the scenario was reached: its key.
     Limit(&'static str),
-    /// Observers keep more points than the run may have.
+    /// Observers have recorded more points than the run may have.
     TooManyPoints,
-    /// A queue pair has too many packets.
+    /// A queue pair has more packets than PSNs.
     OutOfPsns(QpId),
-    /// The user wants to stop.
+    /// The caller cancelled the run.
     Cancelled,
-    /// Paused links that wait for each other, by name.
+    /// The names of a cycle of paused links that wait for each other.
     Deadlock(Vec<String>),
-    /// A lossless class had no room for a packet: where, with the numbers, and what to write instead.
+    /// A lossless class had no room for a packet: the place with numbers, and a remedy.
     LosslessDrop(String),
-    /// A checker found the engine wrong, or what somebody else brought.
+    /// A check found a broken invariant of the engine or of a registered part.
     Invariant(String),
 }

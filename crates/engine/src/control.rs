@@ -1,22 +1,20 @@
-//! What passes between a run and whoever waits for it.
+//! Control and progress of a run.
 
 use anabranch_base::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What passes between a run and whoever waits for it.
+/// Settings of a run that do not change its result, its progress, and requests to it while it goes on.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Threads to run on, which change nothing but the time that it takes; 0 counts as 1.
+    /// The number of threads; 0 counts as 1.
     pub threads: usize,
-    /// Whether the run's goodput over time is recorded, among its curves ([`anabranch_results::GOODPUT`]). It changes
-    /// nothing else.
+    /// Whether goodput over time is recorded as one of the curves ([`anabranch_results::GOODPUT`]).
     pub goodput: bool,
-    /// Whether what hosts did from when to when comes with the result ([`crate::RunResult::spans`]). It changes nothing
-    /// else.
+    /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
-    /// Set it to end the run soon.
+    /// A request to end the run soon.
     pub cancel: AtomicBool,
-    /// Simulated time so far.
+    /// Simulated time so far, in picoseconds.
     pub sim_time_ps: AtomicU64,
     /// Packet-hops so far.
     pub packet_hops: AtomicU64,
@@ -24,16 +22,16 @@ pub struct Control {
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,
-    /// Set it to have [`Self::packets_delivered`] counted soon, which looks at every host.
+    /// A request to update [`Self::packets_delivered`] soon, which visits every host.
     pub count_packets: AtomicBool,
-    /// Data packets that receivers received for the first time, when that was last asked for.
+    /// Data packets that receivers had received for the first time at the last update.
     pub packets_delivered: AtomicU64,
     /// Data packets of the workload.
     pub packets_total: AtomicU64,
 }
 
 impl Control {
-    pub(crate) fn show(&self, now: Time, packet_hops: u64, unfinished: u64) {
+    pub(crate) fn publish(&self, now: Time, packet_hops: u64, unfinished: u64) {
         self.sim_time_ps.store(now.0, Ordering::Relaxed);
         self.packet_hops.store(packet_hops, Ordering::Relaxed);
         let total = self.flows_total.load(Ordering::Relaxed);

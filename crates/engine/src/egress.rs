@@ -1,37 +1,37 @@
-//! Ports: where packets wait for a link, and how they get onto it. Hosts and switches share this.
+//! Egress ports of hosts and switches: queues, and transmission onto links.
 
-mod frees;
+mod free_times;
 mod special;
 
 use crate::context::Context;
 use crate::frame::{Arrival, Frame};
-use crate::link::{Line, PAUSE_FRAME_BYTES, QueueLimits};
+use crate::link::{DelayClass, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::queue::{Fifo, Pool, Taken};
+use crate::queue::{Fifo, Pool, SlotHandle};
 use crate::telemetry::Telemetry;
 use anabranch_base::{Duration, LinkId, NodeId, Stream, Time};
 use anabranch_proto::{Packet, Repr};
 
 use special::{Clock, Jitter};
 
-pub use frees::{Frees, LAST_TIME, Lines, OnePort};
+pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort};
 
 /// The sending end of a link, with its queues. One cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Port {
-    /// When the last bit of the packet on the wire leaves.
+    /// The time at which the last bit of the packet on the wire leaves.
     pub busy_until: Time,
-    /// Data packets waiting.
+    /// The data queue.
     pub data: Fifo,
-    /// Control packets waiting: served with strict priority or by weight, without preemption.
+    /// The control queue, served with strict priority or by weight, without preemption.
     pub control: Fifo,
     /// Bytes in `data`.
     pub data_bytes: u32,
     /// Bytes in `control`.
     pub control_bytes: u32,
-    /// Most bytes that have waited at once.
+    /// The most bytes that have waited at once.
     pub peak: u32,
     /// The node at the other end.
     pub peer: NodeId,
@@ -39,16 +39,16 @@ pub struct Port {
     pub link: LinkId,
     /// The port at the other end.
     pub peer_port: u16,
-    /// Index of its link's kind.
-    pub kind: u16,
-    /// Bytes of control sent per 2^16 bytes of data while both wait; 0: strict priority for control.
+    /// The index of the kind of its link.
+    pub link_kind: u16,
+    /// Bytes of control sent per 2^16 bytes of data while both wait; 0 for strict priority of control.
     weight: u32,
     /// Bytes by which control is ahead of its share while both wait.
     ahead: i64,
-    /// An event at the time when the wire is free is scheduled: until then it is busy.
-    pub wakes: bool,
-    /// A fault (or a lossy cable) is or will be on this link, or its sending end is not exact ([`special`]): look closer before
-    /// sending.
+    /// The wire is busy: an event at the time when it becomes free is scheduled.
+    pub busy: bool,
+    /// Transmission needs the slow path ([`special`]): the link has a fault, now or later, or loses packets, or the sending
+    /// device has jitter or an inexact clock.
     pub impaired: bool,
     /// The other end has paused the data class.
     pub paused: bool,
@@ -59,7 +59,7 @@ pub struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
-    /// An idle port of a healthy link of the first kind.
+    /// An idle port of a healthy link of kind 0.
     fn new(link: LinkId, peer: NodeId, peer_port: u16, weight: u32) -> Self {
         Port {
             busy_until: Time::ZERO,
@@ -71,31 +71,30 @@ impl Port {
             peer,
             link,
             peer_port,
-            kind: 0,
+            link_kind: 0,
             weight,
             ahead: 0,
-            wakes: false,
+            busy: false,
             impaired: false,
             paused: false,
             pause_pending: false,
         }
     }
 
-    /// Whether anything waits that may go out.
+    /// Whether a frame waits that may be sent.
     #[inline]
     pub fn has_work(&self) -> bool {
         !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.pause_pending
     }
 
-    /// Bytes that wait.
+    /// Bytes in both queues.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that is
-    /// alone is served without changing the balance, which is reset to 0 then, as deficit round robin resets the deficit
-    /// of an empty queue.
+    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone is served and the
+    /// balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
     #[inline]
     fn weigh(&mut self) -> bool {
         if self.control.is_empty() || self.data.is_empty() || self.paused {
@@ -105,9 +104,9 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// Takes the next packet that may go out: control by strict priority or by weight, data unless it is paused.
+    /// Takes the next packet that may be sent: control by strict priority or by weight, data unless it is paused.
     #[inline]
-    fn dequeue(&mut self, pool: &Pool) -> Option<Taken> {
+    fn dequeue(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let data = match self.weight {
             0 => self.control.is_empty(),
             _ => !self.weigh() || self.control.is_empty(),
@@ -136,46 +135,46 @@ impl Port {
     }
 }
 
-/// All ports of a node, with what waits at them.
+/// All ports of a node, with their queues.
 pub struct Egress<F> {
-    /// By number.
+    /// The ports, by number.
     pub ports: Vec<Port>,
     /// The node.
     pub node: NodeId,
     /// The slots of all queues.
     pub pool: Pool,
-    /// When ports free up.
-    pub frees: F,
-    /// What the node holds of telemetry, where the scheme's congestion control asks for it.
+    /// The times at which ports become free.
+    pub free_times: F,
+    /// Telemetry at the node, where the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
-    /// By port: since when its data class is paused; never: it is not.
+    /// By port: the time since which its data class is paused; never, if it is not.
     paused_since: Vec<Time>,
-    /// By port whose link has random losses: its random stream.
+    /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
-    /// The jitter of the NIC, where the node is a host and has some.
+    /// The jitter of the NIC, where the node is a host with jitter.
     jitter: Option<Box<Jitter>>,
-    /// The clock, where it is off.
+    /// The clock of the device, where clocks are inexact.
     clock: Option<Box<Clock>>,
 }
 
-/// The telemetry of a node.
+/// Telemetry at a node.
 #[derive(Default)]
 pub struct NodeTelemetry {
-    /// Records of packets that are here.
-    pub held: Telemetry,
-    /// By port: the bytes that it has sent, where a switch sends.
+    /// Records of packets at the node.
+    pub records: Telemetry,
+    /// Bytes sent, by port; empty at hosts.
     sent: Vec<u64>,
 }
 
-impl<F: Frees> Egress<F> {
-    /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
-    /// have strict priority; `kind_of` tells the kind of a link.
+impl<F: FreeTimes> Egress<F> {
+    /// The ports of `node`, with empty queues. `weight` is the WRR weight of their control queues in 2^-16ths, or 0 for
+    /// strict priority; `link_kind_of` maps a link to the index of its kind.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,
         weight: u32,
-        kind_of: impl Fn(LinkId) -> u16,
-        frees: F,
+        link_kind_of: impl Fn(LinkId) -> u16,
+        free_times: F,
     ) -> Self {
         let jitter = Jitter::of(network, node).map(Box::new);
         let clock = Clock::of(network, node, network.topology.links_of(node).len()).map(Box::new);
@@ -186,7 +185,7 @@ impl<F: Frees> Egress<F> {
                 let port = &network.topology.ports[link as usize];
                 let link = LinkId(link);
                 Port {
-                    kind: kind_of(link),
+                    link_kind: link_kind_of(link),
                     impaired: network.faults.is_impaired(link) || jitter.is_some() || clock.is_some(),
                     ..Port::new(link, port.peer, port.peer_port, weight)
                 }
@@ -194,7 +193,7 @@ impl<F: Frees> Egress<F> {
             .collect();
         let telemetry = network.scheme.cc.wants_telemetry().then(|| {
             let sent = if network.is_host(node) { Vec::new() } else { vec![0; ports.len()] };
-            Box::new(NodeTelemetry { held: Telemetry::default(), sent })
+            Box::new(NodeTelemetry { records: Telemetry::default(), sent })
         });
         Egress {
             paused_since: if network.scheme.fabric.pfc.is_some() {
@@ -205,7 +204,7 @@ impl<F: Frees> Egress<F> {
             ports,
             node,
             pool: Pool::default(),
-            frees,
+            free_times,
             telemetry,
             losses: Vec::new(),
             jitter,
@@ -213,43 +212,42 @@ impl<F: Frees> Egress<F> {
         }
     }
 
-    /// A port.
     #[inline]
     pub fn port(&mut self, port: u16) -> &mut Port {
         &mut self.ports[usize::from(port)]
     }
 
-    /// Puts a packet on a link, which is free.
+    /// Sends a packet on a free link.
     #[inline(always)]
     pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
-            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+            put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
         } else {
-            self.transmit_otherwise(port, frame, at);
+            self.transmit_special(port, frame, at);
         }
     }
 
-    /// Puts a packet that has just been taken out of its queue on a link, which is free.
+    /// Sends a packet that has just been dequeued on a free link.
     #[inline(always)]
-    pub fn transmit_taken<O: Observer>(&mut self, port: u16, taken: Taken, at: &mut Context<'_, O>) {
+    pub fn transmit_dequeued<O: Observer>(&mut self, port: u16, taken: SlotHandle, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
             let frame = self.pool.frame(&taken);
-            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+            put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
             self.pool.release(taken);
         } else {
             let frame = self.pool.take(taken);
-            self.transmit_otherwise(port, &frame, at);
+            self.transmit_special(port, &frame, at);
         }
     }
 
-    /// The link of `port` has no fault, now or later, and packets carry no telemetry.
+    /// Whether the fast path applies: the port is not impaired, and packets carry no telemetry.
     #[inline]
     fn is_plain(&self, port: u16) -> bool {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
-    /// count. It is lost where the link goes down; random loss does not affect it, since nothing here refreshes pauses.
+    /// Sends a pause frame on a free link. MACs handle pause frames, so the latency of a switch does not apply. The frame is
+    /// lost if the link goes down; random loss does not affect it, since pauses are not refreshed in this model.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -257,21 +255,22 @@ impl<F: Frees> Egress<F> {
         let link = out.link;
         let mut until = Time::ZERO;
         if out.impaired {
-            out.kind = network.faults.kind_at(link, at.now, out.kind).0;
-            until = network.faults.leaves(link, &network.kinds, at.now, PAUSE_FRAME_BYTES, out.kind);
+            out.link_kind = network.faults.kind_at(link, at.now, out.link_kind).0;
+            until =
+                network.faults.leaves(link, &network.link_kinds, at.now, PAUSE_FRAME_BYTES, out.link_kind);
         }
-        let kind = &network.kinds[usize::from(out.kind)];
+        let kind = &network.link_kinds[usize::from(out.link_kind)];
         if !out.impaired {
             until = at.now + kind.class(PAUSE_FRAME_BYTES).serialisation;
         }
-        let until = at.now + self.takes(port, until.since(at.now));
+        let until = at.now + self.actual_duration(port, until.since(at.now));
         let acts_at = until + kind.latency;
         let out = &mut self.ports[usize::from(port)];
         out.busy_until = until;
         out.pause_pending = false;
-        out.wakes = true;
+        out.busy = true;
         let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
-        self.frees.push(Line::NONE, until, port);
+        self.free_times.push(DelayClass::NONE, until, port);
         at.counters.pause_frames += u64::from(stop);
         at.observer.sent_pause(link, at.now, until, stop);
         if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
@@ -279,7 +278,7 @@ impl<F: Frees> Egress<F> {
         }
     }
 
-    /// Queues a packet of the class that `control` names. The caller has checked that it fits.
+    /// Queues a packet in the control or the data queue. The caller has checked that it fits.
     #[inline]
     pub fn enqueue<O: Observer>(&mut self, port: u16, frame: &Frame, control: bool, at: &mut Context<'_, O>) {
         let out = &mut self.ports[usize::from(port)];
@@ -293,40 +292,40 @@ impl<F: Frees> Egress<F> {
         let queued = out.queued();
         out.peak = out.peak.max(queued);
         at.observer.queued(out.link, at.now, queued);
-        if !out.wakes && out.has_work() {
-            out.wakes = true;
-            self.frees.push(Line::NONE, out.busy_until.max(at.now), port);
+        if !out.busy && out.has_work() {
+            out.busy = true;
+            self.free_times.push(DelayClass::NONE, out.busy_until.max(at.now), port);
         }
     }
 
-    /// Takes the next packet that may go out by `port`.
+    /// Takes the next packet that may be sent by `port`.
     #[inline]
-    pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+    pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let out = &mut self.ports[usize::from(port)];
         let taken = out.dequeue(&self.pool)?;
         at.observer.queued(out.link, at.now, out.queued());
         Some(taken)
     }
 
-    /// A packet that was to go out by `port` is dropped.
+    /// Drops a packet that was to be sent by `port`.
     #[cold]
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.drops += 1;
         at.counters.header_drops += u64::from(is_trimmed(&frame.packet));
-        at.lose_payload(&frame.packet);
-        self.forget(frame.telemetry);
+        at.note_lost_payload(&frame.packet);
+        self.release_telemetry(frame.telemetry);
         at.observer.dropped(self.ports[usize::from(port)].link, at.now);
     }
 
     /// Releases the telemetry record of a packet that goes no further.
     #[inline]
-    pub fn forget(&mut self, record: u32) {
+    pub fn release_telemetry(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {
-            telemetry.held.release(record);
+            telemetry.records.release(record);
         }
     }
 
-    /// The other end of the link of `port` has paused its data class. False when it was paused before.
+    /// Pauses the data class of `port`. Returns false if it was paused before.
     pub fn pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if out.paused {
@@ -338,7 +337,7 @@ impl<F: Frees> Egress<F> {
         true
     }
 
-    /// Resumes the data class of `port`. False when it was not paused.
+    /// Resumes the data class of `port`. Returns false if it was not paused.
     pub fn unpause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if !out.paused {
@@ -351,7 +350,7 @@ impl<F: Frees> Egress<F> {
         true
     }
 
-    /// Duration so far of the pauses that still last.
+    /// The total duration until `now` of pauses that have not ended.
     pub fn lasting_pauses(&self, now: Time) -> Duration {
         let lasting = self.paused_since.iter().filter(|since| **since <= now);
         lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))
@@ -366,42 +365,42 @@ impl<F: Frees> Egress<F> {
     }
 }
 
-/// Puts a packet on a link that is free and does nothing to it.
+/// Sends a packet on a free link that is not impaired.
 #[inline(always)]
-fn put_on_wire<O: Observer>(
+fn put_on_plain_wire<O: Observer>(
     out: &mut Port,
-    frees: &mut impl Frees,
+    free_times: &mut impl FreeTimes,
     port: u16,
     frame: &Frame,
     at: &mut Context<'_, O>,
 ) {
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
     let bytes = frame.packet.wire_bytes;
-    let kind = &at.network.kinds[usize::from(out.kind)];
+    let kind = &at.network.link_kinds[usize::from(out.link_kind)];
     let class = kind.class(bytes);
     let until = at.now + class.serialisation;
     out.busy_until = until;
-    out.wakes = true;
+    out.busy = true;
     at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
-    frees.push(class.line, until, port);
+    free_times.push(class.delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of non-data packets.
+/// A data packet trimmed to its header of `bytes` bytes; none where switches do not trim, or for other packets.
 pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
-/// Whether a packet waits in the control queue of a switch with these limits.
+/// Whether a packet belongs into the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
     packet.is_control() && (!limits.acks_with_data || is_trimmed(packet))
 }
 
-/// Whether a packet is a trimmed one, on its way to the receiver or back.
+/// Whether a packet is trimmed, on its way to the receiver or back.
 pub fn is_trimmed(packet: &Packet) -> bool {
     matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
 }

@@ -1,4 +1,4 @@
-//! Why a run stalled, where its faults say so, and what it would have taken.
+//! Explanations of stalled runs by their faults, with remedies.
 
 use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::spec::Limits;
@@ -7,43 +7,41 @@ use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 use std::path::Path;
 
-/// The help for a fault that lets too little through.
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// What is known of a run that stalled.
+/// A stalled run.
 pub(crate) struct Stalled<'a> {
-    /// What carried its messages.
+    /// The transport of its messages.
     pub transport: &'a TransportConfig,
-    /// Their first window, in bytes.
+    /// The initial window in bytes.
     pub window: u64,
-    /// On how many queue pairs each.
+    /// The number of queue pairs per connection.
     pub qps: u32,
-    /// What chose their paths.
+    /// The load balancer.
     pub balancer: &'a LbConfig,
-    /// The hosts of a message that is not acknowledged, between which no path is left, and how many such messages there
-    /// are.
+    /// The hosts of an unacknowledged message between which no path is left, and the number of such messages.
     pub cut_off: Option<([HostId; 2], usize)>,
-    /// How long after a link went down routing followed, if ever.
+    /// The delay after which routing follows a failure; none if it never does.
     pub routing_delay: Option<Duration>,
-    /// What was to break.
+    /// The faults of the run.
     pub faults: &'a [FaultSpec],
-    /// Where.
-    pub on: &'a Topology,
-    /// The file that the fabric is from.
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// The file of the fabric, where it has one.
     pub file: Option<&'a str>,
-    /// Where the run was to end.
+    /// The limits of the run.
     pub limits: &'a Limits,
-    /// The fabric's longest path.
+    /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,
-    /// When it stalled.
+    /// The time at which it stalled.
     pub at: Time,
-    /// Bytes of the longest message that is not acknowledged.
+    /// The bytes of the longest unacknowledged message.
     pub longest: u64,
 }
 
 impl Stalled<'_> {
-    /// What the faults that still held mean for these messages under this transport, a line each; when they say nothing, how
-    /// to learn more.
+    /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
+    /// the stall, a line about how to learn more.
     pub(crate) fn explain(&self) -> String {
         let holding = |fault: &FaultSpec| {
             fault.at.0.iter().copied().find(|&at| {
@@ -53,15 +51,15 @@ impl Stalled<'_> {
         };
         let holding: Vec<(&FaultSpec, Duration)> =
             self.faults.iter().filter_map(|fault| Some((fault, holding(fault)?))).collect();
-        let lines = holding.iter().filter_map(|(fault, at)| self.of_fault(fault, *at));
+        let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
         let mut lines: Vec<String> = lines.collect();
         if lines.is_empty() {
-            let named = holding.iter().map(|(fault, at)| {
-                format!("{} on {} holds {}", strength(fault), self.named(fault), since(fault, *at))
+            let quoted_names = holding.iter().map(|(fault, at)| {
+                format!("{} on {} holds {}", strength(fault), self.quoted_names(fault), since(fault, *at))
             });
             let faults = match holding.is_empty() {
                 true => "no fault holds at this time".to_owned(),
-                false => named.collect::<Vec<_>>().join("; "),
+                false => quoted_names.collect::<Vec<_>>().join("; "),
             };
             let rto = self.transport.rto().on(self.facts).about();
             let longer = self.longer_stall();
@@ -70,7 +68,7 @@ impl Stalled<'_> {
         lines.iter().map(|line| format!("\n  help: {line}")).collect()
     }
 
-    /// A stall that is longer than the one which ended the run, and in which timeouts come one after the other.
+    /// Settings for a longer stall than the one that ended the run, with room for several consecutive timeouts.
     fn longer_stall(&self) -> String {
         let rto = self.transport.rto().on(self.facts);
         let stall = (rto * 20).max(self.limits.stall * 10).rounded_up(2);
@@ -78,55 +76,60 @@ impl Stalled<'_> {
         let longer = match over <= Time::ZERO + self.limits.max_time {
             true => String::new(),
             false => {
-                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MOST_TIME))
+                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MAX_TIME))
             }
         };
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
     }
 
-    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file
-    /// where the fault is an error rate of that file.
-    fn named(&self, fault: &FaultSpec) -> String {
+    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file if the fault is an
+    /// error rate of that file.
+    fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
-        match (fault.error_rate(self.on), file) {
+        match (fault.error_rate(self.topology), file) {
             (Some(rate), Some(file)) => format!("{names} ({})", rate.place(&file)),
             _ => names,
         }
     }
 
-    fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
-        let (since, named) = (since(fault, at), self.named(fault));
+    fn explain_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
+        let (since, quoted_names) = (since(fault, at), self.quoted_names(fault));
         match &fault.kind {
             FaultKind::PacketLoss { probability: 1.0, .. } => {
-                let below = match fault.error_rate(self.on) {
+                let below = match fault.error_rate(self.topology) {
                     Some(_) => "an error rate below 1 there",
                     None => "a probability below 1",
                 };
-                Some(format!("every packet on {named} is lost {since}; write {below}"))
+                Some(format!("every packet on {quoted_names} is lost {since}; write {below}"))
             }
             FaultKind::PacketLoss { probability, .. } => {
-                let milder = match fault.error_rate(self.on) {
+                let milder = match fault.error_rate(self.topology) {
                     Some(_) => "take a smaller error rate there",
                     None => SHORTER,
                 };
-                self.of_rounds(*probability, &format!("{} on {named} {since}", strength(fault)), milder)
+                self.explain_dcp_rounds(
+                    *probability,
+                    &format!("{} on {quoted_names} {since}", strength(fault)),
+                    milder,
+                )
             }
             FaultKind::BitErrors { probability, .. } => {
                 let bits = 8.0 * self.facts.packet.0 as f64;
                 let lost = 1.0 - libm::pow(1.0 - probability, bits);
-                let fault = format!("{} on {named} {since}, {lost:.2e} a full packet,", strength(fault));
-                self.of_rounds(lost, &fault, SHORTER)
+                let fault =
+                    format!("{} on {quoted_names} {since}, {lost:.2e} a full packet,", strength(fault));
+                self.explain_dcp_rounds(lost, &fault, SHORTER)
             }
             FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. } => {
-                Some(self.of_dead(&named, &since, fault.duration))
+                Some(self.explain_dead_link(&quoted_names, &since, fault.duration))
             }
             FaultKind::LinkFlap { period, down_for, .. } => {
                 let flaps = format!("for {down_for} of each {period} {since}");
-                Some(self.of_dead(&named, &flaps, fault.duration))
+                Some(self.explain_dead_link(&quoted_names, &flaps, fault.duration))
             }
             FaultKind::Rate { rate, .. } => Some(format!(
-                "{named} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
+                "{quoted_names} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
                  {}",
                 rate.time_for(self.facts.packet.0).about(),
                 self.longer_stall()
@@ -135,9 +138,10 @@ impl Stalled<'_> {
         }
     }
 
-    /// DCP counts packets (section 4.5). What a link loses without a trace is not asked for: only the coarse timeout
-    /// mends it, which begins the whole request anew, and packets of an earlier round no longer count.
-    fn of_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
+    /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not requested
+    /// again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of an earlier round no
+    /// longer count.
+    fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
         let TransportConfig::Dcp(config) = self.transport else { return None };
         if lost <= 0.0 {
             return None;
@@ -161,8 +165,8 @@ impl Stalled<'_> {
         ))
     }
 
-    fn of_dead(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
-        // With one, it was no time-out of the watchdog that ended the run: nothing was left that would try again.
+    fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
+        // With a duration, the watchdog did not end the run: no event was left that would try again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {
             let others = match flows - 1 {
@@ -198,7 +202,7 @@ fn strength(fault: &FaultSpec) -> String {
     }
 }
 
-/// From when to when a fault holds that began `at`.
+/// The interval of a fault that began at `at`.
 fn since(fault: &FaultSpec, at: Duration) -> String {
     let from = if at == Duration::ZERO { "from the start".to_owned() } else { format!("from {at} on") };
     match fault.duration {
@@ -283,7 +287,7 @@ mod tests {
             cut_off,
             routing_delay: None,
             faults,
-            on,
+            topology: on,
             file: Some(FILE),
             limits,
             facts,
@@ -361,7 +365,7 @@ mod tests {
         );
     }
 
-    /// The stall that the help proposes is longer than the one that is set, and fits into the run.
+    /// The proposed stall is longer than the configured one and fits into the run.
     #[test]
     fn a_longer_stall_is_longer() {
         let topology = lossy(0.1);

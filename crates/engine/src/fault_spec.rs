@@ -1,26 +1,26 @@
-//! What a run is given of what breaks in it.
+//! Faults as a run gets them.
 
 use anabranch_base::{Duration, LinkId, NodeId, Rate, Stream};
 use anabranch_fabric::{ErrorRate, Selector, SelectorError, Topology};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something that breaks, for a while.
+/// A fault of links or switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
-    /// What happens.
+    /// The kind of the fault, with its links or switches.
     #[serde(flatten)]
     pub kind: FaultKind,
-    /// When it starts; each time when there are several.
+    /// The time of its begin, or several.
     pub at: Several<Duration>,
-    /// How long it lasts, each time; without it, to the end.
+    /// The duration from each begin; without it, until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
 }
 
 impl FaultSpec {
-    /// The fault that stands for an error rate of a topology file: its links lose packets from the start to the end.
+    /// The fault for an error rate of a topology file: its links lose packets from the start to the end.
     pub fn of_error_rate(rate: &ErrorRate) -> FaultSpec {
         let kind = FaultKind::PacketLoss {
             links: rate.selector().into(),
@@ -30,64 +30,65 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
     }
 
-    /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
-    pub fn says_of(&self, rate: &ErrorRate) -> bool {
+    /// Whether it sets the packet loss of the links to which a topology file gives this error rate, to the same or to another
+    /// value.
+    pub fn covers_error_rate(&self, rate: &ErrorRate) -> bool {
         matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))
     }
 
-    /// The error rate of the topology's file that it stands for, if it does.
+    /// The error rate of the topology's file that this fault represents, if there is one.
     pub fn error_rate<'t>(&self, topology: &'t Topology) -> Option<&'t ErrorRate> {
         topology.error_rates.iter().find(|rate| *self == FaultSpec::of_error_rate(rate))
     }
 }
 
-/// What happens to links or switches. Selectors: see [`anabranch_fabric::Selector`].
+/// The kind of a fault, with its links or switches as selectors ([`anabranch_fabric::Selector`]).
 ///
-/// `both_directions` decides for all links of a fault. Without it each name decides: one with a direction (`tor:0/up:3`)
-/// takes that direction, that of a cable (`cable:tor:0/up:3`, `tor-uplinks:3%`) both. Links that go down or flap do so in
-/// both directions by default, as Ethernet links do: a port that receives no signal tells the other end (IEEE 802.3, link
+/// `both_directions` applies to all links of a fault. Without it each selector decides: one with a direction (`tor:0/up:3`)
+/// selects that direction, one of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) both. Links that go down or flap do so in
+/// both directions by default, as Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link
 /// fault signalling).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// The links carry nothing and lose what is on them.
+    /// The links carry nothing and lose the packets on them.
     LinkDown {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
     },
-    /// The same, again and again.
+    /// The links go down periodically.
     LinkFlap {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// From one time that they go down to the next.
+        /// The time from one failure to the next.
         period: Duration,
-        /// How long they are down each time; less than the period.
+        /// The duration of each failure, less than the period.
         down_for: Duration,
     },
-    /// The switches lose all that waits for their links, which are down; programs in them go on.
+    /// The switches lose the packets in their queues, and their links are down. Programs in them continue.
     SwitchDown {
-        /// Which switches.
+        /// The switches.
         switches: Several<String>,
     },
     /// The links run at another rate.
     Rate {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// The rate meanwhile.
+        /// The rate during the fault.
         rate: Rate,
     },
-    /// Each packet is lost with this probability.
+    /// The links lose each packet with this probability.
     PacketLoss {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,9 +97,9 @@ pub enum FaultKind {
         probability: f64,
     },
     /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
-    /// What hosts send is left alone.
+    /// Packets sent by hosts are not affected.
     SwitchLoss {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,9 +107,9 @@ pub enum FaultKind {
         /// Between 0 and 1.
         probability: f64,
     },
-    /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
+    /// Each bit is wrong with this probability, and a packet with a wrong bit is lost.
     BitErrors {
-        /// Which links.
+        /// The links.
         links: Several<String>,
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,17 +119,17 @@ pub enum FaultKind {
     },
 }
 
-/// What a fault takes on a fabric.
+/// The switches and links of a fabric that a fault affects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct FaultTargets {
     /// Switches, ascending.
     pub switches: Vec<NodeId>,
-    /// Directed links, ascending; those of the switches are among them.
+    /// Directed links, ascending, including those of the switches.
     pub links: Vec<LinkId>,
 }
 
 impl FaultKind {
-    /// Its name in scenarios.
+    /// The name of the kind in scenarios.
     pub fn word(&self) -> &'static str {
         match self {
             FaultKind::LinkDown { .. } => "link-down",
@@ -141,7 +142,7 @@ impl FaultKind {
         }
     }
 
-    /// The links or switches as written, and whether both directions were asked for.
+    /// The selectors of links or switches, and the value of `both_directions`.
     pub fn names(&self) -> (&Several<String>, Option<bool>) {
         match self {
             FaultKind::SwitchDown { switches } => (switches, None),
@@ -154,7 +155,7 @@ impl FaultKind {
         }
     }
 
-    /// The probability that something is lost, where chance decides.
+    /// The probability of a loss, where losses are random.
     pub fn probability(&self) -> Option<f64> {
         match self {
             FaultKind::PacketLoss { probability, .. }
@@ -164,54 +165,54 @@ impl FaultKind {
         }
     }
 
-    /// Nothing breaks: a probability of 0, as at the first point of a sweep.
+    /// Whether the fault has no effect: a probability of 0, as at the first point of a sweep.
     pub fn is_nothing(&self) -> bool {
         self.probability() == Some(0.0)
     }
 
-    /// What it takes on `topology`. Selectors with a share or a number draw from `random`.
+    /// The switches and links that it affects on `topology`. Selectors with a share or a number draw from `random`.
     ///
     /// # Errors
-    /// A selector that names nothing there.
-    pub fn takes(&self, topology: &Topology, random: &mut Stream) -> Result<Taken, SelectorError> {
-        let mut taken = Taken::default();
+    /// A selector that names nothing on the fabric.
+    pub fn targets(&self, topology: &Topology, random: &mut Stream) -> Result<FaultTargets, SelectorError> {
+        let mut targets = FaultTargets::default();
         let (names, both) = self.names();
         for name in &names.0 {
             let selector = name.parse::<Selector>()?;
             if let FaultKind::SwitchDown { .. } = self {
-                taken.switches.extend(selector.switches(topology, random)?);
+                targets.switches.extend(selector.switches(topology, random)?);
                 continue;
             }
             let down = matches!(self, FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. });
             let links = selector.links(topology, random)?;
             if both.unwrap_or(down || selector.names_cables()) {
-                taken.links.extend(links.iter().map(|&link| topology.reverse(link)));
+                targets.links.extend(links.iter().map(|&link| topology.reverse(link)));
             }
-            taken.links.extend(links);
+            targets.links.extend(links);
         }
-        for &node in &taken.switches {
+        for &node in &targets.switches {
             let links = topology.links_of(node).map(LinkId);
-            taken.links.extend(links.flat_map(|link| [link, topology.reverse(link)]));
+            targets.links.extend(links.flat_map(|link| [link, topology.reverse(link)]));
         }
         if let FaultKind::SwitchLoss { .. } = self {
-            taken.links.retain(|&link| topology.switch(topology.source(link)).is_some());
+            targets.links.retain(|&link| topology.switch(topology.source(link)).is_some());
         }
-        taken.switches.sort_unstable();
-        taken.switches.dedup();
-        taken.links.sort_unstable();
-        taken.links.dedup();
-        Ok(taken)
+        targets.switches.sort_unstable();
+        targets.switches.dedup();
+        targets.links.sort_unstable();
+        targets.links.dedup();
+        Ok(targets)
     }
 }
 
-/// `link-down cable:tor:0/up:0`.
+/// The kind and its selectors: `link-down cable:tor:0/up:0`.
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.word(), self.names().0)
     }
 }
 
-/// One value, or several; one is written as itself, several as a list.
+/// One value or several. Serialised as the value itself, or as a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OneOrList<T>", into = "OneOrList<T>", bound(serialize = "T: Clone + Serialize"))]
 pub struct Several<T>(pub Vec<T>);
@@ -256,7 +257,7 @@ impl From<&str> for Several<String> {
     }
 }
 
-/// `tor:0/up, tor:1/up`.
+/// The values with commas: `tor:0/up, tor:1/up`.
 impl<T: fmt::Display> fmt::Display for Several<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (slot, value) in self.0.iter().enumerate() {

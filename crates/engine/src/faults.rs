@@ -1,57 +1,59 @@
-//! What breaks, and what that does to a packet.
+//! The plan of all faults, and their effects on packets.
 //!
-//! All faults are known before the run starts, so a packet's fate on a link is decided when it is sent: no event
-//! is needed for a link that goes down while packets are on it. The plan is shared and does not change; what chance
-//! decides is drawn from a stream of the link that its sending node owns.
+//! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent: no event is
+//! needed for a link that goes down while packets are on it. The plan is shared and does not change. Random losses are
+//! drawn from a stream of the link, which its sending node owns.
 
-mod when;
+mod schedule;
 
-use crate::fault_spec::{FaultKind, FaultSpec, Taken};
-use crate::link::{KindTable, LinkKind};
+use crate::fault_spec::{FaultKind, FaultSpec, FaultTargets};
+use crate::link::{LinkKind, LinkKindTable};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Rate, Stream, Time, stream};
 use anabranch_fabric::{SelectorError, Topology};
 use anabranch_proto::{Packet, Repr};
+use schedule::Schedule;
 use std::ops::AddAssign;
-use when::When;
 
 /// The faults of a run.
 pub struct FaultPlan {
-    /// By link: index into `links` plus one, or 0. Empty when nothing ever breaks.
+    /// By link: the index in `links` plus one, or 0. Empty without faults.
     health_of: Vec<u32>,
     links: Vec<LinkHealth>,
-    /// What is to be done at a time, in order of time, except for what comes again and again.
+    /// Tasks in order of time, except those of periodic faults.
     agenda: Vec<(Time, Task)>,
     flaps: Vec<Flapping>,
 }
 
-/// What is to be done whenever links that flap go down or up.
+/// The tasks whenever the links of a periodic fault go down or up.
 struct Flapping {
-    when: When,
+    schedule: Schedule,
     links: Vec<LinkId>,
     routing_delay: Option<Duration>,
 }
 
-/// Something that is done between windows; at one time in this order.
+/// A task between windows. Tasks of one instant are done in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A switch loses what it holds, by the fault of this number.
+    /// A switch loses the packets in its queues, by the fault of this number.
     Purge(NodeId, u16),
-    /// A link went down or is up again.
+    /// A link went down or came up: its ends agree on the pause state.
     SettlePause(LinkId),
-    /// Routing learns which links were up at this time.
+    /// Routing is updated to the links that were up at this time.
     Reroute(Time),
 }
 
+/// The faults of one link.
 struct LinkHealth {
     faults: Vec<Interval>,
+    /// The index of the link's kind without faults.
     normal: u16,
 }
 
 /// One fault on one link.
 struct Interval {
-    /// The fault's number.
+    /// The number of the fault.
     fault: u16,
-    when: When,
+    schedule: Schedule,
     effect: Effect,
 }
 
@@ -62,40 +64,40 @@ enum Effect {
     Kind(u16),
     PacketLoss(f64),
     BitErrors(f64),
-    /// Of data, in the switch that sends.
+    /// The sending switch drops or trims data packets with this probability.
     SwitchLoss(f64),
 }
 
-/// What becomes of a packet on its link, and by the fault of which number.
+/// The fate of a packet on its link, with the number of the fault that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives.
+    /// The packet arrives.
     Arrives,
-    /// The link loses it.
+    /// The link loses the packet.
     Lost(u16),
-    /// The switch that was to send it trims or drops it.
-    Refused(u16),
+    /// The sending switch trims or drops the packet.
+    DroppedByFault(u16),
 }
 
-/// Packets that a fault hit.
+/// The packets hit by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultHits {
-    /// Lost on its links, or in a switch that went down.
+    /// Packets lost on links, or in a switch that went down.
     pub lost: u64,
-    /// Dropped or trimmed by the switch that was to send them.
-    pub refused: u64,
-    /// Sent at another rate.
+    /// Packets dropped or trimmed by the sending switch.
+    pub dropped: u64,
+    /// Packets sent at another rate.
     pub slowed: u64,
-    /// Of all of these, data packets.
+    /// The data packets among all of these.
     pub data: u64,
 }
 
-/// Those of all faults, by number; as long as the last one that hit.
+/// The packets hit by each fault, by number, up to the last fault that hit any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hits(Vec<FaultHits>);
 
 impl Hits {
-    /// Those of a fault, to be counted.
+    /// The counters of a fault.
     pub fn of(&mut self, fault: u16) -> &mut FaultHits {
         let number = usize::from(fault);
         if self.0.len() <= number {
@@ -110,7 +112,7 @@ impl AddAssign<&Hits> for Hits {
         for (fault, hits) in (0..).zip(&other.0) {
             let all = self.of(fault);
             all.lost += hits.lost;
-            all.refused += hits.refused;
+            all.dropped += hits.dropped;
             all.slowed += hits.slowed;
             all.data += hits.data;
         }
@@ -118,24 +120,24 @@ impl AddAssign<&Hits> for Hits {
 }
 
 impl FaultPlan {
-    /// Finds the links and switches that `specs` name, at random where they leave it open. Routing follows
-    /// `routing_delay` later, if ever.
+    /// The plan of the faults `specs`, with the links and switches that they select, at random where they leave it open.
+    /// Routing follows `routing_delay` later; without it never.
     ///
     /// # Errors
-    /// A selector that names nothing on this fabric.
+    /// A selector that names nothing on the fabric.
     pub fn new(
         specs: &[FaultSpec],
         routing_delay: Option<Duration>,
         topology: &Topology,
         seed: u64,
-        kinds: &mut KindTable<'_>,
+        kinds: &mut LinkKindTable<'_>,
     ) -> Result<FaultPlan, SelectorError> {
         let mut plan =
             FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new(), flaps: Vec::new() };
         for (number, spec) in specs.iter().enumerate() {
-            let taken = spec.takes(number, topology, seed)?;
+            let targets = spec.targets(number, topology, seed)?;
             let fault = u16::try_from(number).unwrap_or(u16::MAX);
-            plan.add(fault, spec, taken, routing_delay, topology, kinds);
+            plan.add(fault, spec, targets, routing_delay, topology, kinds);
         }
         plan.agenda.sort_by_key(|(time, task)| (*time, *task));
         plan.agenda.dedup();
@@ -146,10 +148,10 @@ impl FaultPlan {
         &mut self,
         fault: u16,
         spec: &FaultSpec,
-        Taken { switches, links }: Taken,
+        FaultTargets { switches, links }: FaultTargets,
         routing_delay: Option<Duration>,
         topology: &Topology,
-        kinds: &mut KindTable<'_>,
+        kinds: &mut LinkKindTable<'_>,
     ) {
         let goes_down = matches!(
             spec.kind,
@@ -162,7 +164,7 @@ impl FaultPlan {
         for &at in &spec.at.0 {
             let from = Time::ZERO + at;
             let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
-            let when = When { from, until, flap };
+            let schedule = Schedule { from, until, flap };
             self.agenda.extend(switches.iter().map(|&node| (from, Task::Purge(node, fault))));
             for &link in &links {
                 let effect = match &spec.kind {
@@ -174,7 +176,7 @@ impl FaultPlan {
                     FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
                     FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
                 };
-                self.health(link, topology, kinds).faults.push(Interval { fault, when, effect });
+                self.health(link, topology, kinds).faults.push(Interval { fault, schedule, effect });
                 if goes_down && flap.is_none() {
                     self.settle_pauses(topology, link, from, until);
                 }
@@ -182,7 +184,7 @@ impl FaultPlan {
             match (goes_down, flap, routing_delay) {
                 (true, Some(_), _) => {
                     let links = links.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
-                    self.flaps.push(Flapping { when, links, routing_delay });
+                    self.flaps.push(Flapping { schedule, links, routing_delay });
                 }
                 (true, None, Some(delay)) => {
                     self.agenda.push((from + delay, Task::Reroute(from)));
@@ -195,14 +197,14 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after` (none: of all) at which something is to be done.
+    /// The first time after `after`, or of all, at which a task is due.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
         self.flaps.iter().fold(listed, |first, flap| first.min(flap.next_due(after)))
     }
 
-    /// What is to be done at `time`, in order.
+    /// The tasks at `time`, in their order.
     pub fn tasks_at(&self, time: Time) -> Vec<Task> {
         let from = self.agenda.partition_point(|(due, _)| *due < time);
         let listed = self.agenda[from..].iter().take_while(|(due, _)| *due == time).map(|(_, task)| *task);
@@ -216,7 +218,8 @@ impl FaultPlan {
         tasks
     }
 
-    /// The pauses of a link depend on both of its directions: pause frames for one direction travel on the other.
+    /// Adds the tasks that settle the pause state of a link in both directions, since pause frames for one direction travel on
+    /// the other.
     fn settle_pauses(&mut self, topology: &Topology, link: LinkId, from: Time, until: Time) {
         for time in [from, until].into_iter().filter(|&time| time < Time::NEVER) {
             let both = [link, topology.reverse(link)];
@@ -224,22 +227,21 @@ impl FaultPlan {
         }
     }
 
-    /// Whether a fault ever touches `link`.
+    /// Whether `link` has a fault at any time.
     pub fn is_impaired(&self, link: LinkId) -> bool {
         self.find(link).is_some()
     }
 
     /// Whether `link` carries packets at `time`.
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
-        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.when.holds_at(time);
+        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.schedule.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
-    /// When the last of the faults is over that held at any time from `first` to `last`, let nothing through, or slowly,
-    /// and do not stay: until then nothing new may be delivered, and nobody has stalled. Only those that hit packets
-    /// (`hits`) count, and of links that flap those that are down for longer than `patience` each time. None where there
-    /// was no such.
-    pub fn over_after(
+    /// The end of the last temporary fault that blocked or slowed traffic at any time from `first` to `last`; none without
+    /// such a fault. Until then a lack of new deliveries does not mean that the run has stalled. Only faults that hit packets
+    /// (`hits`) count, and flapping links only if each failure is longer than `patience`.
+    pub fn blocked_until(
         &self,
         (first, last): (Time, Time),
         hits: &Hits,
@@ -255,9 +257,9 @@ impl FaultPlan {
                 Effect::BitErrors(_) => false,
             };
             let hit = hits.0.get(usize::from(fault.fault)).is_some_and(|hits| *hits != FaultHits::default());
-            let until = fault.when.over_by(last);
-            let is_short = fault.when.flap.is_some_and(|(_, down_for)| down_for <= patience);
-            (holds_up && hit && !is_short && until < Time::NEVER && fault.when.meets(first, last))
+            let until = fault.schedule.end_of_interval(last);
+            let is_short = fault.schedule.flap.is_some_and(|(_, down_for)| down_for <= patience);
+            (holds_up && hit && !is_short && until < Time::NEVER && fault.schedule.overlaps(first, last))
                 .then_some(until)
         };
         let of_link =
@@ -265,21 +267,21 @@ impl FaultPlan {
         self.links.iter().filter_map(of_link).max()
     }
 
-    /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.
+    /// The fate of a packet that is sent on an impaired `link` now and would arrive at `arrives`.
     pub fn fate(&self, link: LinkId, now: Time, arrives: Time, packet: &Packet, random: &mut Stream) -> Fate {
         if let Some(fault) = self.cut_by(link, now, arrives) {
             return Fate::Lost(fault);
         }
         let Some(health) = self.find(link) else { return Fate::Arrives };
-        let active = || health.faults.iter().filter(|fault| fault.when.holds_at(now));
+        let active = || health.faults.iter().filter(|fault| fault.schedule.holds_at(now));
         let past = |p: f64, fault: &Interval| match fault.effect {
             Effect::PacketLoss(loss) => p * (1.0 - loss),
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
             Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
         };
-        // One draw for all: it falls into the share of the packets that this one loses of what those before it let pass.
+        // One draw for all faults: the fault into whose share of the losses it falls loses the packet.
         let lost = drawn_loss(active().fold(1.0, past), random);
-        if let Some(fault) = lost.and_then(|drawn| first_below(active(), past, drawn)) {
+        if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
         }
         if !matches!(packet.repr, Repr::Data { .. }) {
@@ -290,36 +292,39 @@ impl FaultPlan {
             _ => p,
         };
         let refused = drawn_loss(active().fold(1.0, passes), random);
-        refused.and_then(|drawn| first_below(active(), passes, drawn)).map_or(Fate::Arrives, Fate::Refused)
+        refused
+            .and_then(|drawn| first_loss(active(), passes, drawn))
+            .map_or(Fate::Arrives, Fate::DroppedByFault)
     }
 
     /// The fault that makes `link` run at another rate for a packet that leaves from `now` to `leaves`.
     pub fn slowed_by(&self, link: LinkId, now: Time, leaves: Time) -> Option<u16> {
         let health = self.find(link)?;
         let slows = |fault: &&Interval| match fault.effect {
-            Effect::Kind(kind) => kind != health.normal && fault.when.meets(now, leaves),
+            Effect::Kind(kind) => kind != health.normal && fault.schedule.overlaps(now, leaves),
             _ => false,
         };
         health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
-    /// The kind that `link` is of at `time`, `otherwise` unless a fault says more, and until when.
+    /// The kind of `link` at `time`, which is `otherwise` without faults, and the time until which it holds.
     pub fn kind_at(&self, link: LinkId, time: Time, otherwise: u16) -> (u16, Time) {
         let Some(health) = self.find(link) else { return (otherwise, Time::NEVER) };
         let (mut kind, mut until) = (health.normal, Time::NEVER);
         for fault in &health.faults {
             let Effect::Kind(other) = fault.effect else { continue };
-            if fault.when.holds_at(time) {
+            if fault.schedule.holds_at(time) {
                 kind = other;
             }
-            until = until.min(fault.when.turns_after(Some(time)));
+            until = until.min(fault.schedule.next_change(Some(time)));
         }
         (kind, until)
     }
 
-    /// When the last bit of `bytes` bytes leaves that begin to leave on `link` now: each bit at the rate of its time.
+    /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. Each bit is sent at the rate of
+    /// its time.
     pub fn leaves(&self, link: LinkId, kinds: &[LinkKind], now: Time, bytes: u16, otherwise: u16) -> Time {
-        // In bits times picoseconds per second, so that nothing is rounded before the end.
+        // In units of bits times picoseconds per second, so that nothing is rounded before the end.
         let mut left = u128::from(bytes) * 8 * 1_000_000_000_000;
         let mut at = now;
         loop {
@@ -337,7 +342,9 @@ impl FaultPlan {
 
     /// The fault by which `link` is down at any time from `sent` to `arrives`.
     pub fn cut_by(&self, link: LinkId, sent: Time, arrives: Time) -> Option<u16> {
-        let cut = |fault: &&Interval| matches!(fault.effect, Effect::Down) && fault.when.meets(sent, arrives);
+        let cut = |fault: &&Interval| {
+            matches!(fault.effect, Effect::Down) && fault.schedule.overlaps(sent, arrives)
+        };
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
@@ -351,7 +358,12 @@ impl FaultPlan {
         self.links.get(index as usize)
     }
 
-    fn health(&mut self, link: LinkId, topology: &Topology, kinds: &mut KindTable<'_>) -> &mut LinkHealth {
+    fn health(
+        &mut self,
+        link: LinkId,
+        topology: &Topology,
+        kinds: &mut LinkKindTable<'_>,
+    ) -> &mut LinkHealth {
         self.health_of.resize(topology.ports.len(), 0);
         let known = &mut self.health_of[link.index()];
         if *known == 0 {
@@ -365,15 +377,15 @@ impl FaultPlan {
 
 impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
-        let turn = self.when.turns_after(after);
+        let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // What was before the delay is heard of now.
-        let heard = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
-        turn.min(self.when.turns_after(heard) + delay)
+        // Routing learns now of changes that are one delay old.
+        let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
+        turn.min(self.schedule.next_change(known) + delay)
     }
 
     fn tasks_at(&self, time: Time, tasks: &mut Vec<Task>) {
-        let turns = |time: Time| self.when.turns_after(time.0.checked_sub(1).map(Time)) == time;
+        let turns = |time: Time| self.schedule.next_change(time.0.checked_sub(1).map(Time)) == time;
         if turns(time) {
             tasks.extend(self.links.iter().map(|&link| Task::SettlePause(link)));
         }
@@ -386,16 +398,21 @@ impl Flapping {
 }
 
 impl FaultSpec {
-    /// What it takes on `topology`, as the fault of this number (from 0) in a run of this seed.
+    /// The switches and links that it affects on `topology`, as the fault of this number (from 0) in a run of this seed.
     ///
     /// # Errors
-    /// A selector that names nothing there.
-    pub fn takes(&self, number: usize, topology: &Topology, seed: u64) -> Result<Taken, SelectorError> {
-        self.kind.takes(topology, &mut stream(seed, number as u64, Purpose::FaultSelection))
+    /// A selector that names nothing on the fabric.
+    pub fn targets(
+        &self,
+        number: usize,
+        topology: &Topology,
+        seed: u64,
+    ) -> Result<FaultTargets, SelectorError> {
+        self.kind.targets(topology, &mut stream(seed, number as u64, Purpose::FaultSelection))
     }
 }
 
-/// A draw that is at or above `survives`, if it comes to one.
+/// A draw for a packet that survives with this probability; none if it survives.
 fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     if survives >= 1.0 {
         return None;
@@ -403,8 +420,8 @@ fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     Some(random.unit()).filter(|drawn| *drawn >= survives)
 }
 
-/// The first fault behind which no more than `drawn` is left of all packets.
-fn first_below<'f>(
+/// The first fault after which the share of packets that are left is at most `drawn`.
+fn first_loss<'f>(
     mut faults: impl Iterator<Item = &'f Interval>,
     left: impl Fn(f64, &Interval) -> f64,
     drawn: f64,

@@ -1,99 +1,99 @@
-//! Frames: packets on links and in queues, with what the engine keeps beside them.
+//! Frames: packets on links and in queues, with the data that the engine keeps beside them.
 
 use anabranch_base::{HostId, QpId, Time};
 use anabranch_proto::Packet;
 
-/// A packet with what a node knows of it beside its bits; or a pause frame, which is no packet.
-// In this order, so that copies are made of whole words.
+/// A packet with the data that a node keeps beside it, or a pause frame.
+// The order of the fields makes copies consist of whole words.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Frame {
-    /// The packet; of a pause frame, filler.
+    /// The packet; filler in a pause frame.
     pub packet: Packet,
-    /// Its telemetry: the number, from 1, of a record of whoever holds it now; 0: none.
+    /// The number, from 1, of the telemetry record at the present holder of the frame; 0 for none.
     pub telemetry: u32,
-    /// The port of this node by which it came.
+    /// The ingress port at this node.
     pub port: u16,
-    /// What it is.
-    pub what: What,
+    /// Whether it is a packet or a pause frame.
+    pub kind: FrameKind,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum What {
-    /// A pause frame: the data class of the port by which it came may send again.
+pub enum FrameKind {
+    /// A pause frame that resumes the data class of the port at which it arrives (XON).
     Resume,
-    /// A pause frame: the data class of the port by which it came must wait.
+    /// A pause frame that pauses the data class of the port at which it arrives (XOFF).
     Pause,
     /// A packet.
     Packet,
 }
 
-/// The port in a queued frame that is charged to no ingress port: the switch's program had held it outside the buffer.
-pub const APART: u16 = u16::MAX;
+/// The ingress port of a queued frame that is charged to none, because a switch program had held it outside the buffer.
+pub const UNCHARGED: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
 
 impl Frame {
-    /// A packet that came in by `port`, without telemetry.
+    /// A packet that arrived at `port`, without telemetry.
     #[inline]
     pub fn new(packet: Packet, port: u16) -> Self {
-        Frame { packet, telemetry: 0, port, what: What::Packet }
+        Frame { packet, telemetry: 0, port, kind: FrameKind::Packet }
     }
 
-    /// A pause frame that comes in by `port`.
+    /// A pause frame that arrives at `port`.
     pub fn pause(port: u16, stop: bool) -> Self {
-        let what = if stop { What::Pause } else { What::Resume };
-        Frame { packet: FILLER, telemetry: 0, port, what }
+        let kind = if stop { FrameKind::Pause } else { FrameKind::Resume };
+        Frame { packet: FILLER, telemetry: 0, port, kind }
     }
 }
 
-/// A frame that comes in at a node. One cache line: the packet travels inside its event, so that no hop has to look
-/// it up elsewhere.
+/// The arrival of a frame at a node. It fills one cache line: the packet is inside its event, so that no hop has to look it
+/// up elsewhere.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Arrival {
-    /// When the node may act on it: its last bit is in and, unless it is a pause frame, the switch's latency is over.
+    /// The time at which the node may act on it: its last bit has arrived and, unless it is a pause frame, the latency of the
+    /// switch is over.
     pub time: Time,
-    /// What comes in.
     pub frame: Frame,
 }
 
 const _: () = assert!(size_of::<Arrival>() == 64);
 
 impl Arrival {
-    /// Nothing: what stands where nothing has come in yet.
+    /// The content of unused memory for arrivals.
     pub const BLANK: Arrival = Arrival {
         time: Time::ZERO,
-        frame: Frame { packet: FILLER, telemetry: 0, port: 0, what: What::Resume },
+        frame: Frame { packet: FILLER, telemetry: 0, port: 0, kind: FrameKind::Resume },
     };
 }
 
-/// The kinds of events at a node, in the order in which they run at one time: a pause acts before the port that it
-/// stops, and a port that frees up serves what waits before a newcomer.
-pub mod kind {
-    /// A pause frame comes in.
+/// The kinds of events at a node, in the order in which they run at one instant: a pause takes effect before the port that
+/// it stops, and a free port serves its queues before a newly arriving packet.
+pub mod event_kind {
+    /// The arrival of a pause frame.
     pub const PAUSE: u64 = 0;
-    /// The link of a port is free.
+    /// The link of a port becomes free.
     pub const FREE: u64 = 1;
-    /// A packet comes in.
+    /// The arrival of a packet.
     pub const ARRIVAL: u64 = 2;
-    /// The timer of a queue pair or of a switch's program.
+    /// The timer of a queue pair or of a switch program.
     pub const TIMER: u64 = 3;
-    /// Messages are to be posted.
+    /// The start of messages, or the end of a step.
     pub const POST: u64 = 4;
-    /// A switch's program hears of a queue pair.
+    /// A notice of a queue pair for a switch program.
     pub const NOTICE: u64 = 5;
-    /// What posts messages while the run goes on is called, when all hosts have done all of the above.
-    pub const POSTER: u64 = 6;
+    /// The call of the injector, after all other events of hosts at the instant.
+    pub const INJECTOR: u64 = 6;
 }
 
-/// Where an event of one node stands among its others: its time, then its kind. Among equals the port or the queue
-/// pair decides, which is up to whoever keeps the events of that kind.
+/// The position of an event among the events of its node: its time, then its kind. Among equals the port or the queue pair
+/// decides, which is left to the container of the events of that kind.
 ///
-/// Together with the node's number, by which clusters of nodes are merged, this is the ordering contract: made of
-/// local facts alone.
+/// Together with the number of the node, by which events of a cluster are merged, this is the ordering contract. It is made
+/// of local facts alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 
@@ -102,14 +102,15 @@ impl Order {
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 
-    /// An event of this [`kind`] at `time`.
+    /// An event of this [`event_kind`] at `time`.
     #[inline]
     pub fn new(time: Time, kind: u64) -> Self {
         debug_assert!(time <= Order::LAST, "events end before {time}");
         Order(time.0 << 3 | kind)
     }
 
-    /// The same for a time that others have chosen, however late: beyond the end of any run it does not matter when.
+    /// An event of this [`event_kind`] at a time that the scenario or a protocol chose. Times after the end of any run are
+    /// clipped.
     #[inline]
     pub fn chosen(time: Time, kind: u64) -> Self {
         Order(time.0.min(Order::LAST.0) << 3 | kind)
@@ -121,13 +122,12 @@ impl Order {
         Order(time.0.saturating_mul(8))
     }
 
-    /// When.
     #[inline]
     pub fn time(self) -> Time {
         if self == Order::NEVER { Time::NEVER } else { Time(self.0 >> 3) }
     }
 
-    /// Which [`kind`].
+    /// The [`event_kind`].
     #[inline]
     pub fn kind(self) -> u64 {
         self.0 & 7

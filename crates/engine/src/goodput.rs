@@ -1,12 +1,12 @@
-//! Goodput over time: what receivers received for the first time, looked at between windows, so that no packet pays for it.
+//! Goodput over time. Packets received for the first time are counted between windows, at no cost per packet.
 
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_results::{ALL_HOSTS, GOODPUT, SeriesRow};
 
-/// Points at most: twice as far apart as soon as there are more.
-const MOST_POINTS: usize = 1024;
+/// The number of points at which every other one is dropped.
+const MAX_POINTS: usize = 1024;
 
-/// How many data packets had come at some times, as far apart as asked for or, in a long run, 2, 4, 8 ... times that.
+/// Counts of delivered data packets over time. The interval doubles whenever there are too many points.
 pub struct Goodput {
     every: Duration,
     due: Time,
@@ -14,29 +14,29 @@ pub struct Goodput {
 }
 
 impl Goodput {
-    /// A point for each `every`, a round trip: what is shorter says little.
+    /// Records a point in each interval of `every`, a round trip: shorter intervals show little.
     pub fn new(every: Duration) -> Self {
         let every = Duration(every.0.max(1));
         Goodput { every, due: Time::ZERO + every, points: Vec::new() }
     }
 
-    /// Whether it is time for another point.
+    /// Whether the next point is due.
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.due
     }
 
-    /// At `now`, `packets` data packets have come to their receivers for the first time.
-    pub fn note(&mut self, now: Time, packets: u64) {
+    /// Records that `packets` data packets have been received for the first time by `now`.
+    pub fn record(&mut self, now: Time, packets: u64) {
         self.points.push((now, packets));
-        if self.points.len() >= MOST_POINTS {
-            // Each other one, the latest among them.
+        if self.points.len() >= MAX_POINTS {
+            // Every other point is kept, the latest one among them.
             self.points = self.points.iter().copied().skip(1).step_by(2).collect();
             self.every = self.every * 2;
         }
         self.due = now + self.every;
     }
 
-    /// The curve in Gb/s of payload, packets counted as full ones, with a last point at `end`.
+    /// The curve in Gb/s of payload, with all packets counted as full and a last point at `end`.
     pub fn into_rows(mut self, end: Time, packets: u64, payload: Bytes) -> Vec<SeriesRow> {
         if self.points.last().is_none_or(|(last, _)| *last < end) {
             self.points.push((end, packets));
@@ -66,12 +66,12 @@ mod tests {
         let mut goodput = Goodput::new(Duration(10));
         for now in 1..=100_000 {
             if goodput.is_due(Time(now)) {
-                goodput.note(Time(now), now);
+                goodput.record(Time(now), now);
             }
         }
         let rows = goodput.into_rows(Time(100_001), 100_001, Bytes(125));
-        assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&rows.len()), "{}", rows.len());
-        // A packet of 1,000 bits a picosecond.
+        assert!((MAX_POINTS / 2..=MAX_POINTS).contains(&rows.len()), "{}", rows.len());
+        // One packet of 1,000 bits per picosecond.
         assert!(rows.iter().all(|row| row.value == 1e6), "{rows:?}");
         assert_eq!(rows.last().unwrap().time_ps, 100_001);
     }

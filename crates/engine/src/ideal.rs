@@ -1,4 +1,4 @@
-//! What a message takes alone in the network, in closed form, and what a job takes at least.
+//! Closed forms for the FCT of a message alone in the network, and lower bounds for the CCT of jobs.
 
 mod jobs;
 
@@ -10,63 +10,63 @@ use anabranch_proto::{PathFacts, TransportConfig};
 use anabranch_results::PathChoice;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Computes ideal completion times on a fabric.
+/// The computation of ideal completion times on a fabric.
 pub struct Ideal<'a> {
     topology: &'a Topology,
     routing: Routing,
     framing: Framing,
-    /// Queue pairs that carry a message together.
+    /// The number of queue pairs among which a message is split.
     split: u64,
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
-    alike: bool,
+    uniform: bool,
 }
 
-/// The links that may carry a packet from one host to another at one distance from the sender.
+/// The links at one distance from the sender that may carry packets from one host to another.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
-    /// Of the fastest.
+    /// The rate of the fastest.
     rate: Rate,
-    /// The rates of all, added up; only known where packets may take different paths.
-    together: u128,
-    /// From a packet's last bit until the next node may act on it, at least: the shortest latency, with the switch's.
+    /// The sum of all rates; only set where packets may take different paths.
+    total_rate: u128,
+    /// The shortest time from the last bit of a packet until the next node may act on it: latency of link and switch.
     onward: Duration,
-    /// What an ACK takes on the way back, at least.
+    /// The shortest time that an ACK takes on the way back.
     ack: Duration,
-    /// Whether there is but one.
+    /// Whether there is only one link.
     single: bool,
 }
 
 /// The parts of a message that have the same length.
-struct Parts {
+struct MessageParts {
     count: u64,
-    /// Full packets of each, before its last one.
+    /// The number of full packets of each part before its last packet.
     full: u64,
-    /// The last packet's size on the wire.
+    /// The size of the last packet on the wire.
     last: u64,
 }
 
 impl<'a> Ideal<'a> {
-    /// For messages carried by `transport`, each by one queue pair on one path.
+    /// Ideal times of messages that `transport` carries, each on one queue pair and one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
         let framing = transport.framing();
-        Ideal { topology, routing, framing, split: 1, spreads: false, alike: is_alike(topology) }
+        Ideal { topology, routing, framing, split: 1, spreads: false, uniform: is_uniform(topology) }
     }
 
-    /// For messages carried as `scheme` does.
+    /// Ideal times of messages under `scheme`: with its queue pairs per connection and its spreading over paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
         let spreads = scheme.path_choice() != PathChoice::Hash;
         Ideal { split: u64::from(scheme.qps), spreads, ..self }
     }
 
-    /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate. Of queues it
-    /// knows nothing: those [`FabricSpec::facts`](crate::FabricSpec::facts) adds.
+    /// Facts of the longest path: the round trip of a full packet and its ACK, and the BDP at line rate. The queue length is 0;
+    /// [`FabricSpec::facts`](crate::FabricSpec::facts) adds it.
     pub fn path_facts(&self) -> PathFacts {
         self.facts_on(&self.topology.longest_path(&self.routing))
     }
 
-    /// The same for the path between two hosts, on which every switch takes the first port of its group.
+    /// The facts of the path between two hosts on which every switch takes the first port of its group.
     pub fn path_facts_of(&self, src: HostId, dst: HostId) -> PathFacts {
         self.facts_on(&self.topology.ideal_path(&self.routing, src, dst))
     }
@@ -85,17 +85,16 @@ impl<'a> Ideal<'a> {
         self.framing.payload.0
     }
 
-    /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network
-    /// and the window never closes.
+    /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network and the window
+    /// never closes.
     ///
     /// It is exact where a message has one path, except for the ACK of a short last packet, which may wait behind the one
-    /// before it on links of different rates. Everywhere else no message can be faster, and few are as fast:
+    /// before it on links of different rates. Everywhere else it is a lower bound, which few messages reach:
     ///
-    /// - Where packets may take several paths, or parts of the message several queue pairs, see
-    ///   `last_arrival_spread`.
-    /// - Where equal-cost links have different rates or latencies, the best of them counts at each distance.
+    /// - With several paths, or several queue pairs per message, the bound is that of `last_arrival_spread`.
+    /// - With equal-cost links of different rates or latencies, the best of them counts at each distance.
     ///
-    /// Links have the rates of the topology: a fault that makes one faster is left out.
+    /// Links have the rates of the topology; faults that make a link faster are ignored.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let tiers = self.tiers(src, dst);
         let one_path = !self.spreads || tiers.iter().all(|tier| tier.single);
@@ -109,11 +108,11 @@ impl<'a> Ideal<'a> {
         arrival + ack_return(&tiers)
     }
 
-    /// When the last of `packets` packets is in, store and forward: all but it are full, it has `last` bytes.
+    /// The arrival of the last of `packets` packets under store and forward. The last one has `last` bytes, the others are full.
     fn last_arrival(&self, path: &[Tier], packets: u64, last: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
-        // When the last full packet and the last packet leave the current link; the slowest link so far paces
-        // the full ones.
+        // The times at which the last full packet and the last packet leave the current link. The slowest link so far
+        // paces the full ones.
         let (mut full_out, mut last_out, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for tier in path {
             let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));
@@ -132,13 +131,13 @@ impl<'a> Ideal<'a> {
         last_out
     }
 
-    /// When the last packet of a message can be in at the earliest, however its packets are spread over the paths.
+    /// The earliest arrival of the last packet of a message, however its packets are spread over the paths.
     ///
-    /// At each distance all packets pass links that carry no more than their rates together. None gets there before
-    /// the first packet can have come, and the one that passes last still has the rest of its path ahead, store and
-    /// forward. The same holds for the full packets alone, which the short last ones may overtake. The latest of these
-    /// bounds counts. On links that are as fast as the hosts', the last link decides, and the bound is what one path
-    /// takes, except for messages of fewer packets than links.
+    /// At each distance all packets pass links that carry no more than the sum of their rates. No packet gets there before
+    /// the first one can have arrived, and the one that passes last still has the rest of its path ahead, store and forward.
+    /// This also holds for the full packets alone, which short last packets may overtake. The latest of these bounds counts.
+    /// On links that are as fast as those of the hosts the last link decides, and the bound is the time on one path, except
+    /// for messages of fewer packets than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);
@@ -148,7 +147,7 @@ impl<'a> Ideal<'a> {
         let lasts: u64 = parts.iter().map(|parts| parts.count * parts.last).sum();
         let full_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(full).0).collect();
         let short_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(shortest).0).collect();
-        // The rest of the path behind a link, for a full packet and for the shortest.
+        // The time on the rest of the path after a link, for a full packet and for the shortest.
         let (mut rest_full, mut rest_short) = (0, 0);
         let mut rests = vec![(0, 0); tiers.len()];
         for (slot, tier) in tiers.iter().enumerate().rev() {
@@ -156,21 +155,21 @@ impl<'a> Ideal<'a> {
             rests[slot] = (rest_full, rest_short);
             (rest_full, rest_short) = (rest_full + full_times[slot], rest_short + short_times[slot]);
         }
-        // When the first packet can come to a link: a full one, or the last one of a part, which leaves the sender
-        // behind the full ones of that part.
+        // The earliest time of the first packet at a link: a full one, or the last one of a part, which leaves the sender
+        // after the full ones of that part.
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
         let mut latest = 0;
         for (slot, tier) in tiers.iter().enumerate() {
             let (rest_full, rest_short) = rests[slot];
-            let pass = |fulls: u64, parts: &[Parts], bytes: u64, largest: u64| {
+            let pass = |fulls: u64, parts: &[MessageParts], bytes: u64, largest: u64| {
                 if tier.single {
                     let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
                     fulls.saturating_mul(full_times[slot]).saturating_add(last)
                 } else {
-                    let together = u128::from(bytes) * 8_000_000_000_000 / tier.together.max(1);
-                    (together as u64).max(tier.rate.time_for(largest).0)
+                    let total_rate = u128::from(bytes) * 8_000_000_000_000 / tier.total_rate.max(1);
+                    (total_rate as u64).max(tier.rate.time_for(largest).0)
                 }
             };
             let full_bytes = fulls.saturating_mul(full);
@@ -189,15 +188,15 @@ impl<'a> Ideal<'a> {
         Duration(latest)
     }
 
-    /// A message in parts, a queue pair each: as even as bytes allow, and none empty.
-    fn parts(&self, bytes: u64) -> Vec<Parts> {
+    /// The parts of a message, one for each queue pair: as even as bytes allow, and none empty.
+    fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);
         let payload = self.framing.payload.0;
         let of = |(count, bytes): (u64, u64)| {
             let packets = bytes.div_ceil(payload).max(1);
             let last = bytes - (packets - 1) * payload + self.framing.header.0;
-            Parts { count, full: packets - 1, last }
+            MessageParts { count, full: packets - 1, last }
         };
         [(longer, each + 1), (parts - longer, each)]
             .into_iter()
@@ -208,22 +207,22 @@ impl<'a> Ideal<'a> {
 
     /// The links between two hosts by their distance from the sender. Empty when there is no path, or none is needed.
     fn tiers(&self, src: HostId, dst: HostId) -> Vec<Tier> {
-        if !self.alike {
-            return self.tiers_of_all(src, dst);
+        if !self.uniform {
+            return self.tiers_on_any_graph(src, dst);
         }
         let path = self.topology.ideal_path(&self.routing, src, dst);
         let mut tiers: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         if self.spreads || self.split > 1 {
             for (tier, links) in tiers.iter_mut().zip(self.widths(&path, src, dst)) {
                 tier.single = links == 1;
-                tier.together = u128::from(tier.rate.0) * u128::from(links);
+                tier.total_rate = u128::from(tier.rate.0) * u128::from(links);
             }
         }
         tiers
     }
 
-    /// How many links there are at each distance, where all groups of a tier have one size: no more than paths from the
-    /// sender to there, and no more than from the receiver back to there.
+    /// An upper bound of the number of links at each distance, where all groups of a tier have one size: the number of paths
+    /// from the sender to there, and from the receiver back to there.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {
@@ -245,8 +244,8 @@ impl<'a> Ideal<'a> {
         widths
     }
 
-    /// The same on any graph: all links on shortest paths.
-    fn tiers_of_all(&self, src: HostId, dst: HostId) -> Vec<Tier> {
+    /// The links between two hosts by distance on any graph: all links on shortest paths.
+    fn tiers_on_any_graph(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if src == dst {
             return Vec::new();
         }
@@ -272,14 +271,14 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// A link by itself.
+    /// The tier of a single link.
     fn tier(&self, link: LinkId) -> Tier {
         let delay = |node: NodeId| self.topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let port = &self.topology.ports[link.index()];
         let back = &self.topology.ports[self.topology.reverse(link).index()];
         Tier {
             rate: port.rate,
-            together: u128::from(port.rate.0),
+            total_rate: u128::from(port.rate.0),
             onward: port.latency + delay(port.peer),
             ack: back.rate.time_for(self.framing.ack.0) + back.latency + delay(back.peer),
             single: true,
@@ -288,11 +287,11 @@ impl<'a> Ideal<'a> {
 }
 
 impl Tier {
-    /// With the links of another one beside its own.
+    /// The union of the links of two tiers.
     fn join(&self, other: &Tier) -> Tier {
         Tier {
             rate: self.rate.max(other.rate),
-            together: self.together + other.together,
+            total_rate: self.total_rate + other.total_rate,
             onward: self.onward.min(other.onward),
             ack: self.ack.min(other.ack),
             single: false,
@@ -304,9 +303,9 @@ fn ack_return(path: &[Tier]) -> Duration {
     path.iter().fold(Duration::ZERO, |sum, tier| sum + tier.ack)
 }
 
-/// Whether links between the same tiers are alike, and switches of a tier. Fabrics from files of links are taken for
-/// unlike, since nothing orders their tiers.
-fn is_alike(topology: &Topology) -> bool {
+/// Whether links between the same tiers have the same rate and latency, and switches of a tier the same latency. Fabrics
+/// from files of links count as non-uniform, since their tiers have no order.
+fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
     let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
     let mut node = NodeId(0);

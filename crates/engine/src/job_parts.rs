@@ -1,4 +1,4 @@
-//! What the ranks and collectives of jobs from traces come to: computing, and the time that communication leaves exposed.
+//! Rows for the ranks and collectives of jobs from traces: computing time and exposed communication time.
 
 use crate::engine::Engine;
 use crate::observer::Observer;
@@ -7,11 +7,11 @@ use anabranch_results::{JobRow, PartRow};
 use anabranch_workload::{Job, Opens};
 use std::collections::BTreeMap;
 
-/// When a host computes: spans in their order, none of which overlap.
+/// The intervals in which a host computes, in order and without overlaps.
 #[derive(Default)]
-struct Busy(Vec<[Time; 2]>);
+struct ComputeIntervals(Vec<[Time; 2]>);
 
-impl Busy {
+impl ComputeIntervals {
     fn of(mut spans: Vec<[Time; 2]>) -> Self {
         spans.sort_unstable();
         let mut merged: Vec<[Time; 2]> = Vec::with_capacity(spans.len());
@@ -21,10 +21,10 @@ impl Busy {
                 _ => merged.push([begun, over]),
             }
         }
-        Busy(merged)
+        ComputeIntervals(merged)
     }
 
-    /// How much of the time from `from` to `to` it computes.
+    /// The computing time between `from` and `to`.
     fn within(&self, from: Time, to: Time) -> Duration {
         let first = self.0.partition_point(|span| span[1] <= from);
         let during = self.0[first..].iter().take_while(|span| span[0] < to);
@@ -32,7 +32,7 @@ impl Busy {
     }
 }
 
-/// A row per rank and collective of each job that computes or has collectives of its trace.
+/// A row for each rank and collective of the jobs that have steps.
 pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> Vec<PartRow> {
     let jobs = engine.network().workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
     let mut parts = Vec::new();
@@ -80,7 +80,7 @@ fn of_rank<O: Observer>(
     row: &JobRow,
     rank: u32,
     host: HostId,
-    busy: &Busy,
+    busy: &ComputeIntervals,
 ) -> PartRow {
     let (start, lasted) = (Time(row.start_ps), row.cct_ps);
     let end = Time(row.start_ps + lasted.unwrap_or_else(|| engine.now().0.saturating_sub(row.start_ps)));
@@ -102,7 +102,7 @@ fn of_rank<O: Observer>(
     }
 }
 
-/// When the step of a gate began and was over, as far as it got.
+/// The begin and end of the step of a gate, as far as they are known.
 fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time>; 2] {
     let network = engine.network();
     match network.workload.gates[gate.index()].opens {
@@ -111,8 +111,8 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
     }
 }
 
-/// When each host of a job computes. Of what it does at one time, computing counts once.
-fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Busy> {
+/// The computing intervals of each host of a job. Simultaneous steps count once.
+fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, ComputeIntervals> {
     let network = engine.network();
     let mut spans: BTreeMap<HostId, Vec<[Time; 2]>> =
         job.hosts.iter().map(|host| (*host, Vec::new())).collect();
@@ -125,11 +125,11 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Busy
             spans.entry(step.host).or_default().push([begun, over]);
         }
     }
-    spans.into_iter().map(|(host, spans)| (host, Busy::of(spans))).collect()
+    spans.into_iter().map(|(host, spans)| (host, ComputeIntervals::of(spans))).collect()
 }
 
-/// For how long a rank computes at most, and for how long it does not at most while its job lasts: time that is exposed to
-/// communication. Of all jobs.
+/// The largest computing time of any rank of all jobs, and the largest time of a rank without computing while its job lasts,
+/// which is exposed communication.
 pub(crate) fn computing(parts: &[PartRow]) -> [(String, f64); 2] {
     let most = |of: fn(&PartRow) -> u64| {
         let ranks = parts.iter().filter(|part| part.part == "rank");
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn what_overlaps_counts_once_and_what_is_outside_does_not() {
         let spans = [[30, 40], [0, 10], [5, 20], [20, 22], [50, 60]];
-        let busy = Busy::of(spans.map(|span| span.map(Time)).to_vec());
+        let busy = ComputeIntervals::of(spans.map(|span| span.map(Time)).to_vec());
         let within = |from, to| busy.within(Time(from), Time(to)).0;
         assert_eq!(within(0, 100), 22 + 10 + 10);
         assert_eq!([within(22, 30), within(15, 35), within(39, 51), within(60, 70)], [0, 7 + 5, 1 + 1, 0]);
-        assert_eq!(Busy::default().within(Time(0), Time(9)).0, 0);
+        assert_eq!(ComputeIntervals::default().within(Time(0), Time(9)).0, 0);
     }
 }

@@ -1,23 +1,25 @@
 //! The engine: a fabric, a workload and a scheme in, results out. No IO, no clock, and no scenario files.
 //!
-//! Start reading at [`run()`]; what it is given is a [`RunPoint`].
+//! Start reading at [`run()`]; its input is a [`RunPoint`].
 
-mod arriving;
 mod backlog;
-mod blind;
 mod board;
 mod collect;
 mod context;
 mod control;
 mod egress;
+mod empty_measures;
 mod engine;
 mod explain;
+mod far_calendar;
 mod fault_spec;
 mod faults;
 mod frame;
 mod goodput;
 mod host;
 mod ideal;
+mod injection;
+mod injector;
 mod job_parts;
 mod link;
 mod mail;
@@ -25,8 +27,6 @@ mod network;
 mod node;
 mod observer;
 mod points;
-mod poster;
-mod posts;
 mod prefetch;
 mod queue;
 mod run;
@@ -39,16 +39,16 @@ mod telemetry;
 
 pub use collect::RunResult;
 pub use control::Control;
-pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
+pub use fault_spec::{FaultKind, FaultSpec, FaultTargets, Several};
 pub use ideal::Ideal;
+pub use injector::{InjectedEnd, InjectedMessage, Injector};
 pub use link::{Unmarked, unmarked};
 pub use mail::ArrivalOrder;
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
-pub use poster::{MessageEnd, Post, Poster};
 pub use queue::FullQueue;
-pub use run::{Built, RunError, build, run, run_observed, run_posted};
-pub use span::{Doing, Span};
+pub use run::{Built, RunError, build, run, run_injected, run_observed};
+pub use span::{Activity, Span};
 pub use spec::{
     AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, RoutingMode, RunPoint,
     Scheme, Series, WrrSpec,

@@ -1,4 +1,4 @@
-//! Links: what those of one rate and latency have in common.
+//! Links: kinds of links with the same rate and latency, and the limits of their queues.
 
 use crate::queue::FullQueue;
 use crate::spec::FabricSpec;
@@ -6,77 +6,80 @@ use anabranch_base::{Bytes, Duration, LinkId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// A pause frame on the wire (IEEE 802.1Qbb): the smallest Ethernet frame.
+/// The size of a pause frame on the wire (IEEE 802.1Qbb), the smallest Ethernet frame.
 pub const PAUSE_FRAME_BYTES: u16 = 64;
 
-/// What links of one rate and latency have in common.
+/// The properties of links of one rate and latency.
 #[derive(Clone, Debug)]
 pub struct LinkKind {
     /// Bits per second.
     pub rate: Rate,
-    /// Propagation, and the latency of the switch that the link leads to.
+    /// The propagation delay plus the latency of the switch that the link leads to.
     pub delay: Duration,
-    /// Propagation alone.
+    /// The propagation delay alone.
     pub latency: Duration,
-    /// When a switch's queue for it marks.
+    /// The ECN marking of a switch's queue for the link.
     pub marking: Marking,
-    /// What packets of the two usual sizes (a full one, an ACK) have in common.
-    classes: [SizeClass; 2],
+    /// The size classes of full packets and of ACKs.
+    size_classes: [SizeClass; 2],
 }
 
 /// Packets of one size on links of one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeClass {
     bytes: u16,
-    /// The time that one occupies the link.
+    /// The time that a packet occupies the link.
     pub serialisation: Duration,
-    /// The FIFO queue of events for ports that free up after this time.
-    pub line: Line,
+    /// The class of the event at which the port becomes free after this time.
+    pub delay_class: DelayClass,
 }
 
-/// Which of a node's FIFO queues of events (not of packets) an event of a port that frees up goes to: those in one queue
-/// come after the same delay, so they come due in the order of pushing.
+/// The delay of an event at which a port becomes free, as the index of a FIFO queue of such events at a node. Events in one
+/// queue have the same delay, so they are due in the order in which they were pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line(pub u8);
+pub struct DelayClass(pub u8);
 
-impl Line {
-    /// Most lines. Delays beyond that are [`Line::NONE`].
-    pub const MOST: usize = 6;
-    /// No line: any delay.
-    pub const NONE: Line = Line(u8::MAX);
+impl DelayClass {
+    /// The largest number of classes. Further delays are [`DelayClass::NONE`].
+    pub const MAX: usize = 6;
+    /// Any other delay.
+    pub const NONE: DelayClass = DelayClass(u8::MAX);
 }
 
 impl LinkKind {
-    /// What a packet of `bytes` bytes has in common with others of its size.
+    /// The size class of packets of `bytes` bytes.
     #[inline]
     pub fn class(&self, bytes: u16) -> SizeClass {
-        if bytes == self.classes[0].bytes {
-            self.classes[0]
-        } else if bytes == self.classes[1].bytes {
-            self.classes[1]
+        if bytes == self.size_classes[0].bytes {
+            self.size_classes[0]
+        } else if bytes == self.size_classes[1].bytes {
+            self.size_classes[1]
         } else {
-            SizeClass { bytes, serialisation: self.rate.time_for(u64::from(bytes)), line: Line::NONE }
+            SizeClass {
+                bytes,
+                serialisation: self.rate.time_for(u64::from(bytes)),
+                delay_class: DelayClass::NONE,
+            }
         }
     }
 }
 
-/// The kinds of links of a fabric, made as they are met.
-pub struct KindTable<'a> {
+/// The kinds of links of a fabric, created as they are first used.
+pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<(Rate, Duration, Duration)>,
-    /// The delay of each link.
-    lines: Vec<Duration>,
+    /// The delays that have a class.
+    delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
     facts: &'a PathFacts,
 }
 
-impl<'a> KindTable<'a> {
-    /// No kinds yet; packets of the two `sizes` (a full one, an ACK) are the usual ones, and queues mark as `fabric`
-    /// says.
+impl<'a> LinkKindTable<'a> {
+    /// An empty table. `sizes` are those of full packets and of ACKs; ECN marking follows `fabric`.
     pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &'a PathFacts) -> Self {
-        KindTable { kinds: Vec::new(), keys: Vec::new(), lines: Vec::new(), sizes, fabric, facts }
+        LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
 
     /// The kind of `link`.
@@ -93,33 +96,33 @@ impl<'a> KindTable<'a> {
             return index as u16;
         }
         self.keys.push(key);
-        let classes = self.sizes.map(|bytes| {
+        let size_classes = self.sizes.map(|bytes| {
             let serialisation = rate.time_for(u64::from(bytes));
-            SizeClass { bytes, serialisation, line: self.line(serialisation) }
+            SizeClass { bytes, serialisation, delay_class: self.delay_class(serialisation) }
         });
         self.kinds.push(LinkKind {
             rate,
             delay: port.latency + switch_latency,
             latency: port.latency,
             marking: marking(self.fabric, self.facts, rate),
-            classes,
+            size_classes,
         });
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
     }
 
-    fn line(&mut self, delay: Duration) -> Line {
-        if let Some(line) = self.lines.iter().position(|known| *known == delay) {
-            return Line(line as u8);
+    fn delay_class(&mut self, delay: Duration) -> DelayClass {
+        if let Some(class) = self.delays.iter().position(|known| *known == delay) {
+            return DelayClass(class as u8);
         }
-        if self.lines.len() == Line::MOST {
-            return Line::NONE;
+        if self.delays.len() == DelayClass::MAX {
+            return DelayClass::NONE;
         }
-        self.lines.push(delay);
-        Line(self.lines.len() as u8 - 1)
+        self.delays.push(delay);
+        DelayClass(self.delays.len() as u8 - 1)
     }
 }
 
-/// When the queues of a link of `rate` mark.
+/// The ECN marking of queues for links of `rate`.
 fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
     let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
@@ -131,21 +134,21 @@ fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     }
 }
 
-/// Thresholds that no queue reaches.
+/// ECN thresholds that no queue reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unmarked {
-    /// Where in a scheme they are: `fabric.ecn_kmin` or `fabric.ecn_from`.
+    /// The parameter of the scheme: `fabric.ecn_kmin` or `fabric.ecn_from`.
     pub parameter: &'static str,
-    /// The lower one.
+    /// The lower threshold.
     pub kmin: Bytes,
-    /// On links of this rate.
+    /// The rate of the links.
     pub rate: Rate,
 }
 
-/// The links of `topology` whose queues never mark, as their thresholds are not below what is left in a full queue when
-/// a full packet leaves it; none where all do, and where no queue has a limit of its own.
+/// The slowest links of `topology` whose queues never mark, because the lower threshold is not below the bytes left in a
+/// full queue when a full packet leaves it. None where all queues can mark, or have no limit of their own.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
-    // A queue that is longer than the engine counts never fills.
+    // A queue with a limit above 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;
     let left = u32::try_from(holds).ok()?.saturating_sub(clip(facts.packet));
     let from_switches =
@@ -166,23 +169,23 @@ fn clip(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
-/// How much a port's queues hold, and what happens to the rest.
+/// The limits of a port's queues, and the treatment of packets that do not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// Bytes of data; no limit of its own where the buffer is shared.
+    /// Bytes of data; `u32::MAX` where the buffer is shared.
     pub data: u32,
     /// Bytes of control.
     pub control: u32,
-    /// Size of a trimmed packet; none where switches drop.
+    /// The size of a trimmed packet; none where switches drop.
     pub trimmed_bytes: Option<u16>,
-    /// Only trimmed packets are control packets.
+    /// Only trimmed packets use the control queue.
     pub acks_with_data: bool,
-    /// Which packet a full data queue gives up.
+    /// The packet that a full data queue drops or trims.
     pub full: FullQueue,
 }
 
 impl QueueLimits {
-    /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
+    /// The limits of a scheme on a fabric. `header` is the size of a trimmed packet.
     pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
         let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
         QueueLimits {
@@ -195,15 +198,15 @@ impl QueueLimits {
     }
 }
 
-/// When a queue marks: not at or below `kmin`, always above `kmax`, with a linearly rising probability between (RED on the
-/// instantaneous length that a packet leaves behind, without averaging).
+/// ECN marking: never at or below `kmin`, always above `kmax`, with a linearly rising probability between (RED on the
+/// instantaneous queue length that a packet leaves behind, without averaging).
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
-    /// Bytes.
+    /// The lower threshold in bytes.
     pub kmin: u32,
-    /// Bytes.
+    /// The upper threshold in bytes.
     pub kmax: u32,
-    /// Marking probability just below `kmax`, in units of 2^-32.
+    /// The marking probability just below `kmax`, in units of 2^-32.
     pub pmax: u64,
 }
 

@@ -1,97 +1,96 @@
-//! What passes between nodes: each thread's outgoing arrivals by window and node, and a node's inbox of a window.
+//! Mail between nodes: the outgoing arrivals of each thread by window and node, and the inbox of a node for a window.
 //!
-//! Time is cut into windows. What a node sends in one window comes in at another node in a later one, never in the
-//! same (see [`crate::engine`]), so during a window a thread writes the mail of later windows and all threads read
-//! that of the present one: nothing is read while it is written.
+//! Time is cut into windows. A frame that a node sends in one window arrives at another node in a later window, never in
+//! the same one (see [`crate::engine`]). So during a window a thread writes mail of later windows, and all threads read
+//! mail of the present one: nothing is read while it is written.
 
-use crate::frame::{Arrival, Frame, Order, What, kind};
+use crate::frame::{Arrival, Frame, FrameKind, Order, event_kind};
 use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Purpose, Time, drawn_at, parameter_choices};
 use anabranch_proto::{IntStack, Packet};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// Most windows ahead for which mail is filed by window. What comes in later than that is [`Far`].
-pub const MOST_AHEAD: usize = 6;
+/// The most windows ahead that have mail of their own. Arrivals after them are [`FarArrival`]s.
+pub const MAX_WINDOWS_AHEAD: usize = 6;
 
-/// The longest window: keys of an inbox have so many bits for the time.
+/// The longest window, limited by the bits for time in the keys of an inbox.
 pub const LONGEST_WINDOW: u64 = 1 << OFFSET_BITS;
 const OFFSET_BITS: u32 = 22;
-/// Bits for the number of an arrival in the inbox of a window.
+/// Bits for the number of an arrival within an inbox.
 const NUMBER_BITS: u32 = 25;
 const PORT_BITS: u32 = 16;
 const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + NUMBER_BITS == 64);
 
-/// What one thread has sent that comes in within one window.
+/// The mail that one thread has sent and that arrives within one window.
 #[derive(Default)]
-pub struct Slot {
-    /// The window, counted from 0, that this mail is for.
+pub struct WindowMail {
+    /// The window of arrival, counted from 0.
     window: u64,
-    /// By node.
+    /// Mailboxes by destination.
     boxes: Vec<Mailbox>,
-    /// What the boxes hold.
-    room: Room,
-    /// The nodes at which anything comes in, each once.
+    /// Storage for the contents of the mailboxes.
+    room: ArrivalArena,
+    /// The nodes with an arrival, each once.
     touched: Vec<NodeId>,
-    /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
+    /// Telemetry in flight: record `n` of a frame is `stacks[n - 1]`.
     stacks: Vec<IntStack>,
     packets: u64,
     pauses: u64,
 }
 
-/// What comes in at one node: a chain of runs, all full but the last one.
+/// The arrivals at one node: a chain of runs, all full but the last one.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Mailbox {
-    /// The window that they are for. Those of an earlier one have been read, and go with the first of a later one.
+    /// The window of the arrivals. Arrivals of an earlier window have been read, and the first of a later one replaces them.
     window: u64,
-    /// The first run.
+    /// The index of the first run.
     first: u32,
-    /// The last run, where the next arrival goes on it, and where it ends.
+    /// The last run: its index, the index of the next arrival and the end.
     last: u32,
     next: u32,
     end: u32,
     arrivals: u32,
 }
 
-/// Runs are multiples of so many arrivals.
+/// Arrivals of which the length of a run is a multiple.
 const STEP: u32 = 8;
-/// The longest run.
+/// Arrivals in the longest run.
 const LONGEST_RUN: u32 = 512;
 /// Arrivals in a block.
 const BLOCK: u32 = 2048;
-/// So many arrivals.
 type Block = Box<[Arrival; BLOCK as usize]>;
 
-/// Blocks of a thread that no slot has.
+/// Free blocks of a thread.
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// Room for the arrivals of a slot, handed out in runs from the beginning on, and all taken back at once. An arrival has
-/// the index block times [`BLOCK`] plus its index in that. Blocks go from slot to slot of a thread: what has just been
-/// read is written next, and all slots together have no more than is under way at a time.
+/// An arena for the arrivals of a window, allocated in runs from the beginning and freed all at once. The index of an
+/// arrival is its block times [`BLOCK`] plus its index within the block. Blocks move between the windows of a thread: memory
+/// that has just been read is written next, and all windows together hold no more than what is in flight at a time.
 ///
-/// A vector for each mailbox would keep the room of its fullest window. At a hundred thousand nodes that is most of
-/// the memory of a run, and the kernel's clearing of it is most of the time of a short one. A mailbox first gets a run for
-/// as many as came in last time, so that most is read in a row.
+/// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes that is most of the
+/// memory of a run, and clearing it in the kernel is most of the time of a short run. The first run of a mailbox has room
+/// for as many arrivals as in its last window, so that most are read in sequence.
 #[derive(Default)]
-struct Room {
+struct ArrivalArena {
     blocks: Vec<Block>,
-    /// By first place over [`STEP`]: how long a run is, and where the one behind it begins.
+    /// By first index over [`STEP`]: the length of a run, and the first index of the next one.
     runs: Vec<(u32, u32)>,
-    /// Indexes that are handed out.
+    /// The number of indexes that are allocated.
     used: u32,
 }
 
-impl Room {
+impl ArrivalArena {
     #[inline]
     fn at(&self, index: u32) -> &Arrival {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
-    /// A run for no more than so many, or the shortest: where it begins and ends.
+    /// Allocates a run for at most `wanted` arrivals, or the shortest run. Returns its first index and its end.
     #[inline]
-    fn hand_out(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
+    fn allocate(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (wanted / STEP * STEP).clamp(STEP, LONGEST_RUN);
         let left = BLOCK - self.used % BLOCK;
         let first = if length <= left { self.used } else { self.used + left };
@@ -116,22 +115,22 @@ impl Room {
 }
 
 impl Mailbox {
-    /// Adds an arrival of `window`; `touched` gets the `node` with the first one.
+    /// Adds an arrival of `window`. The first one adds `node` to `touched`.
     #[inline(always)]
     fn push(
         &mut self,
         window: u64,
         arrival: &Arrival,
         node: NodeId,
-        (room, touched, free): (&mut Room, &mut Vec<NodeId>, &mut Blocks),
+        (room, touched, free): (&mut ArrivalArena, &mut Vec<NodeId>, &mut Blocks),
     ) {
         if self.window != window {
             touched.push(node);
-            let (first, end) = room.hand_out(self.arrivals, free);
+            let (first, end) = room.allocate(self.arrivals, free);
             (self.window, self.arrivals) = (window, 0);
             (self.first, self.last, self.next, self.end) = (first, first, first, end);
         } else if self.next == self.end {
-            let (first, end) = room.hand_out(self.arrivals / 4, free);
+            let (first, end) = room.allocate(self.arrivals / 4, free);
             room.runs[(self.last / STEP) as usize].1 = first;
             (self.last, self.next, self.end) = (first, first, end);
         }
@@ -139,29 +138,30 @@ impl Mailbox {
         block[(self.next % BLOCK) as usize] = *arrival;
         self.next += 1;
         self.arrivals += 1;
-        // Where the next one goes, most likely of the same sender and soon.
+        // The next arrival is likely from the same sender and soon.
         prefetch(&block[(self.next % BLOCK) as usize]);
     }
 }
 
-/// An arrival beyond the windows that have slots: over a long link.
-pub struct Far {
-    /// Where.
+/// An arrival over a long link, after the windows that have mail of their own.
+pub struct FarArrival {
+    /// The destination.
     pub node: NodeId,
-    /// What and when.
+    /// The time and the frame.
     pub arrival: Arrival,
-    /// Its telemetry.
+    /// The telemetry of the frame.
     pub stack: Option<Box<IntStack>>,
 }
 
-impl Slot {
-    /// Room for mail to so many nodes.
+impl WindowMail {
+    /// Empty mail for `nodes` destinations.
     pub fn new(nodes: usize) -> Self {
-        Slot { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..Slot::default() }
+        WindowMail { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..WindowMail::default() }
     }
 
-    /// Becomes the slot of `window`: mail of an earlier one, which has been read, goes, and its blocks are `free`.
-    pub fn turn_to(&mut self, window: u64, free: &mut Blocks) {
+    /// Makes this the mail of `window`. Mail of an earlier window, which has been read, is dropped, and its blocks move to
+    /// `free`.
+    pub fn reuse_for(&mut self, window: u64, free: &mut Blocks) {
         if self.window != window {
             self.window = window;
             self.touched.clear();
@@ -172,27 +172,27 @@ impl Slot {
         }
     }
 
-    /// Packets that come in within `window`.
+    /// Packets that arrive within `window`.
     pub fn packets(&self, window: u64) -> u64 {
         if self.window == window { self.packets } else { 0 }
     }
 
-    /// Packets that come in within `window`, at `time` or later.
+    /// Packets that arrive within `window`, at `time` or later.
     pub fn packets_from(&self, window: u64, time: Time) -> u64 {
         if self.window != window {
             return 0;
         }
         let mail = self.touched.iter().flat_map(|node| self.runs_of(window, *node));
         let late = mail.flat_map(|(_, arrivals)| arrivals).filter(|arrival| arrival.time >= time);
-        late.filter(|arrival| arrival.frame.what == What::Packet).count() as u64
+        late.filter(|arrival| arrival.frame.kind == FrameKind::Packet).count() as u64
     }
 
-    /// Whether anything comes in within `window`.
+    /// Whether nothing arrives within `window`.
     pub fn is_empty(&self, window: u64) -> bool {
         self.window != window || self.packets + self.pauses == 0
     }
 
-    /// The runs of what comes in at `node` within `window`: the place of the first arrival on each, and all of them.
+    /// The runs of arrivals at `node` within `window`, each with the index of its first arrival.
     #[inline]
     fn runs_of(&self, window: u64, node: NodeId) -> impl Iterator<Item = (u32, &[Arrival])> {
         let mail = self.boxes[node.index()];
@@ -212,31 +212,32 @@ impl Slot {
     }
 }
 
-/// Where a thread puts what its nodes send.
+/// The outgoing mail of a thread in a window.
 pub struct Outbox<'m> {
-    /// When the present window, and those after it for which there are slots, end; then never.
-    ends: [u64; MOST_AHEAD + 2],
-    /// The slots of the next windows.
-    slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
-    far: &'m mut Vec<Far>,
+    /// The ends of the present window and of the following ones with mail; then `u64::MAX`.
+    ends: [u64; MAX_WINDOWS_AHEAD + 2],
+    /// The mail of the following windows.
+    slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
+    far: &'m mut Vec<FarArrival>,
     free: &'m mut Blocks,
 }
 
 impl<'m> Outbox<'m> {
-    /// Mail for `slots`, of the windows after the present one, which and whose ends are `ends`; with room from `free`.
+    /// Outgoing mail into `slots`, the mail of the following windows. `ends` are the ends of the present window and of
+    /// those; blocks come from `free`.
     pub fn new(
         ends: &[Time],
-        slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
-        (far, free): (&'m mut Vec<Far>, &'m mut Blocks),
+        slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
+        (far, free): (&'m mut Vec<FarArrival>, &'m mut Blocks),
     ) -> Self {
-        let mut all = [u64::MAX; MOST_AHEAD + 2];
+        let mut all = [u64::MAX; MAX_WINDOWS_AHEAD + 2];
         for (index, end) in all.iter_mut().zip(&ends[..=slots.len()]) {
             *index = end.0;
         }
         Outbox { ends: all, slots, far, free }
     }
 
-    /// Sends a packet without telemetry to `node`, where it comes in by `port`.
+    /// Sends a packet without telemetry to `node`, where it arrives at `port`.
     #[inline(always)]
     pub fn send_packet(&mut self, node: NodeId, time: Time, packet: &Packet, port: u16) {
         assert!(
@@ -250,7 +251,7 @@ impl<'m> Outbox<'m> {
         match self.slots.get_mut(ahead) {
             Some(slot) => {
                 slot.packets += 1;
-                let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
+                let frame = Frame { packet: *packet, telemetry: 0, port, kind: FrameKind::Packet };
                 let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
                 slot.boxes[node.index()].push(slot.window, &Arrival { time, frame }, node, room);
             }
@@ -258,7 +259,7 @@ impl<'m> Outbox<'m> {
         }
     }
 
-    /// Sends a frame to `node`; `stack` is its telemetry, if it has any.
+    /// Sends a frame to `node`, with its telemetry `stack`, if it has one.
     pub fn send(&mut self, node: NodeId, mut arrival: Arrival, stack: Option<&IntStack>) {
         let time = arrival.time.0;
         assert!(time >= self.ends[0], "a packet of no bytes arrives within the window in which it was sent");
@@ -268,96 +269,96 @@ impl<'m> Outbox<'m> {
         }
         let Some(slot) = self.slots.get_mut(ahead) else {
             arrival.frame.telemetry = 0;
-            self.far.push(Far { node, arrival, stack: stack.copied().map(Box::new) });
+            self.far.push(FarArrival { node, arrival, stack: stack.copied().map(Box::new) });
             return;
         };
         if let Some(stack) = stack {
             slot.stacks.push(*stack);
             arrival.frame.telemetry = slot.stacks.len() as u32;
         }
-        match arrival.frame.what {
-            What::Packet => slot.packets += 1,
-            What::Pause | What::Resume => slot.pauses += 1,
+        match arrival.frame.kind {
+            FrameKind::Packet => slot.packets += 1,
+            FrameKind::Pause | FrameKind::Resume => slot.pauses += 1,
         }
         let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
         slot.boxes[node.index()].push(slot.window, &arrival, node, room);
     }
 }
 
-/// In which order a node handles packets that arrive at one instant.
+/// The order in which a node handles packets that arrive at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalOrder {
-    /// By rising ingress port.
+    /// Rising ingress port.
     #[default]
     Port,
-    /// Drawn for each node and instant.
+    /// An order drawn for each node and instant.
     Random,
 }
 
 parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 
-/// What comes in at one node within a window, in the order in which it is to be looked at.
+/// The arrivals at one node within a window, in the order in which the node handles them.
 #[derive(Default)]
 pub struct Inbox {
-    /// Offset within the window, pause or packet, port, number: sorted.
+    /// Sorted keys: offset within the window, pause or packet, port, number.
     keys: Vec<u64>,
-    /// Where the arrivals are, by number. Those that came over long links have the numbers behind.
-    runs: SmallVec<[Run; 4]>,
+    /// The runs of arrivals by number. Arrivals over long links have the numbers after them.
+    runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,
 }
 
 /// A run of an inbox.
-struct Run {
-    /// The numbers of its arrivals are below.
+struct InboxRun {
+    /// The number after its last arrival.
     end: u32,
-    /// Their indexes less their numbers, wrapped around.
+    /// The difference between index and number of its arrivals, wrapping.
     shift: u32,
     slot: u32,
 }
 
-/// From where the arrivals of an inbox are read: a slot of each thread, and those that came over long links.
+/// The mail of all threads for the present window.
 pub struct Sources<'m> {
-    /// The slots of the present window, a thread each.
-    pub slots: &'m [&'m Slot],
+    /// The mail of the present window, by thread.
+    pub slots: &'m [&'m WindowMail],
     /// The present window.
     pub window: u64,
-    /// The seed under which the order of arrivals at one instant is drawn; none: it is that of their ports.
+    /// The seed for the order of arrivals at one instant; none if they are ordered by port.
     pub order: Option<u64>,
 }
 
-/// Arrivals that are loaded before a node's turn; the processor goes on by itself along a run.
-const MOST_PREFETCHED: usize = 16;
+/// Arrivals that are prefetched before a node's turn. The hardware prefetcher continues along a run.
+const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
-    /// The nodes at which anything comes in, some more than once.
+    /// The nodes with an arrival, some more than once.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let of_window = |slot: &&&Slot| slot.window == self.window;
+        let of_window = |slot: &&&WindowMail| slot.window == self.window;
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
     }
 
-    /// Loads the beginning of what comes in at `node`.
+    /// Prefetches the first arrivals at `node`.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         for slot in self.slots {
             if let Some((_, run)) = slot.runs_of(self.window, node).next() {
-                run.iter().take(MOST_PREFETCHED).for_each(prefetch);
+                run.iter().take(MAX_PREFETCHED).for_each(prefetch);
             }
         }
     }
 }
 
 impl Inbox {
-    /// Sorts what comes in at `node` within the window that starts at `start`. `far` is what of it came over long
-    /// links; `expect` is told of each, to load what the node will look up.
+    /// Sorts the arrivals at `node` within the window that starts at `start`. `far` has those over long links. `expect` is
+    /// called for each packet, to prefetch data that the node will look up.
     #[inline]
     pub fn open(
         &mut self,
         sources: &Sources<'_>,
         node: NodeId,
         start: Time,
-        far: &[Far],
+        far: &[FarArrival],
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
@@ -368,7 +369,7 @@ impl Inbox {
         let mut add = |arrival: &Arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
-            let is_packet = u64::from(arrival.frame.what == What::Packet);
+            let is_packet = u64::from(arrival.frame.kind == FrameKind::Packet);
             let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << NUMBER_BITS
                 | self.keys.len() as u64;
             expect(&arrival.frame.packet);
@@ -382,7 +383,7 @@ impl Inbox {
                 arrivals.iter().for_each(&mut add);
                 let shift = index.wrapping_sub(end);
                 end += arrivals.len() as u32;
-                self.runs.push(Run { end, shift, slot: number as u32 });
+                self.runs.push(InboxRun { end, shift, slot: number as u32 });
             }
         }
         far.iter().for_each(|far| add(&far.arrival));
@@ -391,8 +392,8 @@ impl Inbox {
             "more than 2^25 frames come in at a node within one window"
         );
         if !sorted {
-            // By a key, so that the sort is compiled here: the standard one of plain numbers is taken from the first crate
-            // that calls it, which in tests is one that is not optimised.
+            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
+            // crate that calls it, which in tests is one that is not optimised.
             self.keys.sort_unstable_by_key(|key| *key);
         }
         if let Some(seed) = sources.order {
@@ -400,8 +401,8 @@ impl Inbox {
         }
     }
 
-    /// Puts arrivals of one instant, which are sorted by port, into an order that is drawn: pause frames still come before
-    /// packets. Nothing but seed, node, time and ports decides it, so that it does not depend on windows and threads.
+    /// Puts the arrivals of each instant, which are sorted by port, into a random order; pause frames stay before packets. The
+    /// order depends on seed, node, time and ports alone, and so not on windows and threads.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         const INSTANT: u32 = PORT_BITS + NUMBER_BITS;
@@ -416,7 +417,7 @@ impl Inbox {
         }
     }
 
-    /// Where the next arrival stands among the node's events.
+    /// The position of the next arrival among the node's events.
     #[inline]
     pub fn next(&self) -> Order {
         match self.keys.get(self.next) {
@@ -426,7 +427,7 @@ impl Inbox {
                     (key >> (NUMBER_BITS + PORT_BITS + 1), key >> (NUMBER_BITS + PORT_BITS) & 1);
                 Order::new(
                     Time(self.start + offset),
-                    if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE },
+                    if is_packet == 1 { event_kind::ARRIVAL } else { event_kind::PAUSE },
                 )
             }
         }
@@ -437,7 +438,7 @@ impl Inbox {
     pub fn take<'a>(
         &mut self,
         sources: &'a Sources<'_>,
-        far: &'a [Far],
+        far: &'a [FarArrival],
     ) -> (&'a Arrival, Option<&'a IntStack>) {
         let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
         self.next += 1;

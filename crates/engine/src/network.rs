@@ -1,5 +1,5 @@
-//! What all nodes share and none changes while a window runs. Only connections that are added then ([`crate::posts`]) come
-//! behind those of its tables.
+//! The data that all nodes share and that does not change while a window runs, except that connections may be added
+//! ([`crate::injection`]).
 
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
@@ -13,45 +13,44 @@ use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
 use anabranch_workload::{Message, Qp, Workload};
 
-/// Topology, workload, scheme and faults of a run, with what follows from them.
+/// Topology, workload, scheme and faults of a run, with tables derived from them.
 pub struct Network<'a> {
     /// The fabric.
     pub topology: &'a Topology,
     /// Routes with every link up.
     pub healthy: &'a Routing,
-    /// What the hosts send.
+    /// Messages and their start conditions.
     pub workload: &'a Workload,
-    /// What carries it.
+    /// The scheme that carries the messages.
     pub scheme: &'a Scheme,
-    /// The fabric's longest path.
+    /// Facts of the fabric's longest path.
     pub facts: PathFacts,
-    /// What tells the path between two hosts, where the congestion control asks for it.
+    /// Facts of the path between two hosts, where the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
     /// The kinds of links.
-    pub kinds: Vec<LinkKind>,
-    /// What breaks.
+    pub link_kinds: Vec<LinkKind>,
+    /// The faults.
     pub faults: FaultPlan,
-    /// What queues hold.
+    /// The limits of queues.
     pub queues: QueueLimits,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Where each message stands.
+    /// The progress of each message.
     pub board: Board<'a>,
-    /// What starts by itself.
+    /// The messages that start at a time.
     pub starts: Starts,
-    /// By host: where it is. One entry for what every switch looks up for every packet.
-    homes: Vec<Home>,
-    /// By queue pair: its number among those that its source sends on, and among those that its destination receives
-    /// on.
+    /// The attachment of each host: the entry that every switch looks up for every packet.
+    attachments: Vec<Attachment>,
+    /// By queue pair: its number among those on which its source sends, and among those on which its destination receives.
     slots: Vec<[u32; 2]>,
-    /// Connections that were added after the run began, behind those of the workload.
+    /// Connections that were added after the run began, numbered after those of the workload.
     added: boxcar::Vec<AddedConnection>,
-    /// By switch: its ECMP salt.
+    /// The ECMP salts of switches.
     salts: Vec<u64>,
-    /// The length of a window, but where something cuts it short: see [`lookahead`].
+    /// The length of a window that is not cut short: see [`lookahead`].
     pub window: Duration,
-    /// How long a receiver outlives its sender's last acknowledgement, and a run that of its last message: a base RTT.
-    /// Both are constants of the scenario, so that no result depends on where windows are cut.
+    /// The time for which a receiver outlives its sender's last acknowledgement, and a run the last acknowledgement of all: a
+    /// base RTT. It is a constant of the scenario, so that no result depends on where windows are cut.
     pub linger: Duration,
 }
 
@@ -61,21 +60,21 @@ pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + '
 /// A connection that was added after the run began.
 struct AddedConnection {
     ends: Qp,
-    /// Those of its first queue pair; its others follow.
+    /// The [`slots`](Network::slots) of its first queue pair; those of the others follow.
     slots: [u32; 2],
 }
 
-/// The place of a host in the fabric.
+/// The ToR and port to which a host is attached.
 #[derive(Clone, Copy)]
-struct Home {
-    /// Its ToR, by index among the switches.
+struct Attachment {
+    /// The index of the ToR among the switches.
     tor: u32,
-    /// The port of its ToR that leads to it.
+    /// The port of the ToR that leads to the host.
     port: u16,
 }
 
-/// What a network is made of, beside what its scheme and workload say.
-pub struct Parts<'a> {
+/// The inputs of a network.
+pub struct NetworkInputs<'a> {
     /// See [`Network::topology`].
     pub topology: &'a Topology,
     /// See [`Network::healthy`].
@@ -88,8 +87,8 @@ pub struct Parts<'a> {
     pub facts: PathFacts,
     /// See [`Network::own_path`].
     pub own_path: Option<OwnPath<'a>>,
-    /// See [`Network::kinds`].
-    pub kinds: Vec<LinkKind>,
+    /// See [`Network::link_kinds`].
+    pub link_kinds: Vec<LinkKind>,
     /// See [`Network::faults`].
     pub faults: FaultPlan,
     /// See [`Network::seed`].
@@ -97,23 +96,24 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// A network of these parts.
-    pub fn new(parts: Parts<'a>) -> Self {
-        let Parts { topology, healthy, workload, scheme, facts, own_path, kinds, faults, seed } = parts;
-        let home = |host: u32| Home {
+    /// Builds the tables of a network.
+    pub fn new(parts: NetworkInputs<'a>) -> Self {
+        let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
+            parts;
+        let home = |host: u32| Attachment {
             tor: healthy.tor_index(HostId(host)),
             port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
         };
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
-        let window = Duration(lookahead(&kinds, scheme).0.min(LONGEST_WINDOW));
+        let window = Duration(lookahead(&link_kinds, scheme).0.min(LONGEST_WINDOW));
         Network {
             window,
             linger: facts.base_rtt.max(window),
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
-            homes: (0..topology.hosts).map(home).collect(),
+            attachments: (0..topology.hosts).map(home).collect(),
             slots: slots(workload, topology.hosts, scheme.qps),
             added: boxcar::Vec::new(),
             salts: salts.collect(),
@@ -123,13 +123,13 @@ impl<'a> Network<'a> {
             scheme,
             facts,
             own_path,
-            kinds,
+            link_kinds,
             faults,
             seed,
         }
     }
 
-    /// The seed under which the order of arrivals at one instant is drawn, where it is.
+    /// The seed for the order of arrivals at one instant, where that order is random.
     pub fn drawn_order(&self) -> Option<u64> {
         (self.scheme.fabric.arrival_order == ArrivalOrder::Random).then_some(self.seed)
     }
@@ -140,8 +140,8 @@ impl<'a> Network<'a> {
         node.0 < self.topology.hosts
     }
 
-    /// The connection of the workload that queue pair `qp` of the engine is a part of: the workload's queue pair `q`
-    /// is the engine's `q * split` and those after it.
+    /// The connection, a queue pair of the workload, to which queue pair `qp` of the engine belongs. Connection `q` has the
+    /// queue pairs `q * split` to `(q + 1) * split - 1`.
     #[inline]
     pub fn connection(&self, qp: QpId) -> QpId {
         QpId(qp.0 / self.scheme.qps)
@@ -162,8 +162,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The number of a queue pair of the engine among those that its source sends on, and among those that its destination
-    /// receives on.
+    /// The number of a queue pair of the engine among those on which its source sends, and among those on which its
+    /// destination receives.
     #[inline]
     pub fn slots(&self, qp: QpId) -> [u32; 2] {
         match self.slots.get(qp.index()) {
@@ -186,18 +186,17 @@ impl<'a> Network<'a> {
         self.added.get(number).unwrap_or_else(|| unreachable!("there is no connection {connection}"))
     }
 
-    /// Adds a connection, whose first queue pair has these [`slots`](Self::slots), and its others those after them. Returns
-    /// its number, behind those so far.
+    /// Adds a connection whose first queue pair has these [`slots`](Self::slots); those of its other queue pairs follow.
+    /// Returns its number, the next one.
     pub fn connect(&self, ends: Qp, slots: [u32; 2]) -> QpId {
         QpId((self.workload.qps.len() + self.added.push(AddedConnection { ends, slots })) as u32)
     }
 
-    /// How many connections there are so far.
+    /// The number of connections so far.
     pub fn connections(&self) -> u32 {
         (self.workload.qps.len() + self.added.count()) as u32
     }
 
-    /// A message.
     #[inline]
     pub fn message(&self, message: MessageId) -> &Message {
         match self.board.message(message) {
@@ -212,7 +211,7 @@ impl<'a> Network<'a> {
         self.ends_of(self.message(message).qp)
     }
 
-    /// The host that sent a packet, as its IP header would say.
+    /// The host that sent a packet: the source address of its IP header.
     pub fn source_of(&self, packet: &Packet) -> HostId {
         let ends = self.ends(packet.qp);
         if packet.dst == ends.dst { ends.src } else { ends.dst }
@@ -224,17 +223,17 @@ impl<'a> Network<'a> {
         self.salts[switch as usize]
     }
 
-    /// Loads what [`route`](Self::route) will look up.
+    /// Prefetches the entry that [`route`](Self::route) will look up.
     #[inline]
     pub fn prefetch_route(&self, packet: &Packet) {
-        prefetch(&self.homes[packet.dst.index()]);
+        prefetch(&self.attachments[packet.dst.index()]);
     }
 
-    /// The port by which the switch with this index sends a packet on: the host's at its own ToR, else by ECMP among
-    /// the shortest paths. None where nothing leads on.
+    /// The egress port of a packet at the switch with this index: the destination's port at its own ToR, otherwise by ECMP
+    /// among the shortest paths. None without a path.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
-        let Home { tor, port } = self.homes[packet.dst.index()];
+        let Attachment { tor, port } = self.attachments[packet.dst.index()];
         if tor == switch {
             return Some(port);
         }
@@ -246,37 +245,37 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The longest time from sending to acting, of a full packet on a link as it is when nothing is wrong with it.
+    /// The longest time from the begin of the transmission of a full packet on a healthy link until the next node acts on it.
     pub fn longest_delay(&self) -> Duration {
         let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
-        self.kinds.iter().map(of).max().unwrap_or(Duration(1))
+        self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))
     }
 }
 
-/// How long anything takes at the least from the moment a node sends it until another node may act on it: the latency of
-/// the link, plus that of the switch behind it except under PFC, whose pause frames skip it; where there is none, the
-/// serialisation time of the shortest frame.
-fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
+/// The shortest time from the moment a node sends a frame until another node may act on it: the latency of the link, plus
+/// that of the switch behind it except under PFC, whose pause frames skip it. Where that is 0, the serialisation time of the
+/// shortest frame.
+fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
-        // A fast clock makes it shorter.
+        // A fast clock shortens the serialisation time.
         Duration::ZERO => {
             let nominal = kind.rate.time_for(shortest);
             Duration(nominal.0 - off_by(nominal, scheme.fabric.clock_ppm).0)
         }
         latency => latency,
     };
-    kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
+    link_kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
 }
 
-/// The most by which what takes `nominal` takes longer, or shorter, where clocks are off by `ppm` parts per million.
+/// The largest deviation of a duration from `nominal` where clocks are off by `ppm` parts per million.
 pub fn off_by(nominal: Duration, ppm: u32) -> Duration {
     Duration(u64::try_from((u128::from(nominal.0) * u128::from(ppm)).div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-/// Bytes that any frame has at the least: those of headers, ACKs and pause frames; where programs or other people's
-/// transports make frames of their own, one.
+/// The smallest size of any frame in bytes: that of headers, ACKs and pause frames; 1 where programs or registered
+/// transports make frames of their own.
 fn shortest_frame(scheme: &Scheme) -> u64 {
     if scheme.fabric.program.is_some() || matches!(scheme.transport, TransportConfig::Registered(_)) {
         return 1;
@@ -290,11 +289,11 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
     ecmp_member((packet.qp, packet.dst), packet.ev, salt, n)
 }
 
-/// The member of an ECMP group of `n` that a packet takes to a host on a queue pair: a hash over both, the entropy value
-/// `ev` and the switch's salt.
+/// The member of an ECMP group of `n` for packets to a host on a queue pair: a hash of both, of the entropy value `ev` and of
+/// the switch's salt.
 #[inline]
 pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> usize {
-    // The destination is part of the flow, so that an ACK hashes on its own.
+    // The destination is part of the flow, so that ACKs hash independently of data.
     let flow = (u64::from(qp.0) << 32 | u64::from(dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt ^ u64::from(ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -302,7 +301,7 @@ pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> u
     (((hash >> 32) * n as u64) >> 32) as usize
 }
 
-/// By queue pair of the engine: how many its source, and its destination, has of lower numbers.
+/// By queue pair of the engine: the number of its source's, and of its destination's, queue pairs with lower numbers.
 fn slots(workload: &Workload, hosts: u32, split: u32) -> Vec<[u32; 2]> {
     let mut seen = vec![[0u32; 2]; hosts as usize];
     let mut slots = Vec::with_capacity(workload.qps.len() * split as usize);

@@ -1,30 +1,30 @@
-//! What hosts and switches have in common: a node owns its state, and handles its events one after the other.
+//! Nodes, hosts and switches: each owns its state and handles its events one after the other.
 
 use crate::context::Context;
 use crate::frame::{Frame, Order};
-use crate::mail::{Far, Inbox, Sources};
+use crate::mail::{FarArrival, Inbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::NodeId;
 use anabranch_proto::IntStack;
 
-/// A host or a switch. Its handlers see it and the [`Context`]; no other node's state.
+/// A host or a switch. Its handlers have access to its own state and the [`Context`], and to no other node's state.
 pub trait Node {
-    /// Its number.
+    /// The number of the node.
     fn node(&self) -> NodeId;
-    /// Where its next own event stands: a port that frees up, a timer, a start of messages.
+    /// The next own event: a port that becomes free, a timer, a start of messages.
     fn next(&self) -> Order;
-    /// Its next own event happens, now.
+    /// Handles the next own event, at the present time.
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>);
-    /// A frame comes in, with its telemetry.
+    /// Handles the arrival of a frame, with its telemetry.
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>);
 }
 
-/// Runs the events of `node` that stand before `bound`, its own and what came in, in their order.
+/// Runs the events of `node` that are before `bound`, own events and arrivals, in their order.
 #[inline]
 pub fn run<N: Node, O: Observer>(
     node: &mut N,
     inbox: &mut Inbox,
-    (sources, far): (&Sources<'_>, &[Far]),
+    (sources, far): (&Sources<'_>, &[FarArrival]),
     bound: Order,
     at: &mut Context<'_, O>,
 ) {

@@ -1,11 +1,16 @@
-//! What is said of a run whose curves filled the room that they had.
+//! Messages of runs whose curves would have more points than they may have.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// Of a run that may have `share` points, and had `room` for so long a time alone.
-pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: Duration) -> String {
+/// The message of a run that may have `share` points, enough for the time `room` of curves with a point per interval.
+pub fn interval_points_exceeded(
+    measures: &[MeasureSpec],
+    share: u64,
+    room: Duration,
+    max_time: Duration,
+) -> String {
     let shortest =
         measures.iter().filter(|m| m.every > Duration::ZERO && m.above.is_none()).map(|m| m.every).min();
     let every = shortest.unwrap_or_default();
@@ -30,8 +35,9 @@ pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: 
     )
 }
 
-/// Of a run whose curves of events, on a workload of `qps` queue pairs and `packets` packets, filled their room by `at`.
-pub fn too_many_of_events(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
+/// The message of a run whose curves of events used up its points by `at`, on a workload of `qps` queue pairs and `packets`
+/// packets.
+pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {
         return format!(
@@ -45,7 +51,7 @@ pub fn too_many_of_events(point: &RunPoint, qps: usize, packets: u64, at: Time) 
     let watched =
         acks.clone().filter_map(|measure| QpSelector::parse(measure.qps.as_deref()?).ok()?.qps(qps).ok());
     let watched = watched.map(|its| its.len()).max().unwrap_or(0) as f64;
-    // As many ACKs as packets, at most; twice as many to be safe, as some are sent again.
+    // At most one ACK per packet; twice that to be safe, as some packets are retransmitted.
     let expected = 2.0 * packets as f64 * (watched / qps.max(1) as f64) * acks.count() as f64;
     let advice = match (watched * share as f64 / expected.max(2.0 * share as f64)) as u64 {
         _ if watched == 0.0 => {

@@ -1,6 +1,6 @@
-//! Asking the cache for what the next events will touch.
+//! Cache prefetching of data that the next events will touch.
 
-/// Starts loading the cache line at `reference`. A hint: it changes no result.
+/// Prefetches the cache line at `reference`. This is a hint that changes no result.
 #[inline]
 pub fn prefetch<T>(reference: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub fn prefetch<T>(reference: &T) {
     let _ = reference;
 }
 
-/// Starts loading the first `lines` cache lines of `reference`.
+/// Prefetches the first `lines` cache lines of `reference`.
 #[inline]
 pub fn prefetch_lines<T>(reference: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]

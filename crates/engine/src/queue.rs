@@ -1,4 +1,4 @@
-//! Queues of frames, linked through one pool of slots per node.
+//! Queues of frames: linked lists through one pool of slots per node.
 
 use crate::frame::Frame;
 use crate::prefetch::prefetch;
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
 
-/// Which packet a data queue without room gives up.
+/// The packet that a full data queue drops or trims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FullQueue {
-    /// The arriving one (drop-tail).
+    /// The arriving packet (drop-tail).
     #[default]
     Arriving,
-    /// By a fair coin the arriving one, or the youngest in the queue.
+    /// The arriving packet or the youngest in the queue, by a fair coin.
     Coin,
 }
 
 parameter_choices!(FullQueue: "arriving" = Arriving, "coin" = Coin);
 
-/// The slots of all queues of a node. Slots are reused last in, first out, so that the ones in use stay in the cache.
+/// The slots of all queues of a node. Slots are reused last in, first out, so that those in use stay in the cache.
 #[derive(Default)]
 pub struct Pool {
     slots: Vec<Slot>,
-    /// Slots that nothing is in.
+    /// Free slots.
     free: Vec<u32>,
 }
 
@@ -35,8 +35,8 @@ struct Slot {
     next: u32,
 }
 
-/// A slot whose frame has left its queue.
-pub struct Taken(u32);
+/// A handle of a slot whose frame has left its queue.
+pub struct SlotHandle(u32);
 
 /// A first-in, first-out queue of frames in a [`Pool`].
 #[derive(Clone, Copy, Debug)]
@@ -46,32 +46,32 @@ pub struct Fifo {
 }
 
 impl Pool {
-    /// Frames in all queues.
+    /// The number of frames in all queues.
     pub fn used(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }
 
     /// The frame in a slot.
     #[inline]
-    pub fn frame(&self, taken: &Taken) -> &Frame {
+    pub fn frame(&self, taken: &SlotHandle) -> &Frame {
         &self.slots[taken.0 as usize].frame
     }
 
-    /// The same, to be changed.
+    /// The frame in a slot, mutable.
     #[inline]
-    pub fn frame_mut(&mut self, taken: &Taken) -> &mut Frame {
+    pub fn frame_mut(&mut self, taken: &SlotHandle) -> &mut Frame {
         &mut self.slots[taken.0 as usize].frame
     }
 
-    /// The frame in a slot, which may be used again.
-    pub fn take(&mut self, taken: Taken) -> Frame {
+    /// Copies the frame out of a slot and frees the slot.
+    pub fn take(&mut self, taken: SlotHandle) -> Frame {
         self.free.push(taken.0);
         self.slots[taken.0 as usize].frame
     }
 
-    /// The slot may be used again.
+    /// Frees a slot.
     #[inline]
-    pub fn release(&mut self, taken: Taken) {
+    pub fn release(&mut self, taken: SlotHandle) {
         self.free.push(taken.0);
     }
 }
@@ -80,7 +80,6 @@ impl Fifo {
     /// An empty queue.
     pub const EMPTY: Fifo = Fifo { head: NONE, tail: NONE };
 
-    /// Whether nothing is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NONE
@@ -113,13 +112,13 @@ impl Fifo {
         Some(&pool.slots.get(self.tail as usize)?.frame).filter(|_| !self.is_empty())
     }
 
-    /// Puts a frame in the place of the youngest, which it returns.
+    /// Replaces the youngest frame, which it returns.
     pub fn replace_last(&mut self, pool: &mut Pool, frame: &Frame) -> Option<Frame> {
         let slot = pool.slots.get_mut(self.tail as usize).filter(|_| self.head != NONE)?;
         Some(std::mem::replace(&mut slot.frame, *frame))
     }
 
-    /// Takes the youngest frame out of the queue, which is walked to its end.
+    /// Takes the youngest frame out of the queue by walking to its end.
     pub fn pop_last(&mut self, pool: &mut Pool) -> Option<Frame> {
         let mut before = NONE;
         let mut last = self.head;
@@ -138,7 +137,7 @@ impl Fifo {
         Some(frame)
     }
 
-    /// The frames in their order.
+    /// The frames, oldest first.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> + use<'a> {
         let mut next = self.head;
         std::iter::from_fn(move || {
@@ -148,17 +147,17 @@ impl Fifo {
         })
     }
 
-    /// Takes the oldest frame out of the queue. It stays in its slot until that is [released](Pool::release): a copy
-    /// on its way to the link would cost more than all else.
+    /// Takes the oldest frame out of the queue. It stays in its slot until that is [released](Pool::release), since copying it
+    /// would cost more than the rest of the dequeue.
     #[inline]
-    pub fn pop(&mut self, pool: &Pool) -> Option<Taken> {
+    pub fn pop(&mut self, pool: &Pool) -> Option<SlotHandle> {
         let index = self.head;
         self.head = pool.slots.get(index as usize)?.next;
-        // It may have waited since an earlier window: it is loaded while the one before is on the wire.
+        // The next frame may have left the cache since it was queued; it is prefetched while this one is on the wire.
         if let Some(next) = pool.slots.get(self.head as usize) {
             prefetch(next);
         }
-        Some(Taken(index))
+        Some(SlotHandle(index))
     }
 }
 

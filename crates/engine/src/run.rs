@@ -1,16 +1,16 @@
-//! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
+//! One run: build the fabric and the workload, run the engine, collect the results.
 
-use crate::blind::{blind_measures, choice};
 use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
-use crate::engine::{Engine, PointRoom, Setup};
+use crate::empty_measures::{empty_measures, selector_stream};
+use crate::engine::{Engine, EngineInputs, PointBudget};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
+use crate::injector::Injector;
 use crate::network::OwnPath;
-use crate::observer::{Foreign, Named, NoObserver, Observer, Places, QpSelector};
-use crate::points::{too_many, too_many_of_events};
-use crate::poster::Poster;
+use crate::observer::{HookNodes, NamedObservers, NoObserver, Observer, PerNode, QpSelector};
+use crate::points::{event_points_exceeded, interval_points_exceeded};
 use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
@@ -27,47 +27,50 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs one point of a scenario. Same point, same result, whatever else the process does.
+/// Runs one point of a scenario. The result depends on the point alone.
 ///
 /// # Errors
-/// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
-/// panic in something that is registered.
+/// A point that cannot be built, a run that stalled or hit a limit (with its partial result), a broken invariant, or a
+/// panic in a registered part.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
-    told(point, || attempt(point, control, None, |_| NoObserver, drop))
+    with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }
 
-/// [`run()`] of messages that `poster` posts while the run goes on, in the place of the point's workload. Nothing is recorded
-/// over time: measures and observers of the point are left out.
+/// [`run()`] with messages that `injector` posts while the run goes on, instead of the point's workload. Measures and
+/// observers of the point are ignored.
 ///
 /// # Errors
-/// Those of [`run()`].
-pub fn run_posted(
+/// As for [`run()`].
+pub fn run_injected(
     point: &RunPoint,
     control: &Control,
-    poster: Box<dyn Poster>,
+    injector: Box<dyn Injector>,
 ) -> Result<RunResult, RunError> {
     let point = &RunPoint { measures: Vec::new(), observers: Vec::new(), ..point.clone() };
-    told(point, || attempt(point, control, Some(poster), |_| NoObserver, drop))
+    with_panic_context(point, || run_point(point, control, Some(injector), |_| NoObserver, drop))
 }
 
-/// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
+/// [`run()`] with an observer, which does not affect the result. The observer also has the events of a run that fails.
 ///
 /// # Errors
-/// Those of [`run()`].
+/// As for [`run()`].
 pub fn run_observed<O: Observer>(
     point: &RunPoint,
     control: &Control,
     observer: &mut O,
 ) -> Result<RunResult, RunError> {
-    told(point, || {
+    with_panic_context(point, || {
         let blank = foreign("observer", || observer.fork());
-        let own = |built: &Built| Foreign::new("observer", blank, slots(point, built));
-        attempt(point, control, None, own, |seen| seen.join_into(observer))
+        let per_node = |built: &Built| PerNode::new("observer", blank, hook_nodes(point, built));
+        run_point(point, control, None, per_node, |seen| seen.join_into(observer))
     })
 }
 
-/// A run, in which a panic of what somebody else brought is told with its name and its scheme.
-fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
+/// Calls `run`. A panic in a registered part becomes an error with the name of the part and the scheme.
+fn with_panic_context(
+    point: &RunPoint,
+    run: impl FnOnce() -> Result<RunResult, RunError>,
+) -> Result<RunResult, RunError> {
     catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
         let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
         let mut lbs = point.scheme.all_lbs();
@@ -86,120 +89,119 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
     })
 }
 
-/// A run while `own` looks on, which `give_back` gets at its end, however it ends.
-fn attempt<O: Observer>(
+/// Runs a point while the observer of the caller, which `caller_observer` makes, looks on. `give_back` gets that observer
+/// at the end, also when the run fails.
+fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
-    poster: Option<Box<dyn Poster>>,
-    own: impl FnOnce(&Built) -> O,
+    injector: Option<Box<dyn Injector>>,
+    caller_observer: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
     point.scheme.check().map_err(refused)?;
-    let fabric = match poster {
+    let fabric = match injector {
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
-    let (observer, a_second) = match point.measures.is_empty() {
+    let (series, per_second) = match point.measures.is_empty() {
         true => (None, 0.0),
-        false => watch(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
+        false => series_observer(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
     };
-    let own = own(&fabric);
-    let points = PointRoom { most: point.most_points, a_second };
-    // Without any, the time that there is room for does not end.
-    let room = Duration((points.most as f64 / a_second * 1e12) as u64);
-    let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
-    control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
-    let payload = point.scheme.transport.framing().payload.0;
-    let of_messages =
-        fabric.workload.messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
-    control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
+    let caller_observer = caller_observer(&fabric);
+    let points = PointBudget { most: point.most_points, per_second };
+    // Without curves that have a point in each interval, the time is unlimited.
+    let time_for_points = Duration((points.most as f64 / per_second * 1e12) as u64);
+    let limits = Limits { max_time: point.limits.max_time.min(time_for_points), ..point.limits.clone() };
+    publish_totals(point, &fabric, control);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let ideal = ideal.carried_by(&point.scheme);
     let facts = point.scheme.fabric.facts(ideal.path_facts());
-    let pfc = point.scheme.fabric.pfc.as_ref();
-    let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
-    let header = point.scheme.transport.framing().header;
-    let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let own_path = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
-    let setup = Setup {
+    let inputs = EngineInputs {
         topology: &fabric.topology,
         routing: &fabric.routing,
         workload: &fabric.workload,
         faults: &point.faults,
         scheme: &point.scheme,
-        switches: SwitchPlan {
-            pfc: pfc
-                .map(|spec| PfcPlan::new(spec, &fabric.topology, &facts, point.scheme.fabric.clock_ppm))
-                .transpose()?,
-            program,
-            weights,
-        },
+        switches: switch_plan(point, &fabric, &facts)?,
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
-        poster,
+        injector,
         limits: &limits,
         points,
         seed: point.seed,
         threads: control.threads,
     };
-    let on = (point, &fabric);
+    let run = RunContext { point, fabric: &fabric, limits: &limits, ideal: &ideal, control };
     let topology = &fabric.topology;
-    let rows = |observer: SeriesObserver, end| {
-        observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
-    };
     if !point.observers.is_empty() {
-        let named = Named::new(&point.observers, topology, &fabric.workload, &slots(point, &fabric));
+        let named =
+            NamedObservers::new(&point.observers, topology, &fabric.workload, &hook_nodes(point, &fabric));
         let named = named.map_err(|(observer, error)| RunError::Observer { observer, error })?;
-        let observer = observer.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
-        let all = (observer, (named, own));
-        return drive(
-            Engine::new(setup, all)?,
-            on,
-            &limits,
-            &ideal,
-            control,
-            |(observer, (named, seen)), end| {
-                give_back(seen);
-                let mut rows = rows(observer, end);
-                rows.extend(named.into_rows(topology, end));
-                rows
-            },
-        );
+        let series = series.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
+        let engine = Engine::new(inputs, (series, (named, caller_observer)))?;
+        return run.finish(engine, |(series, (named, observer)), end| {
+            give_back(observer);
+            let mut rows = series_rows(series, topology, end);
+            rows.extend(named.into_rows(topology, end));
+            rows
+        });
     }
-    match observer {
-        None => drive(Engine::new(setup, own)?, on, &limits, &ideal, control, |seen, _| {
-            give_back(seen);
+    match series {
+        None => run.finish(Engine::new(inputs, caller_observer)?, |observer, _| {
+            give_back(observer);
             Vec::new()
         }),
-        Some(observer) => {
-            let both = (observer, own);
-            drive(Engine::new(setup, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
-                give_back(seen);
-                rows(observer, end)
+        Some(series) => {
+            run.finish(Engine::new(inputs, (series, caller_observer))?, |(series, observer), end| {
+                give_back(observer);
+                series_rows(series, topology, end)
             })
         }
     }
 }
 
-/// At which nodes observers of other people are called.
-fn slots(point: &RunPoint, built: &Built) -> Arc<Places> {
-    Places::of(&built.topology, &built.workload, point.scheme.qps)
+/// Publishes the totals of the workload to `control`.
+fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
+    let messages = &fabric.workload.messages;
+    control.flows_total.store(messages.len() as u64, Ordering::Relaxed);
+    let payload = point.scheme.transport.framing().payload.0;
+    let of_messages = messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
+    control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
 }
 
-/// What a point builds before its engine.
+/// The plan for the switches: lossless class, programs and weights.
+fn switch_plan(point: &RunPoint, fabric: &Built, facts: &PathFacts) -> Result<SwitchPlan, RunError> {
+    let (spec, topology) = (&point.scheme.fabric, &fabric.topology);
+    let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
+    let weights = weights(spec, topology, facts, point.scheme.transport.framing().header)?;
+    let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
+    Ok(SwitchPlan { pfc, program, weights })
+}
+
+fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<SeriesRow> {
+    series.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
+}
+
+/// The nodes whose observers get the hooks of registered observers.
+fn hook_nodes(point: &RunPoint, built: &Built) -> Arc<HookNodes> {
+    HookNodes::of(&built.topology, &built.workload, point.scheme.qps)
+}
+
+/// The parts of a point that are built before its engine.
 pub struct Built {
     /// The fabric.
     pub topology: Topology,
     /// Routes with every link up.
     pub routing: Routing,
-    /// What the hosts send.
+    /// Messages and their start conditions.
     pub workload: Workload,
 }
 
 impl Built {
-    /// Packet-hops of a run in which nothing is lost and each packet of `payload` bytes has an ACK: what it costs, more or
-    /// less. Paths are those of an idle fabric.
+    /// An estimate of the packet-hops of a run: nothing is lost, each packet of `payload` bytes has an ACK, and paths are
+    /// those of an idle fabric.
     pub fn packet_hops(&self, payload: u64) -> u64 {
         let mut links: BTreeMap<(HostId, HostId), u64> = BTreeMap::new();
         self.workload.messages.iter().fold(0, |sum, message| {
@@ -216,7 +218,7 @@ impl Built {
 /// Builds fabric, routes and workload of a point.
 ///
 /// # Errors
-/// What in the point cannot be built.
+/// The part of the point that cannot be built.
 pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     let Built { topology, routing, .. } = build_fabric(point)?;
     let text = |name: &str| point.files.get(name).map(String::as_str);
@@ -224,7 +226,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-/// The same without a message.
+/// Builds fabric and routes of a point, with an empty workload.
 fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
@@ -232,21 +234,26 @@ fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload: Workload::default() })
 }
 
-/// What records the curves of a point, and how many points per second those have that have one per interval.
-fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
+/// The observer that records the measures of a point, and the points per simulated second of the curves that have one in
+/// each interval.
+fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
         let a_curve = measure.points(1, Duration(1_000_000_000_000));
         if let Some(links) = &measure.links {
-            for link in links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))? {
+            for link in
+                links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?
+            {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
                 points += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
-            for node in switches.parse::<Selector>()?.switches(topology, &mut choice(point.seed, number))? {
+            for node in
+                switches.parse::<Selector>()?.switches(topology, &mut selector_stream(point.seed, number))?
+            {
                 observer.watch_switch(measure, node);
                 points += a_curve;
             }
@@ -261,104 +268,145 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunE
     Ok((observer, points))
 }
 
-fn drive<O: Observer>(
-    mut engine: Engine<'_, O>,
-    (point, fabric): (&RunPoint, &Built),
-    limits: &Limits,
-    ideal: &Ideal<'_>,
-    control: &Control,
-    series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
-) -> Result<RunResult, RunError> {
-    let outcome = engine.run(control);
-    if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
-        let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
-        return Err(RunError::TooManyPoints { what });
+/// A run whose engine is ready, with the parts of its point.
+struct RunContext<'a> {
+    point: &'a RunPoint,
+    fabric: &'a Built,
+    limits: &'a Limits,
+    ideal: &'a Ideal<'a>,
+    control: &'a Control,
+}
+
+/// The state of a run that ended early, for its error.
+struct EarlyEnd {
+    at: Time,
+    /// Connections, and data packets of all messages.
+    qps: usize,
+    packets: u64,
+    /// Names of some unfinished flows.
+    stuck: Vec<String>,
+    /// Bytes of the longest unfinished message.
+    longest: u64,
+    /// The hosts of an unfinished message without a path between them, and the number of such messages.
+    cut_off: Option<([HostId; 2], usize)>,
+}
+
+impl RunContext<'_> {
+    /// Runs the engine and collects the results; `series` makes curves of the observer and the end of the run.
+    fn finish<O: Observer>(
+        &self,
+        mut engine: Engine<'_, O>,
+        series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
+    ) -> Result<RunResult, RunError> {
+        let RunContext { point, fabric, limits, ideal, control } = *self;
+        let outcome = engine.run(control);
+        if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
+            let what = interval_points_exceeded(
+                &point.measures,
+                point.most_points,
+                limits.max_time,
+                point.limits.max_time,
+            );
+            return Err(RunError::TooManyPoints { what });
+        }
+        let network = engine.network();
+        let bytes = |message| network.message(message).bytes;
+        let messages = (0..network.board.messages()).map(|number| bytes(MessageId(number)));
+        let early = EarlyEnd {
+            at: engine.now(),
+            qps: network.connections() as usize,
+            packets: messages.map(|bytes| bytes.div_ceil(ideal.payload())).sum(),
+            stuck: name_unfinished(&engine),
+            longest: engine.unfinished_messages().map(|(message, _)| bytes(message)).max().unwrap_or(0),
+            cut_off: match outcome {
+                Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
+                _ => None,
+            },
+        };
+        let mut result = collect(&engine, point, ideal);
+        if control.spans {
+            result.spans = spans(&engine);
+        }
+        let goodput = engine.goodput();
+        result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, early.at));
+        let qps = fabric.workload.qps.len();
+        let empty = empty_measures(point, &fabric.topology, qps, &result.series)?;
+        result.run.warnings.extend(empty);
+        result.series.extend(goodput);
+        match outcome {
+            Ok(()) => Ok(result),
+            Err(failure) => Err(self.error(failure, early, result)),
+        }
     }
-    let network = engine.network();
-    let (qps, payload) = (network.connections() as usize, ideal.payload());
-    let bytes = |message| network.message(message).bytes;
-    let packets =
-        (0..network.board.messages()).map(|number| bytes(MessageId(number)).div_ceil(payload)).sum();
-    let stuck = name_unfinished(&engine);
-    let longest = engine.unfinished_messages().map(|(message, _)| bytes(message)).max().unwrap_or(0);
-    let cut_off = match outcome {
-        Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
-        _ => None,
-    };
-    let mut result = collect(&engine, point, ideal);
-    if control.spans {
-        result.spans = spans(&engine);
+
+    /// The error of a run that failed; `result` has what it came to.
+    fn error(&self, failure: Failure, early: EarlyEnd, result: RunResult) -> RunError {
+        let (point, at) = (self.point, early.at);
+        let unfinished = result.run.flows - result.run.flows_finished;
+        match failure {
+            Failure::Cancelled => RunError::Cancelled,
+            Failure::TooManyPoints => {
+                RunError::TooManyPoints { what: event_points_exceeded(point, early.qps, early.packets, at) }
+            }
+            Failure::Invariant(what) => RunError::Invariant { what },
+            Failure::Stalled => {
+                let stall = point.limits.stall;
+                let reason = format!("nothing new was delivered for {stall}, a timeout and a round trip");
+                self.stalled(reason, early, result)
+            }
+            Failure::NothingLeft => {
+                self.stalled("nothing is left that could happen".to_owned(), early, result)
+            }
+            Failure::Deadlock(cycle) => {
+                RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) }
+            }
+            Failure::LosslessDrop(what) => RunError::LosslessDrop { at, what },
+            Failure::Limit(limit) => {
+                // The last event is earlier than `max_time`.
+                let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
+                RunError::Limit { limit, at, unfinished, partial: Box::new(result) }
+            }
+            Failure::OutOfPsns(qp) => RunError::OutOfPsns { qp: qp.0 },
+        }
     }
-    let at = engine.now();
-    let goodput = engine.goodput();
-    result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
-    result.run.warnings.extend(blind_measures(
-        point,
-        &fabric.topology,
-        fabric.workload.qps.len(),
-        &result.series,
-    )?);
-    result.series.extend(goodput);
-    let unfinished = result.run.flows - result.run.flows_finished;
-    match outcome {
-        Ok(()) => Ok(result),
-        Err(Failure::Cancelled) => Err(RunError::Cancelled),
-        Err(Failure::TooManyPoints) => {
-            Err(RunError::TooManyPoints { what: too_many_of_events(point, qps, packets, at) })
+
+    /// The error of a stalled run, with an explanation by its faults.
+    fn stalled(&self, reason: String, early: EarlyEnd, result: RunResult) -> RunError {
+        let (point, scheme) = (self.point, &self.point.scheme);
+        let facts = &scheme.fabric.facts(self.ideal.path_facts());
+        let stalled = Stalled {
+            transport: &scheme.transport,
+            window: scheme.cc.build(facts).window(),
+            qps: scheme.qps,
+            balancer: &scheme.lb,
+            cut_off: early.cut_off,
+            routing_delay: scheme.fabric.routing_delay,
+            faults: &point.faults,
+            topology: &self.fabric.topology,
+            file: point.topology.file(),
+            limits: &point.limits,
+            facts,
+            at: early.at,
+            longest: early.longest,
+        };
+        RunError::Stalled {
+            at: early.at,
+            reason,
+            flows: early.stuck,
+            unfinished: result.run.flows - result.run.flows_finished,
+            help: stalled.explain(),
+            partial: Box::new(result),
         }
-        Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
-        Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
-            let reason = match failure {
-                Failure::Stalled => format!(
-                    "nothing new was delivered for {}, a timeout and a round trip",
-                    point.limits.stall
-                ),
-                _ => "nothing is left that could happen".to_owned(),
-            };
-            let (scheme, faults) = (&point.scheme, &point.faults);
-            let facts = &scheme.fabric.facts(ideal.path_facts());
-            let window = scheme.cc.build(facts).window();
-            let (transport, qps, routing_delay) =
-                (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
-            let balancer = &scheme.lb;
-            let stalled = Stalled {
-                transport,
-                window,
-                qps,
-                balancer,
-                cut_off,
-                routing_delay,
-                faults,
-                on: &fabric.topology,
-                file: point.topology.file(),
-                limits: &point.limits,
-                facts,
-                at,
-                longest,
-            };
-            let help = stalled.explain();
-            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
-        }
-        Err(Failure::Deadlock(cycle)) => {
-            Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
-        }
-        Err(Failure::LosslessDrop(what)) => Err(RunError::LosslessDrop { at, what }),
-        Err(Failure::Limit(limit)) => {
-            // The last event was before the time that must not be passed.
-            let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
-            Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
-        }
-        Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
     }
 }
 
-/// Why there is no whole result.
+/// The reason why a run has no complete result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The user stopped it.
+    /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages are left and nothing new has been delivered for long.
+    /// Messages are unfinished and nothing new has been delivered for longer than the patience of the run.
     #[error(
         "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}{help}",
         at.as_us(),
@@ -368,15 +416,15 @@ pub enum RunError {
     Stalled {
         /// Simulated time.
         at: Time,
-        /// What made it so.
+        /// The condition that ended the run.
         reason: String,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
-        /// How many there are.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What it would have taken, in lines of their own; empty where that is not known.
+        /// Lines of help, each after a line break.
         help: String,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
     /// A cycle of paused links, each of which waits for the next (PFC deadlock).
@@ -386,13 +434,13 @@ pub enum RunError {
         cycle.join(" -> ")
     )]
     Deadlock {
-        /// Simulated time at which it was found.
+        /// Simulated time at which the deadlock was found.
         at: Time,
         /// The links, by name.
         cycle: Vec<String>,
-        /// Unfinished flows.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
     /// A lossless class had no room for a packet.
@@ -400,27 +448,27 @@ pub enum RunError {
     LosslessDrop {
         /// Simulated time.
         at: Time,
-        /// Where, with the numbers, and what to write instead.
+        /// The link and its buffer, with a remedy.
         what: String,
     },
     /// The lossless class cannot be built on this fabric.
     #[error("{}: {error}", .error.parameter())]
     Pfc {
-        /// What is wrong.
+        /// The error of the parameters.
         #[from]
         error: PfcError,
     },
     /// No weight keeps trimmed packets from being lost on this fabric.
     #[error("fabric.wrr: {error}")]
     Weight {
-        /// What is wrong.
+        /// The error of the fabric.
         #[from]
         error: WeightError,
     },
     /// A switch's program cannot be on this fabric.
     #[error("{}: {error}", .error.remedy().0)]
     Program {
-        /// What is wrong.
+        /// The error of the program or its parameters.
         #[from]
         error: ProgramError,
     },
@@ -428,43 +476,43 @@ pub enum RunError {
     #[error(
         "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; {}",
         at.as_us(),
-        match *limit == "max_time" && *at >= Time::ZERO + Limits::MOST_TIME {
+        match *limit == "max_time" && *at >= Time::ZERO + Limits::MAX_TIME {
             true => "simulated time ends there: let messages start earlier",
             false => "raise it in [limits] if that is too early",
         }
     )]
     Limit {
-        /// Its key.
+        /// The key of the limit.
         limit: &'static str,
         /// Simulated time.
         at: Time,
-        /// Unfinished flows.
+        /// The number of unfinished flows.
         unfinished: u64,
-        /// What the run came to.
+        /// The results until then.
         partial: Box<RunResult>,
     },
-    /// The curves over time would fill the memory.
+    /// The curves would have more points than the run may have.
     #[error("{what}")]
     TooManyPoints {
-        /// For how long there was room, and what to write instead.
+        /// The time by which the budget was used, with a remedy.
         what: String,
     },
-    /// Something registered panicked, or an observer did.
+    /// A registered part or an observer panicked.
     #[error("the {part} of scheme {scheme:?} panicked: {what}")]
     Panicked {
         /// The scheme that ran.
         scheme: String,
-        /// What panicked, with its name where it has one: `load balancer "sticky"`.
+        /// The part that panicked, with its name where it has one: `load balancer "sticky"`.
         part: String,
-        /// The message of the panic. Where it happened, the panic itself has said.
+        /// The message of the panic. The panic hook has printed its place.
         what: String,
     },
-    /// A checker found the engine wrong: a defect of Anabranch, or of something registered.
+    /// A check found a broken invariant: a defect of Anabranch, or of a registered part.
     #[error(
         "an invariant is broken, which is a defect of anabranch or of what is registered with it: {what}"
     )]
     Invariant {
-        /// Which one, with the numbers.
+        /// The invariant, with the numbers.
         what: String,
     },
     /// A queue pair has more packets than PSNs.
@@ -475,20 +523,20 @@ pub enum RunError {
         /// The queue pair.
         qp: u32,
     },
-    /// A parameter of the scheme is none that it may be.
+    /// A parameter of the scheme is out of its range.
     #[error("scheme {scheme:?}: {error}")]
     Parameter {
         /// The scheme's name.
         scheme: String,
-        /// Which parameter, and what to write instead.
+        /// The parameter, with a remedy.
         error: OutOfRange,
     },
     /// An observer of the scenario refuses its parameters on this fabric.
     #[error("observer {observer:?}: {error}")]
     Observer {
-        /// Its name.
+        /// The observer's name.
         observer: String,
-        /// Which parameter, and why.
+        /// The parameter and the reason.
         error: Refused,
     },
     /// The fabric cannot be built.
@@ -497,7 +545,7 @@ pub enum RunError {
     /// The workload cannot be made.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// A selector names nothing here.
+    /// A selector names nothing on this fabric or in this workload.
     #[error(transparent)]
     Selector(#[from] SelectorError),
 }

@@ -11,15 +11,15 @@ use crate::spec::{MeasureSpec, Series};
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
 use anabranch_proto::{Packet, Repr};
 use anabranch_results::SeriesRow;
-use bins::{Bins, Busy, PauseTime, Pauses, Unit};
-use curves::{Curve, Curves};
+use bins::{Bins, PauseTime, Pauses, Unit, Utilisation};
+use curves::{CurveData, Curves};
 use level::Level;
 
 /// Records curves of chosen links, switches and queue pairs.
 #[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
-    utilisation: Curves<Busy>,
+    utilisation: Curves<Utilisation>,
     depth: Curves<Level>,
     delay: Curves<Level>,
     arrivals: Curves<Bins>,
@@ -32,13 +32,13 @@ pub struct SeriesObserver {
     throughput: Curves<Bins>,
     rtt: Curves<Samples>,
     ecn: Curves<Samples>,
-    /// Points so far of curves that have them only where there is something to say.
+    /// Points so far of curves that have a point per event, or only above a level.
     recorded: u64,
 }
 
 impl SeriesObserver {
-    /// Records nothing yet, on a fabric with `links` directed links, under a scheme that splits each queue pair of
-    /// the workload into `qps_per_connection`: the hooks get the numbers after that split.
+    /// An observer without curves, on a fabric with `links` directed links. The scheme splits each queue pair of the workload
+    /// into `qps_per_connection`, and the hooks get the numbers after that split.
     pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
             qps_per_connection,
@@ -59,13 +59,13 @@ impl SeriesObserver {
         }
     }
 
-    /// Records the curve that `measure` asks for of `link`, which runs at `rate`. A link asked for twice keeps its
-    /// first curve; a series of queue pairs has none of links.
+    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link has one. A series of queue pairs or
+    /// programs has none for links.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
         let link = link.0;
         match measure.series {
-            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Busy::new(every)),
+            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Utilisation::new(every)),
             Series::QueueDepth => self.depth.watch(link, 1, || Level::bytes(every)),
             Series::QueueDelay => self.delay.watch(link, 1, || Level::delay(every, rate, measure.above)),
             Series::ArrivalRate => self.arrivals.watch(link, 1, || Bins::new(every, Unit::Gbps)),
@@ -81,8 +81,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Records the curve that `measure` asks for of the program of switch `node`. A switch asked for twice keeps its
-    /// first curve; a series of anything else has none of switches.
+    /// Adds the curve of `measure` for the program of switch `node`, unless the switch has one. Only series of programs have
+    /// curves for switches.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
         match measure.series {
             Series::SetAside => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
@@ -91,8 +91,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Records the curve that `measure` asks for of queue pair `qp` of the workload. A queue pair asked for twice
-    /// keeps its first curve; a series of links has none of queue pairs.
+    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless it has one. A series of links or programs has
+    /// none for queue pairs.
     pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
         let (qp, parts) = (qp.0, self.qps_per_connection);
         match measure.series {
@@ -244,14 +244,14 @@ impl Observer for SeriesObserver {
     }
 }
 
-/// A point for each event, at its own time.
+/// A curve with a point for each event, at its own time.
 #[derive(Clone, Default)]
 struct Samples {
     points: Vec<(u64, f64)>,
 }
 
-impl Curve for Samples {
-    fn is_touched(&self) -> bool {
+impl CurveData for Samples {
+    fn has_data(&self) -> bool {
         !self.points.is_empty()
     }
 

@@ -1,20 +1,19 @@
 //! A shard: the nodes that one thread runs, window by window.
 //!
-//! Within a window nodes do not depend on each other, so each runs all its events of the window by itself, while its
-//! state is in the cache. Nodes that do (hosts whose messages start each other's without time passing, switches of
-//! which an observer compares the queues) form a *cluster*: their events run merged, in the full order (time, node,
-//! kind, port).
+//! Nodes are independent within a window, so each runs all its events of the window by itself, while its state is in the
+//! cache. Nodes that are not (hosts whose messages start each other's without delay, switches whose queues an observer
+//! compares) form a *cluster*: their events run merged, in the full order (time, node, kind, port).
 
-use crate::arriving::Arriving;
 use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};
+use crate::far_calendar::FarCalendar;
 use crate::frame::Order;
 use crate::host::Host;
-use crate::mail::{Blocks, Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
+use crate::injection::Injection;
+use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, Sources, WindowMail};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
-use crate::posts::Posts;
 use crate::switch::Switch;
 use anabranch_base::{HostId, NodeId, Time};
 use anabranch_fabric::Routing;
@@ -23,114 +22,115 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// The window that runs.
+/// The present window.
 #[derive(Clone)]
 pub struct Window {
-    /// Its number, rising.
+    /// The number of the window, counted from 0.
     pub number: u64,
-    /// Its first instant.
+    /// The first instant of the window.
     pub start: Time,
     /// The first instants after it and after the windows that follow.
-    pub ends: SmallVec<[Time; MOST_AHEAD + 1]>,
-    /// When the run ends: nothing that stands there or later happens. Never: that is not known yet.
+    pub ends: SmallVec<[Time; MAX_WINDOWS_AHEAD + 1]>,
+    /// The end of the run: events at this time or later do not happen. Never, while it is not known.
     pub stop: Time,
     /// Routes as the switches know them.
     pub routing: Arc<Routing>,
-    /// What queue pairs said in the window before.
+    /// Notices of queue pairs from the window before.
     pub notices: Arc<[Notice]>,
-    /// What programs hear of queue pairs in this one, at which times.
-    pub heard: Arc<[Notice]>,
-    /// What nodes do at its first instant, before their events.
+    /// Notices that switch programs receive in this window, by time.
+    pub program_notices: Arc<[Notice]>,
+    /// Tasks that nodes do at the first instant, before their events.
     pub tasks: Arc<[(NodeId, NodeTask)]>,
 }
 
-/// Something that a fault makes a node do between windows.
+/// A task that a fault has for a node between windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
-    /// A switch loses what its queues hold.
+    /// A switch loses all packets in its queues, by the fault of this number.
     Purge(u16),
-    /// The data class of this port must wait, or may send again.
+    /// The data class of this port is paused, or resumed.
     Pause(u16, bool),
 }
 
-/// Where a node is in its shard.
+/// The index of a node in its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Index among the hosts.
+pub enum NodeIndex {
+    /// An index among the hosts.
     Host(u32),
-    /// Index among the switches.
+    /// An index among the switches.
     Switch(u32),
 }
 
-/// What runs by itself within a window.
-enum Unit {
-    /// A node.
-    One(Place),
-    /// Nodes by rising number, whose events run merged.
+/// A node or a cluster, which runs by itself within a window.
+enum WorkUnit {
+    One(NodeIndex),
     Cluster(Cluster),
 }
 
-/// Units in a block.
+/// The number of work units in a block.
 const BLOCK: usize = u64::BITS as usize;
 
+/// Nodes by rising number, whose events run merged.
 struct Cluster {
-    positions: Vec<Place>,
+    positions: Vec<NodeIndex>,
     inboxes: Vec<Inbox>,
-    /// Where messages are posted while the run goes on: it has all hosts then, before any switch.
-    posts: Option<Posts>,
+    /// The injection of messages, where there is one. The cluster then has all hosts, before any switch.
+    injection: Option<Injection>,
 }
 
-/// The nodes of one thread, and what they have in common.
+/// The nodes of one thread, and the state that they share.
 pub struct Shard<O> {
     hosts: Vec<Host>,
     switches: Vec<Switch>,
-    units: Vec<Unit>,
-    /// By unit: where its next own event stands.
+    units: Vec<WorkUnit>,
+    /// By work unit: its next own event.
     next: Vec<Order>,
-    /// By block of units: the first of `next`. Most of a large fabric may have nothing to do, and is passed over a block
-    /// at a time.
+    /// By block of units: the earliest of `next`. Most of a large fabric may have nothing to do; it is skipped a block at a
+    /// time.
     first: Vec<Order>,
-    /// By node of the fabric: where it is, and its unit and the position within that. None where it is another shard's.
-    position_of: Vec<Option<(Place, u32, u32)>>,
+    /// By node of the fabric: its index here, its work unit and its position within that unit. None for nodes of other
+    /// shards.
+    position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
-    /// Units with something to do in the present window, by rising number.
+    /// Units with an event in the present window, by rising number.
     active: Vec<u32>,
-    /// By block of units: those at which something comes in, a bit each.
+    /// By block of units: a bit for each unit with an arrival in the present window.
     called: Vec<u64>,
-    /// What is to come over long links.
-    arriving: Arriving,
-    /// What was sent over long links in the last window.
-    pub sent_far: Vec<Far>,
-    /// Room for mail that no slot has.
+    /// Arrivals over long links.
+    far_calendar: FarCalendar,
+    /// Packets and pause frames that were sent over long links in the last window.
+    pub sent_far: Vec<FarArrival>,
+    /// Free blocks for mail.
     pub blocks: Blocks,
-    /// Who looks at its nodes.
+    /// The observer of its nodes.
     pub observer: O,
-    /// What its nodes counted.
+    /// The totals of its nodes.
     pub counters: Counters,
-    /// What data packets found waiting at its switches.
+    /// Bytes that data packets found waiting at its switches.
     pub backlogs: Backlogs,
-    /// What its nodes said.
+    /// Effects of its nodes that are not packets.
     pub effects: Effects,
     /// The time of its latest event.
     pub latest: Time,
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. Each of `clusters` is made of nodes that are here, by rising number; all hosts are in the
-    /// first one where there are `posts`.
+    /// A shard of these nodes. The nodes of `clusters` are all here, by rising number in each; with `injection`, the first
+    /// cluster has all hosts.
     pub fn new(
         network: &Network<'_>,
         (hosts, switches): (Vec<Host>, Vec<Switch>),
         clusters: &[Vec<NodeId>],
-        mut posts: Option<Posts>,
+        mut injection: Option<Injection>,
         observer: O,
     ) -> Self {
-        let mut position_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
-        let positions = (0..hosts.len() as u32).map(Place::Host);
-        let positions = positions.chain((0..switches.len() as u32).map(Place::Switch));
-        let number = |position: Place| match position {
-            Place::Host(index) => hosts[index as usize].node(),
-            Place::Switch(index) => switches[index as usize].node(),
+        let mut position_of: Vec<Option<(NodeIndex, u32, u32)>> =
+            vec![None; network.topology.nodes() as usize];
+        let positions = (0..hosts.len() as u32).map(NodeIndex::Host);
+        let positions = positions.chain((0..switches.len() as u32).map(NodeIndex::Switch));
+        let number = |position: NodeIndex| match position {
+            NodeIndex::Host(index) => hosts[index as usize].node(),
+            NodeIndex::Switch(index) => switches[index as usize].node(),
         };
         positions.for_each(|position| position_of[number(position).index()] = Some((position, u32::MAX, 0)));
         let mut units = Vec::new();
@@ -143,11 +143,11 @@ impl<O: Observer> Shard<O> {
                 }
             }
             let inboxes = positions.iter().map(|_| Inbox::default()).collect();
-            units.push(Unit::Cluster(Cluster { positions, inboxes, posts: posts.take() }));
+            units.push(WorkUnit::Cluster(Cluster { positions, inboxes, injection: injection.take() }));
         }
         for (position, unit, _) in position_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
             *unit = units.len() as u32;
-            units.push(Unit::One(*position));
+            units.push(WorkUnit::One(*position));
         }
         let next: Vec<Order> = units.iter().map(|unit| unit.next(&hosts, &switches)).collect();
         Shard {
@@ -160,7 +160,7 @@ impl<O: Observer> Shard<O> {
             units,
             position_of,
             inbox: Inbox::default(),
-            arriving: Arriving::default(),
+            far_calendar: FarCalendar::default(),
             sent_far: Vec::new(),
             blocks: Blocks::default(),
             observer,
@@ -186,7 +186,7 @@ impl<O: Observer> Shard<O> {
         &self.switches
     }
 
-    /// Its hosts and switches, to be damaged.
+    /// Its hosts and switches, for tests that damage them.
     #[cfg(test)]
     pub fn nodes_mut(&mut self) -> (&mut [Host], &mut [Switch]) {
         (&mut self.hosts, &mut self.switches)
@@ -195,132 +195,97 @@ impl<O: Observer> Shard<O> {
     /// The switch at `node`, if it is here.
     pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
         match self.position_of[node.index()]? {
-            (Place::Switch(index), ..) => Some(&mut self.switches[index as usize]),
-            (Place::Host(_), ..) => None,
+            (NodeIndex::Switch(index), ..) => Some(&mut self.switches[index as usize]),
+            (NodeIndex::Host(_), ..) => None,
         }
     }
 
     /// The host at `node`, if it is here.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         match self.position_of[node.index()]? {
-            (Place::Host(index), ..) => Some(&self.hosts[index as usize]),
-            (Place::Switch(_), ..) => None,
+            (NodeIndex::Host(index), ..) => Some(&self.hosts[index as usize]),
+            (NodeIndex::Switch(_), ..) => None,
         }
     }
 
-    /// Whether messages will be posted at a time that is known.
+    /// Whether the injector has named a time at which it will post messages.
     pub fn will_post(&self) -> bool {
         match self.units.first() {
-            Some(Unit::Cluster(Cluster { posts: Some(posts), .. })) => posts.due() < Time::NEVER,
+            Some(WorkUnit::Cluster(Cluster { injection: Some(injection), .. })) => {
+                injection.due() < Time::NEVER
+            }
             Some(_) | None => false,
         }
     }
 
-    /// When anything happens next by itself or comes in over a long link.
+    /// The time of the next own event of a node, or of the next arrival over a long link.
     pub fn next_time(&self) -> Time {
-        first_of(&self.first).time().min(self.arriving.first())
+        first_of(&self.first).time().min(self.far_calendar.first())
     }
 
-    /// Something is on its way to one of its nodes over a long link.
-    pub fn expect(&mut self, far: Far) {
-        self.arriving.add(far);
+    /// Adds an arrival over a long link to one of its nodes.
+    pub fn add_far_arrival(&mut self, far: FarArrival) {
+        self.far_calendar.add(far);
     }
 
-    /// Packets on their way to it over long links.
+    /// Packets in flight to its nodes over long links.
     pub fn packets_far_away(&self) -> u64 {
-        self.arriving.packets()
+        self.far_calendar.packets()
     }
 
-    /// Runs its nodes through `window`: they find what `sources` hold, and put what they send into `slots`, of the
-    /// windows that follow.
+    /// Runs its nodes through `window`: arrivals come from `sources`, and packets sent go into `slots`, which belong to the
+    /// following windows.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
         window: &'w Window,
         sources: &Sources<'_>,
-        slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
+        slots: SmallVec<[&'w mut WindowMail; MAX_WINDOWS_AHEAD]>,
     ) {
-        let Shard { hosts, switches, units, next, first, position_of, inbox, arriving, .. } = self;
+        let Shard { hosts, switches, units, next, first, position_of, inbox, far_calendar, .. } = self;
         let (active, called) = (&mut self.active, &mut self.called);
         let mut at = Context {
             now: window.start,
             network,
             routing: &window.routing,
-            heard: &window.heard,
+            program_notices: &window.program_notices,
             out: Outbox::new(&window.ends, slots, (&mut self.sent_far, &mut self.blocks)),
             observer: &mut self.observer,
             counters: &mut self.counters,
             backlogs: &mut self.backlogs,
             effects: &mut self.effects,
         };
-        for notice in window.notices.iter() {
-            let dst = network.ends(notice.qp).dst;
-            if let (false, Some((Place::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
-                let slot = network.slots(notice.qp)[1];
-                hosts[index as usize].end_receiver(slot, notice.time + network.linger);
-            }
-        }
-        if !window.heard.is_empty() {
-            switches.iter_mut().for_each(|switch| switch.expect_notices(&window.heard));
-        }
-        for (node, task) in window.tasks.iter() {
-            match (position_of[node.index()], task) {
-                (Some((Place::Host(index), ..)), NodeTask::Pause(_, stop)) => {
-                    hosts[index as usize].handle_pause(*stop, &mut at);
-                }
-                (Some((Place::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
-                    switches[index as usize].handle_pause(*port, *stop, &mut at);
-                    count_victims(switches, position_of, index, &mut at);
-                }
-                (Some((Place::Switch(index), ..)), NodeTask::Purge(fault)) => {
-                    switches[index as usize].purge(*fault, &mut at);
-                }
-                (Some((Place::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
-            }
-        }
-        if !window.heard.is_empty() || !window.tasks.is_empty() {
-            for (unit, next) in units.iter().zip(next.iter_mut()) {
-                *next = unit.next(hosts, switches);
-            }
-            next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
+        start_window((hosts, switches), position_of, window, &mut at);
+        if !window.program_notices.is_empty() || !window.tasks.is_empty() {
+            update_all(units, (hosts, switches), first, next);
         }
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
-        arriving.take_due(end);
-        for node in sources.touched().chain(arriving.due().iter().map(|far| far.node)) {
+        far_calendar.take_due(end);
+        for node in sources.touched().chain(far_calendar.due().iter().map(|far| far.node)) {
             if let Some((_, unit, _)) = position_of[node.index()] {
                 called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
             }
         }
-        active.clear();
-        for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
-            let called = std::mem::take(called);
-            if called != 0 || *first < bound {
-                let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
-                let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
-                active.extend(
-                    units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32),
-                );
-            }
-        }
+        find_active(called, (first, next), bound, active);
         for (number, &index) in active.iter().enumerate() {
             prefetch_ahead(units, &active[number + 1..], (hosts, switches), &window.routing, sources);
             let (unit, next) = (&mut units[index as usize], &mut next[index as usize]);
             match unit {
-                Unit::One(Place::Host(index)) => {
+                WorkUnit::One(NodeIndex::Host(index)) => {
                     let host = &mut hosts[*index as usize];
-                    let far = arriving.due_at(host.node());
+                    let far = far_calendar.due_at(host.node());
                     inbox.open(sources, host.node(), window.start, far, |_| {});
                     if inbox.next().min(*next) < bound {
                         node::run(host, inbox, (sources, far), bound, &mut at);
                         *next = host.next();
                     }
-                    let stays = at.effects.elsewhere.is_empty() && at.effects.steps_elsewhere.is_empty();
+                    let stays = at.effects.remote_messages.is_empty() && at.effects.remote_steps.is_empty();
                     assert!(stays, "a gate across hosts outside of a cluster");
                 }
-                Unit::One(Place::Switch(index)) => {
+                WorkUnit::One(NodeIndex::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
-                    let far = arriving.due_at(switch.node());
+                    let far = far_calendar.due_at(switch.node());
                     let expect = |packet: &_| network.prefetch_route(packet);
                     inbox.open(sources, switch.node(), window.start, far, expect);
                     if inbox.next().min(*next) < bound {
@@ -328,123 +293,195 @@ impl<O: Observer> Shard<O> {
                         *next = switch.next();
                     }
                 }
-                Unit::Cluster(cluster) => {
-                    let from = (sources, &*arriving, window.start);
+                WorkUnit::Cluster(cluster) => {
+                    let from = (sources, &*far_calendar, window.start);
                     cluster.run((hosts, switches), position_of, from, bound, &mut at);
                     *next = unit.next(hosts, switches);
                 }
             }
             self.latest = self.latest.max(at.now);
         }
-        for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
-            let block = units[0] as usize / BLOCK;
-            first[block] = first_of(next.chunks(BLOCK).nth(block).unwrap_or_default());
-        }
+        update_first(first, next, active);
     }
 }
 
+/// The earliest of `orders`.
 fn first_of(orders: &[Order]) -> Order {
     orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
 
-/// Loads what the next units will touch, while another one runs: of the one after the next the node itself, of the next
-/// one what that points to.
+/// Does what nodes have to do at the start of a window, before their events: receivers whose senders are done get the time
+/// of their end, switches the notices for their programs, and nodes do the tasks of faults.
+fn start_window<O: Observer>(
+    (hosts, switches): (&mut [Host], &mut [Switch]),
+    position_of: &NodeLocations,
+    window: &Window,
+    at: &mut Context<'_, O>,
+) {
+    let network = at.network;
+    for notice in window.notices.iter() {
+        let dst = network.ends(notice.qp).dst;
+        if let (false, Some((NodeIndex::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
+            let slot = network.slots(notice.qp)[1];
+            hosts[index as usize].end_receiver(slot, notice.time + network.linger);
+        }
+    }
+    if !window.program_notices.is_empty() {
+        switches.iter_mut().for_each(|switch| switch.expect_notices(&window.program_notices));
+    }
+    for (node, task) in window.tasks.iter() {
+        match (position_of[node.index()], task) {
+            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(_, stop)) => {
+                hosts[index as usize].handle_pause(*stop, at);
+            }
+            (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
+                switches[index as usize].handle_pause(*port, *stop, at);
+                count_victims(switches, position_of, index, at);
+            }
+            (Some((NodeIndex::Switch(index), ..)), NodeTask::Purge(fault)) => {
+                switches[index as usize].purge(*fault, at);
+            }
+            (Some((NodeIndex::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
+        }
+    }
+}
+
+/// Collects the units that have an arrival (a bit in `called`, which is cleared) or an own event before `bound`.
+#[inline]
+fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
+    active.clear();
+    for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
+        let called = std::mem::take(called);
+        if called != 0 || *first < bound {
+            let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
+            let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
+            active.extend(units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32));
+        }
+    }
+}
+
+/// Updates the next own event of every unit and of every block.
+fn update_all(
+    units: &[WorkUnit],
+    (hosts, switches): (&[Host], &[Switch]),
+    first: &mut [Order],
+    next: &mut [Order],
+) {
+    for (unit, next) in units.iter().zip(next.iter_mut()) {
+        *next = unit.next(hosts, switches);
+    }
+    next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
+}
+
+/// Updates the earliest own event of the blocks whose units have run.
+#[inline]
+fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
+    for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
+        let block = units[0] as usize / BLOCK;
+        first[block] = first_of(next.chunks(BLOCK).nth(block).unwrap_or_default());
+    }
+}
+
+/// Prefetches data of the next units while another one runs: the node itself of the unit after the next, and what the
+/// node of the next unit points to.
 #[inline]
 fn prefetch_ahead(
-    units: &[Unit],
+    units: &[WorkUnit],
     active: &[u32],
     (hosts, switches): (&[Host], &[Switch]),
     routing: &Routing,
     sources: &Sources<'_>,
 ) {
     let unit = |ahead: usize| active.get(ahead).map(|index| &units[*index as usize]);
-    if let Some(Unit::One(Place::Host(index))) = unit(1) {
+    if let Some(WorkUnit::One(NodeIndex::Host(index))) = unit(1) {
         hosts[*index as usize].prefetch();
     }
     match unit(0) {
-        Some(Unit::One(Place::Host(index))) => {
+        Some(WorkUnit::One(NodeIndex::Host(index))) => {
             let host = &hosts[*index as usize];
             host.prefetch_ends();
             sources.prefetch(host.node());
         }
-        Some(Unit::One(Place::Switch(index))) => {
+        Some(WorkUnit::One(NodeIndex::Switch(index))) => {
             let switch = &switches[*index as usize];
             switch.prefetch(routing);
             sources.prefetch(switch.node());
         }
-        Some(Unit::Cluster(_)) | None => {}
+        Some(WorkUnit::Cluster(_)) | None => {}
     }
 }
 
-impl Unit {
+impl WorkUnit {
     fn next(&self, hosts: &[Host], switches: &[Switch]) -> Order {
-        let next = |position: &Place| match position {
-            Place::Host(index) => hosts[*index as usize].next(),
-            Place::Switch(index) => switches[*index as usize].next(),
+        let next = |position: &NodeIndex| match position {
+            NodeIndex::Host(index) => hosts[*index as usize].next(),
+            NodeIndex::Switch(index) => switches[*index as usize].next(),
         };
         match self {
-            Unit::One(position) => next(position),
-            Unit::Cluster(cluster) => {
-                let posts = cluster.posts.as_ref().map_or(Order::NEVER, Posts::next);
-                cluster.positions.iter().map(next).fold(posts, Order::min)
+            WorkUnit::One(position) => next(position),
+            WorkUnit::Cluster(cluster) => {
+                let injection = cluster.injection.as_ref().map_or(Order::NEVER, Injection::next);
+                cluster.positions.iter().map(next).fold(injection, Order::min)
             }
         }
     }
 }
 
-/// By node of the fabric: where it is in its shard, and its unit and the position within that.
-type PlaceOf = [Option<(Place, u32, u32)>];
+/// By node of the fabric: its index in its shard, its work unit and its position within that unit.
+type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
-/// The nodes of a cluster that have something to do in a window: when next, and their places in the cluster. One that has
-/// run since may stand there twice.
-type Turns = BinaryHeap<Reverse<(Time, u32)>>;
+/// Nodes of a cluster with an event in a window: the time of the event and the position in the cluster. Entries may be
+/// stale: a node that has run since may be in the queue twice.
+type TurnQueue = BinaryHeap<Reverse<(Time, u32)>>;
 
 impl Cluster {
-    /// Runs the nodes through a window, one time of one node after the other.
+    /// Runs the nodes through a window, one instant of one node after the other.
     fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
-        position_of: &PlaceOf,
-        (sources, arriving, start): (&Sources<'_>, &Arriving, Time),
+        position_of: &NodeLocations,
+        (sources, far_calendar, start): (&Sources<'_>, &FarCalendar, Time),
         bound: Order,
         at: &mut Context<'_, O>,
     ) {
-        let mut queue = Turns::new();
+        let mut queue = TurnQueue::new();
         for (within, position) in self.positions.iter().enumerate() {
             let (node, own) = match position {
-                Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
-                Place::Switch(index) => (switches[*index as usize].node(), switches[*index as usize].next()),
+                NodeIndex::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
+                NodeIndex::Switch(index) => {
+                    (switches[*index as usize].node(), switches[*index as usize].next())
+                }
             };
-            self.inboxes[within].open(sources, node, start, arriving.due_at(node), |_| {});
+            self.inboxes[within].open(sources, node, start, far_calendar.due_at(node), |_| {});
             let first = own.min(self.inboxes[within].next());
             if first < bound {
                 queue.push(Reverse((first.time(), within as u32)));
             }
         }
         loop {
-            if self.posts_next(&mut queue, hosts, bound, at) {
+            if self.inject_next(&mut queue, hosts, bound, at) {
                 continue;
             }
             let Some(Reverse((time, within))) = queue.pop() else { break };
             let inbox = &mut self.inboxes[within as usize];
             let own = match self.positions[within as usize] {
-                Place::Host(index) => hosts[index as usize].next(),
-                Place::Switch(index) => switches[index as usize].next(),
+                NodeIndex::Host(index) => hosts[index as usize].next(),
+                NodeIndex::Switch(index) => switches[index as usize].next(),
             };
             if own.min(inbox.next()).time() != time {
-                // It has run since: what another one posted here stands in the queue beside its own next event.
+                // A stale entry: the node has run since, after another node had posted a message here.
                 continue;
             }
             let until = Order::before(Time(time.0 + 1));
             let own = match self.positions[within as usize] {
-                Place::Host(index) => {
+                NodeIndex::Host(index) => {
                     let host = &mut hosts[index as usize];
-                    node::run(host, inbox, (sources, arriving.due_at(host.node())), until, at);
+                    node::run(host, inbox, (sources, far_calendar.due_at(host.node())), until, at);
                     host.next()
                 }
-                Place::Switch(index) => {
+                NodeIndex::Switch(index) => {
                     let switch = &mut switches[index as usize];
-                    node::run(switch, inbox, (sources, arriving.due_at(switch.node())), until, at);
+                    node::run(switch, inbox, (sources, far_calendar.due_at(switch.node())), until, at);
                     let own = switch.next();
                     count_victims(switches, position_of, index, at);
                     own
@@ -454,56 +491,29 @@ impl Cluster {
             if next < bound {
                 queue.push(Reverse((next.time(), within)));
             }
-            let mut visit =
-                |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
-                    let Some((Place::Host(index), _, within)) = position_of[host.index()] else {
-                        unreachable!("a gate opens something of a host outside of its cluster")
-                    };
-                    at.now = time;
-                    visit(&mut hosts[index as usize], at);
-                    let next = hosts[index as usize].next();
-                    if next < bound {
-                        queue.push(Reverse((next.time(), within)));
-                    }
-                };
-            let mut elsewhere = std::mem::take(&mut at.effects.elsewhere);
-            let mut steps = std::mem::take(&mut at.effects.steps_elsewhere);
-            // What begins there may set off more at other hosts.
-            while !elsewhere.is_empty() || !steps.is_empty() {
-                let workload = at.network.workload;
-                for message in elsewhere.drain(..) {
-                    let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-                    visit(src, at, &|host, at| host.post(message, at));
-                }
-                for step in steps.drain(..) {
-                    visit(workload.steps[step as usize].host, at, &|host, at| host.begin(step, at));
-                }
-                std::mem::swap(&mut elsewhere, &mut at.effects.elsewhere);
-                std::mem::swap(&mut steps, &mut at.effects.steps_elsewhere);
-            }
-            (at.effects.elsewhere, at.effects.steps_elsewhere) = (elsewhere, steps);
+            start_remote_work(&mut queue, hosts, position_of, bound, at);
         }
     }
 
-    /// Calls the poster, where there is one, if its turn is before that of any node in `queue`: whether it was.
-    fn posts_next<O: Observer>(
+    /// Calls the injector, if there is one and its turn is before that of any node in `queue`. Returns whether it was called.
+    fn inject_next<O: Observer>(
         &mut self,
-        queue: &mut Turns,
+        queue: &mut TurnQueue,
         hosts: &mut [Host],
         bound: Order,
         at: &mut Context<'_, O>,
     ) -> bool {
-        let Some(posts) = &mut self.posts else { return false };
-        let instant = if at.effects.ended.is_empty() { posts.due() } else { at.now };
+        let Some(injection) = &mut self.injection else { return false };
+        let instant = if at.effects.injected_ends.is_empty() { injection.due() } else { at.now };
         let others_are_later = queue.peek().is_none_or(|Reverse((time, _))| *time > instant);
         if instant >= bound.time() || !others_are_later {
             return false;
         }
         at.now = instant;
-        posts.call(hosts, at, |host| {
+        injection.call(hosts, at, |host| {
             let next = host.next();
             if next < bound {
-                // All hosts are in the cluster, before anything else: their places are their numbers.
+                // The cluster has all hosts before anything else, so the position of a host is its number.
                 queue.push(Reverse((next.time(), host.node().0)));
             }
         });
@@ -511,17 +521,56 @@ impl Cluster {
     }
 }
 
-/// Tells the observer the victim flows of the pauses that have just begun at a switch.
+/// Posts messages and begins steps that a node made ready at other hosts of its cluster, at the same instant.
+fn start_remote_work<O: Observer>(
+    queue: &mut TurnQueue,
+    hosts: &mut [Host],
+    position_of: &NodeLocations,
+    bound: Order,
+    at: &mut Context<'_, O>,
+) {
+    let time = at.now;
+    let mut visit =
+        |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
+            let Some((NodeIndex::Host(index), _, within)) = position_of[host.index()] else {
+                unreachable!("a gate opens something of a host outside of its cluster")
+            };
+            at.now = time;
+            visit(&mut hosts[index as usize], at);
+            let next = hosts[index as usize].next();
+            if next < bound {
+                queue.push(Reverse((next.time(), within)));
+            }
+        };
+    let mut messages = std::mem::take(&mut at.effects.remote_messages);
+    let mut steps = std::mem::take(&mut at.effects.remote_steps);
+    // Work that begins there may make more work ready at other hosts.
+    while !messages.is_empty() || !steps.is_empty() {
+        let workload = at.network.workload;
+        for message in messages.drain(..) {
+            let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+            visit(src, at, &|host, at| host.post(message, at));
+        }
+        for step in steps.drain(..) {
+            visit(workload.steps[step as usize].host, at, &|host, at| host.begin_remote_step(step, at));
+        }
+        std::mem::swap(&mut messages, &mut at.effects.remote_messages);
+        std::mem::swap(&mut steps, &mut at.effects.remote_steps);
+    }
+    (at.effects.remote_messages, at.effects.remote_steps) = (messages, steps);
+}
+
+/// Reports to the observer the victim flows of the pauses that have just begun at a switch.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
-    position_of: &PlaceOf,
+    position_of: &NodeLocations,
     index: u32,
     at: &mut Context<'_, O>,
 ) {
     for port in switches[index as usize].take_watched_pauses() {
         let switch = &switches[index as usize];
         let out = &switch.egress().ports[usize::from(port)];
-        if let Some((Place::Switch(next), ..)) = position_of[out.peer.index()] {
+        if let Some((NodeIndex::Switch(next), ..)) = position_of[out.peer.index()] {
             let victims = switch.victims(port, &switches[next as usize], at.network, at.routing);
             at.observer.held_up(out.link, at.now, victims);
         }

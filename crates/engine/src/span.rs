@@ -1,65 +1,65 @@
-//! What hosts did from when to when, for timelines.
+//! Activities of hosts over time, for timelines.
 
 use crate::engine::Engine;
 use crate::observer::Observer;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Step;
 
-/// Something that a host did for a while.
+/// An activity of a host with its begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The host; of a message the one that sends.
+    /// The host; the sender of a message.
     pub host: HostId,
-    /// What it did.
-    pub doing: Doing,
-    /// When it began: a message, when it was posted.
+    /// The activity.
+    pub activity: Activity,
+    /// The begin; the posting of a message.
     pub from: Time,
-    /// When it was over: a message, when it was acknowledged. None where that never came.
+    /// The end; the acknowledgement of a message. None if it did not end.
     pub until: Option<Time>,
 }
 
-/// What a host does for a while.
+/// An activity of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
-    /// It sends a message.
+pub enum Activity {
+    /// The host sends a message.
     Sends {
         /// The message's number.
         message: u32,
-        /// To this host.
+        /// The receiver.
         to: HostId,
-        /// Its bytes.
+        /// The length of the message in bytes.
         bytes: u64,
-        /// When the receiver had all of it.
+        /// The time of delivery.
         delivered: Option<Time>,
     },
-    /// It sends within its server.
+    /// The host sends within its server.
     SendsWithin,
-    /// It computes, on this processor if it is one that does one thing at a time.
+    /// The host computes.
     Computes {
-        /// The processor.
+        /// The processor, if its steps run one after the other.
         processor: Option<u32>,
     },
 }
 
-/// All of a run: messages in their order, then steps that took time. What never began is not there.
+/// The activities of a run: messages in their order, then steps that took time. Those that never began are left out.
 pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let network = engine.network();
     let workload = network.workload;
     let messages = (0..).map(MessageId).zip(&workload.messages).filter_map(|(number, message)| {
         let [posted, delivered, until] = network.board.times(number);
         let ends = workload.qps[message.qp.index()];
-        let doing = Doing::Sends { message: number.0, to: ends.dst, bytes: message.bytes, delivered };
-        Some(Span { host: ends.src, doing, from: posted?, until })
+        let activity = Activity::Sends { message: number.0, to: ends.dst, bytes: message.bytes, delivered };
+        Some(Span { host: ends.src, activity, from: posted?, until })
     });
     let steps = (0..).zip(&workload.steps).filter_map(|(number, step)| {
         let [begun, until] = network.board.step_times(number);
-        let doing = match step.processor {
+        let activity = match step.processor {
             Step::IDLE => return None,
-            Step::SERVER_LINK => Doing::SendsWithin,
-            Step::NO_PROCESSOR => Doing::Computes { processor: None },
-            processor => Doing::Computes { processor: Some(processor) },
+            Step::SERVER_LINK => Activity::SendsWithin,
+            Step::NO_PROCESSOR => Activity::Computes { processor: None },
+            processor => Activity::Computes { processor: Some(processor) },
         };
-        (step.takes.0 > 0).then_some(Span { host: step.host, doing, from: begun?, until })
+        (step.takes.0 > 0).then_some(Span { host: step.host, activity, from: begun?, until })
     });
     messages.chain(steps).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run is given, every default explicit.
+//! The specification of a run, with every default explicit.
 
 use crate::fault_spec::FaultSpec;
 use crate::mail::ArrivalOrder;
@@ -15,37 +15,37 @@ use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One run: a scheme, a point of the sweep, a seed.
+/// One run: a scheme, a point of the sweep and a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPoint {
-    /// What carries the messages.
+    /// The scheme that carries the messages.
     pub scheme: Scheme,
     /// Seed of every random stream.
     pub seed: u64,
-    /// The swept parameters' values here.
+    /// The values of the swept parameters at this point.
     pub sweep: BTreeMap<String, Value>,
     /// The fabric.
     pub topology: TopologySpec,
-    /// What the hosts send.
+    /// The messages and their start conditions.
     pub workload: WorkloadSpec,
-    /// What breaks.
+    /// The faults.
     pub faults: Vec<FaultSpec>,
-    /// What is recorded over time.
+    /// The curves to record.
     pub measures: Vec<MeasureSpec>,
-    /// Who else looks on.
+    /// Registered observers.
     pub observers: Vec<ObserverSpec>,
-    /// Where the run ends.
+    /// The limits of the run.
     pub limits: Limits,
-    /// Points that all curves of the run may have.
+    /// The number of points that all curves of the run may have.
     pub most_points: u64,
     /// The contents of every file that the scenario names.
     pub files: BTreeMap<String, String>,
 }
 
-/// The longest jitter of a NIC and of timers.
+/// The longest allowed jitter of a NIC and of timers.
 const LONGEST_JITTER: Duration = Duration::from_us(1_000);
 
-/// The least weight or share: they are kept in 2^-16ths.
+/// The smallest weight or share: they are stored in 2^-16ths.
 const LEAST_SHARE: f64 = 1.0 / 65_536.0;
 
 parameters! {
@@ -53,40 +53,40 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Scheme {
-        /// Its name in scenarios.
+        /// The name of the scheme in scenarios.
         #[is(part)]
         pub name: String,
-        /// One line for people.
+        /// A title of one line.
         #[is(part)]
         pub title: String,
-        /// Where its parameters come from.
+        /// The source of its parameters.
         #[is(part)]
         pub source: String,
-        /// What it cannot stand without on anybody's ground, in words; empty: nothing.
+        /// The requirements of the scheme on any setup, in words; empty without any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         #[is(part)]
         pub needs: String,
-        /// The parameters of the ground that follow from what it needs (`transport.header`), so that others may have
-        /// others.
+        /// The parameters of the setup that follow from its requirements (`transport.header`) and so may differ from those of
+        /// other schemes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[is(part)]
         pub own: Vec<String>,
         /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
         #[is(1..=64; example = 4; source = "unsaid; one queue pair per connection"; default = 1)]
         pub qps: u32,
-        /// Reliability.
+        /// The transport.
         #[is(part)]
         pub transport: TransportConfig,
-        /// Congestion control.
+        /// The congestion control.
         #[is(part)]
         pub cc: CcConfig,
-        /// Host load balancer.
+        /// The load balancer of hosts.
         #[is(part)]
         pub lb: LbConfig,
-        /// What the switches do for it.
+        /// The settings of switches.
         #[is(table)]
         pub fabric: FabricSpec,
-        /// Hosts with another load balancer; without it there are none.
+        /// Hosts with another load balancer; without it all have the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]
         pub mix: Option<MixSpec>,
@@ -95,7 +95,7 @@ parameters! {
 
 parameters! {
     /// Hosts with another load balancer than the rest, in the same queues: a fabric that is migrated step by step, or shared.
-    /// What they send is in the group `mixed`, what the others send in `main`.
+    /// Flows from them are in the group `mixed`, flows from the others in `main`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MixSpec {
@@ -109,14 +109,14 @@ parameters! {
 }
 
 impl MixSpec {
-    /// Whether what `source` sends is balanced by [`MixSpec::lb`].
+    /// Whether flows from `source` are balanced by [`MixSpec::lb`].
     pub fn covers(&self, source: HostId) -> bool {
         source.0.is_multiple_of(self.every)
     }
 }
 
 impl Scheme {
-    /// The load balancer of what `source` sends.
+    /// The load balancer of flows from `source`.
     pub fn lb_of(&self, source: HostId) -> &LbConfig {
         match &self.mix {
             Some(mix) if mix.covers(source) => &mix.lb,
@@ -124,7 +124,7 @@ impl Scheme {
         }
     }
 
-    /// The load balancers of all hosts.
+    /// The load balancers in use: that of the scheme and that of its mix.
     pub fn all_lbs(&self) -> impl Iterator<Item = &LbConfig> {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
     }
@@ -142,10 +142,10 @@ impl Scheme {
         }
     }
 
-    /// Checks each parameter of all its parts against its declaration, and that packets fit.
+    /// Checks each parameter of all parts against its declaration, and that sizes of packets fit 16 bits.
     ///
     /// # Errors
-    /// The first one that is out of its range.
+    /// The first parameter that is out of its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
         Declared::check(self)?;
         self.transport.check().map_err(|error| error.of("transport"))?;
@@ -159,7 +159,7 @@ impl Scheme {
         }
     }
 
-    /// What any transport has, somebody else's too: a packet's size on the wire must fit 16 bits.
+    /// Checks the framing and the RTO of any transport, registered ones included: sizes on the wire must fit 16 bits.
     fn check_packets(&self) -> Result<(), OutOfRange> {
         let most = u64::from(u16::MAX);
         let framing = self.transport.framing();
@@ -180,7 +180,7 @@ impl Scheme {
         Err(OutOfRange { parameter: "rto".to_owned(), problem, instead: Some("70us".into()) })
     }
 
-    /// The declarations of its parameters but those of its parts, which have kinds: of `qps`, the fabric and the mix.
+    /// The declarations of the parameters of the scheme itself, the fabric and the mix. Parts with kinds have their own.
     pub fn parameters() -> &'static [Parameter] {
         <Scheme as Declared>::declared()
     }
@@ -206,9 +206,9 @@ parameters! {
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
         #[is(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
         pub shared_alpha: f64,
-        /// Which packet a data queue without room gives up, dropped or trimmed: `arriving` (drop-tail); or by a fair coin
-        /// (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. Should it still
-        /// not fit there, as the other was shorter, it is given up as well.
+        /// The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a fair coin
+        /// (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. If it still does not
+        /// fit there, as the other was shorter, it is dropped or trimmed as well.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
             coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
@@ -247,38 +247,38 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(any; example = "10ms"; source = "unsaid")]
         pub routing_delay: Option<Duration>,
-        /// How switches choose among equal-cost ports.
+        /// The choice of switches among equal-cost ports.
         #[serde(default)]
         #[is(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
-        /// In which order a node handles packets that arrive at one instant: by rising ingress port (`port`), or in one that
-        /// is drawn for each node and instant (`random`), so that no port is always served first.
+        /// The order in which a node handles packets that arrive at one instant: by rising ingress port (`port`), or drawn for
+        /// each node and instant (`random`), so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(any; example = "random"; source = "unsaid; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
-        /// When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is drawn uniformly
-        /// from 0 to this. Packets that follow it within a packet's time leave as they come, so that no throughput is lost:
-        /// a gap before each of them would be a slower link. 0: none.
+        /// The largest delay of the first packet, data or an ACK, after a NIC was idle; it is drawn uniformly from 0 to this.
+        /// Packets that follow within a packet's time are not delayed, so that no throughput is lost: a gap before each of
+        /// them would be a slower link. 0: none.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
-        /// Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their host's ticks,
-        /// which come this far apart, from a time on that is drawn for each host; what else is due by then fires with it.
-        /// Paced packets keep to their times. 0: at the exact time.
+        /// The time between the ticks of a host, at which timeouts of senders (for a retransmission, a probe, a request for
+        /// credit) fire: each at the next tick after it is due. The first tick is drawn for each host. Pacing is exact. 0:
+        /// timeouts fire at the exact time.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unsaid; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
         pub timer_tick: Duration,
-        /// Each timeout of a sender fires later than that by a time that is drawn uniformly from 0 to this.
+        /// The largest delay of a sender's timeout after its tick; it is drawn uniformly from 0 to this for each timeout.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unsaid; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
-        /// Most by which the oscillator of a device, a host's NIC or a switch, is off nominal, in parts per million: each is off
-        /// by what is drawn for it uniformly from minus to plus this, and a packet takes so much longer or shorter to
-        /// leave it. Latencies, paces and timers are nominal, and so are ideal FCTs. 0: all are exact.
+        /// The largest deviation of a device's oscillator (a NIC or a switch) from nominal, in parts per million. The deviation
+        /// of each device is drawn uniformly between minus and plus this, and its packets take so much longer or shorter to
+        /// leave. Latencies, pacing and timers are nominal, and so are ideal FCTs. 0: all are exact.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
         pub clock_ppm: u32,
@@ -286,7 +286,7 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]
         pub pfc: Option<PfcSpec>,
-        /// A program in switches.
+        /// The program in switches.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(part)]
         pub program: Option<ProgramConfig>,
@@ -315,8 +315,8 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
-    /// The most bytes that a data queue which drops can hold, on a path whose facts these are: alone at its switch it takes
-    /// the share `alpha / (1 + alpha)` of a buffer that all share. None in a lossless class.
+    /// The most bytes that a data queue that drops or trims can hold, by the facts of a path. Alone at its switch it gets the
+    /// share `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
         let own = self.queue?.on(facts);
         Some(match self.shared_buffer.0 {
@@ -325,8 +325,8 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path, with what a full queue of these switches holds. With PFC that is the
-    /// whole shared buffer, as all of it may be queued ahead of a packet: `pfc.buffer` unscaled, also where switches differ.
+    /// The facts of a path with the length of a full queue at these switches. With PFC that is the whole shared buffer, as all
+    /// of it may be queued ahead of a packet: `pfc.buffer` unscaled, also where switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path)).or_else(pauses);
@@ -372,19 +372,19 @@ parameters! {
     }
 }
 
-/// How a switch chooses among equal-cost ports. Non-data packets (ACKs and the like) use ECMP under all of them, except
-/// trimmed packets under `Adaptive`, and ACKs in the data class.
+/// The choice of a switch among equal-cost ports. Non-data packets (ACKs and the like) use ECMP in all modes, except trimmed
+/// packets in `Adaptive`, and ACKs in the data class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {
     /// A hash over flow, entropy value and the switch's salt.
     #[default]
     Ecmp,
-    /// The same with a hash that is linear in the entropy value, as those of real switches are: a change of the
-    /// entropy value changes the path alike for every flow (Themis-spraying, section 4.1).
+    /// A hash that is linear in the entropy value, as those of real switches are: a change of the entropy value changes the path
+    /// alike for every flow (Themis-spraying, section 4.1).
     EcmpLinear,
-    /// The port with the shortest queue, at random among equals (Themis-spraying, section 2.2), and of those whose link
-    /// is up: a switch sees that at its own ports, whatever routing has heard.
+    /// The port with the shortest queue among those whose link is up, at random among equals (Themis-spraying, section 2.2). A
+    /// switch detects at its own ports that a link is down, independently of routing.
     Adaptive,
     /// A random port for each packet at the source ToR, ECMP above it.
     Spray,
@@ -481,27 +481,27 @@ parameters! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasureSpec {
-    /// What is measured.
+    /// The measured quantity.
     pub series: Series,
-    /// Length of the interval that each point stands for.
+    /// The length of the interval of each point.
     pub every: Duration,
-    /// Which links, where it is about links. Selectors: see [`anabranch_fabric::Selector`].
+    /// The links of a series of links, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<String>,
-    /// Which switches, where it is about what their programs keep. Selectors: see [`anabranch_fabric::Selector`].
+    /// The switches of a series of programs, as a selector ([`anabranch_fabric::Selector`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<String>,
-    /// Which queue pairs of the workload, where it is about them: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
+    /// The queue pairs of the workload, of a series of queue pairs: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qps: Option<String>,
-    /// Points at or below this are left out (of `queue-delay` alone).
+    /// Points at or below this are left out (only for `queue-delay`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Duration>,
 }
 
 impl MeasureSpec {
-    /// Points that this makes of `curves` curves within `time`, as far as that is known. A curve with a threshold, or of
-    /// events, has points only where there is something to say.
+    /// The number of points of `curves` curves within `time`, as far as it is known. Curves with a threshold or of events count
+    /// as 0, since their points depend on the run.
     pub fn points(&self, curves: usize, time: Duration) -> f64 {
         match self.every {
             Duration::ZERO => 0.0,
@@ -511,7 +511,7 @@ impl MeasureSpec {
     }
 }
 
-/// What a curve shows.
+/// The quantity that a curve shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Series {
@@ -519,13 +519,13 @@ pub enum Series {
     LinkUtilisation,
     /// Bytes waiting in the port's queues at the end of the interval.
     QueueDepth,
-    /// What waits in the port's queues at the end of the interval, in the time that the link takes for it.
+    /// The bytes waiting in the port's queues at the end of the interval, as the time that the link takes for them.
     QueueDelay,
-    /// Bits that came to a switch in the interval to go out by the link, over its length, in Gb/s.
+    /// Bits that arrived at a switch in the interval to be sent on the link, over its length, in Gb/s.
     ArrivalRate,
     /// Packets dropped at the port in the interval; trimmed packets are not counted.
     Drops,
-    /// XOFF events in the interval: times that the link's data class was paused.
+    /// XOFF events in the interval: the number of times that the link's data class was paused.
     Pauses,
     /// Time within the interval for which the link's data class was paused.
     PauseTime,
@@ -545,7 +545,7 @@ pub enum Series {
 }
 
 impl Series {
-    /// What a curve of this is called in results, with its unit.
+    /// The name of its curves in results, with their unit.
     pub fn column(self) -> &'static str {
         match self {
             Series::LinkUtilisation => "link_utilisation_gbps",
@@ -565,28 +565,28 @@ impl Series {
     }
 }
 
-/// Where a run ends, whatever happens.
+/// The limits at which a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Largest simulated time.
     pub max_time: Duration,
-    /// A run in which nothing new is delivered for this long, while something should be, has stalled. A retransmission
-    /// timeout and a round trip are allowed for on top ([`Limits::patience`]), and while a fault that has an end lets
-    /// nothing through, or slowly, the time does not count.
+    /// The time without new deliveries after which a run with outstanding messages has stalled. A retransmission timeout and a
+    /// round trip are added ([`Limits::patience`]), and the time during which a temporary fault blocks or slows traffic does
+    /// not count.
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,
-    /// Largest number of packets alive at once.
+    /// Largest number of packets that exist at once.
     pub max_packets: u64,
 }
 
 impl Limits {
     /// The largest `max_time`: times of events have 48 bits of picoseconds.
-    pub const MOST_TIME: Duration = Duration::from_us(281_000_000);
+    pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
-    /// How long nothing new may be delivered under `scheme` on a fabric: a timer that runs and a packet that is on its
-    /// way are no stall.
+    /// The longest time without new deliveries under `scheme` on a fabric, with allowance for a running timer and a packet in
+    /// flight.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
         let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
         self.stall + scheme.transport.rto().on(facts) + timer_tick + timer_jitter + facts.base_rtt

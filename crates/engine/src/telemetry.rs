@@ -1,9 +1,9 @@
-//! In-network telemetry beside the packets, which have no room for it.
+//! In-network telemetry (INT), kept beside the packets, which have no room for it.
 //!
-//! Each data packet that leaves its sender gets a record. On links records travel beside the packets in the mail; a
-//! node keeps those of its queued packets. Each switch port that sends the packet adds a hop. At the receiver the
-//! record waits for the queue pair's next ACK, which takes it back; one that comes before that takes its place. A NACK
-//! has no room for it: the ACK after it brings it. At the sender the transport reads it.
+//! Each data packet that leaves its sender gets a record. On links records travel beside the packets in the mail; a node
+//! keeps those of its queued packets. Each switch port that sends the packet adds a hop. At the receiver the record waits
+//! for the queue pair's next ACK, which carries it back; a newer record replaces it before that. A NACK carries no record,
+//! so the ACK after it does. At the sender the transport reads the record.
 
 use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};
@@ -13,15 +13,16 @@ use anabranch_proto::{IntStack, Packet, Repr};
 pub struct Telemetry {
     /// Record `n` is `records[n - 1]`.
     records: Vec<IntStack>,
-    /// Numbers of records that nobody has.
+    /// Numbers of free records.
     free: Vec<u32>,
-    /// Records of packets that the switch's program keeps: the packet's queue pair, PSN and time of sending.
-    kept: Vec<(u32, u32, Time, u32)>,
+    /// Records of packets that the switch program holds: queue pair, PSN and time of sending of the packet, and the number of
+    /// its record.
+    with_program: Vec<(u32, u32, Time, u32)>,
 }
 
 impl Telemetry {
-    /// Keeps a record; answers with its number.
-    pub fn keep(&mut self, record: &IntStack) -> u32 {
+    /// Adds a record. Returns its number.
+    pub fn insert(&mut self, record: &IntStack) -> u32 {
         match self.free.pop() {
             Some(number) => {
                 self.records[number as usize - 1] = *record;
@@ -34,36 +35,38 @@ impl Telemetry {
         }
     }
 
-    /// A record that is held.
+    /// The record with this number; none for 0.
     pub fn record(&mut self, number: u32) -> Option<&mut IntStack> {
         self.records.get_mut((number as usize).checked_sub(1)?)
     }
 
-    /// Releases a record; 0 is none.
+    /// Frees a record; 0 is none.
     pub fn release(&mut self, number: u32) {
         if number > 0 {
             self.free.push(number);
         }
     }
 
-    /// The program keeps a packet, whose record waits here.
-    pub fn set_aside(&mut self, packet: &Packet, number: u32) {
+    /// Stores the record of a packet that the switch program holds.
+    pub fn store_for_program(&mut self, packet: &Packet, number: u32) {
         if let (Repr::Data { psn, sent_at, .. }, true) = (packet.repr, number > 0) {
-            self.kept.push((packet.qp.0, psn, sent_at, number));
+            self.with_program.push((packet.qp.0, psn, sent_at, number));
         }
     }
 
-    /// The program lets a packet go: the number of its record, or 0.
-    pub fn take_back(&mut self, packet: &Packet) -> u32 {
+    /// Takes the record of a packet that the switch program releases. Returns its number, or 0.
+    pub fn retrieve(&mut self, packet: &Packet) -> u32 {
         let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
-        let its = |kept: &(u32, u32, Time, u32)| (kept.0, kept.1, kept.2) == (packet.qp.0, psn, sent_at);
-        self.kept.iter().position(its).map_or(0, |slot| self.kept.remove(slot).3)
+        let its = |with_program: &(u32, u32, Time, u32)| {
+            (with_program.0, with_program.1, with_program.2) == (packet.qp.0, psn, sent_at)
+        };
+        self.with_program.iter().position(its).map_or(0, |slot| self.with_program.remove(slot).3)
     }
 
-    /// Records that packets of the node's program, and anybody else, hold.
-    pub fn held(&self) -> (u64, u64) {
-        let kept = self.kept.len() as u64;
-        (kept, (self.records.len() - self.free.len()) as u64 - kept)
+    /// The numbers of records of packets that the switch program holds, and of all others.
+    pub fn counts(&self) -> (u64, u64) {
+        let with_program = self.with_program.len() as u64;
+        (with_program, (self.records.len() - self.free.len()) as u64 - with_program)
     }
 }
 
@@ -92,25 +95,25 @@ mod tests {
         let mut telemetry = Telemetry::default();
         let mut stack = IntStack::EMPTY;
         stack.push(LinkId(3), IntHop { queue_bytes: 5, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) });
-        let (first, second) = (telemetry.keep(&stack), telemetry.keep(&IntStack::EMPTY));
-        assert_eq!((first, second, telemetry.held()), (1, 2, (0, 2)));
+        let (first, second) = (telemetry.insert(&stack), telemetry.insert(&IntStack::EMPTY));
+        assert_eq!((first, second, telemetry.counts()), (1, 2, (0, 2)));
         assert_eq!(telemetry.record(first), Some(&mut stack));
         assert_eq!(telemetry.record(0), None);
         telemetry.release(first);
         telemetry.release(0);
-        assert_eq!((telemetry.keep(&IntStack::EMPTY), telemetry.held()), (first, (0, 2)));
+        assert_eq!((telemetry.insert(&IntStack::EMPTY), telemetry.counts()), (first, (0, 2)));
     }
 
     #[test]
     fn a_packet_that_a_program_keeps_finds_its_record_again() {
         let mut telemetry = Telemetry::default();
-        let (first, second) = (telemetry.keep(&IntStack::EMPTY), telemetry.keep(&IntStack::EMPTY));
-        telemetry.set_aside(&data(0, 1), first);
-        telemetry.set_aside(&data(0, 2), second);
-        assert_eq!(telemetry.held(), (2, 0));
-        assert_eq!(telemetry.take_back(&data(1, 2)), 0);
-        assert_eq!(telemetry.take_back(&data(0, 2)), second);
-        assert_eq!(telemetry.take_back(&data(0, 2)), 0);
-        assert_eq!(telemetry.held(), (1, 1));
+        let (first, second) = (telemetry.insert(&IntStack::EMPTY), telemetry.insert(&IntStack::EMPTY));
+        telemetry.store_for_program(&data(0, 1), first);
+        telemetry.store_for_program(&data(0, 2), second);
+        assert_eq!(telemetry.counts(), (2, 0));
+        assert_eq!(telemetry.retrieve(&data(1, 2)), 0);
+        assert_eq!(telemetry.retrieve(&data(0, 2)), second);
+        assert_eq!(telemetry.retrieve(&data(0, 2)), 0);
+        assert_eq!(telemetry.counts(), (1, 1));
     }
 }

@@ -99,7 +99,7 @@ impl Runs {
 
     /// The last run took so long, in seconds.
     pub fn took(&mut self, seconds: f64) {
-        self.0.took(seconds);
+        self.0.set_wall_time(seconds);
     }
 
     /// The digests of the runs so far, in their order, as the command has them; empty for those that came to nothing.

@@ -1,8 +1,8 @@
-//! What a packet-hop costs. `cargo bench -p anabranch-sim`; the time of one iteration over its element count is
-//! the time of a hop.
+//! The cost of a packet-hop. `cargo bench -p anabranch-sim`; the time of an iteration over its element count is the time of
+//! a hop.
 //!
-//! The chain has 64 switches between the hosts, and a packet that reaches its end has crossed 64 of 65 links from a
-//! switch: that is the switch hop and what orders events, with as good as no protocol. The permutation is everything.
+//! The chain has 64 switches between the hosts, so 64 of the 65 hops of a packet start at a switch: it measures switch hops
+//! and event ordering, with hardly any protocol. The permutation measures all parts.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};
 use anabranch_sim::{Control, RunResult, run};
@@ -20,8 +20,8 @@ criterion_main!(benches);
 
 const SWITCHES: u32 = 64;
 
-/// Flows along a chain of switches. With one sender every port is idle when a packet comes. With two, the first
-/// switch has a queue, and the packets follow each other without a gap.
+/// Flows along a chain of switches. With one sender every port is idle when a packet arrives. With two, the first switch has
+/// a queue, and packets follow each other without a gap.
 fn switch_hop(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("switch_hop");
     for senders in [1, 2] {
@@ -35,7 +35,7 @@ fn switch_hop(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Senders at the first switch of a chain, the receiver at the last.
+/// A chain with senders at its first switch and the receiver at the last.
 fn chain(senders: u32) -> RunPoint {
     let hosts = senders + 1;
     let first = hosts;

@@ -1,4 +1,4 @@
-//! Topologies of one's own, a ring and a small dragonfly: `cargo run --release --example own_topology`.
+//! Topologies of your own, a ring and a small dragonfly: `cargo run --release --example own_topology`.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::topology::TopologyBuilder;
@@ -6,7 +6,7 @@ use anabranch_sim::{Control, Duration, Parameter, Parameters, Rate, Refused, Reg
 use std::error::Error;
 use std::fmt::Write;
 
-/// Switches on a ring, with hosts on each.
+/// A ring of switches with hosts.
 fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let switches: u32 = parameters.get("switches");
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -20,7 +20,7 @@ fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refu
     Ok(())
 }
 
-/// Groups of switches, each group a full mesh, and a long cable from each group to each other one.
+/// A dragonfly: groups of switches, each a full mesh, and a long cable between any two groups.
 fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -40,7 +40,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
         for (index, &switch) in own.iter().enumerate() {
             own[index + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
-        // The switch of a group that has the cable to another one.
+        // The switch of a group with the cable to another group.
         let gate =
             |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
         for other in group + 1..groups {
@@ -50,7 +50,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     Ok(())
 }
 
-/// The same hosts on both, and each with a cable that fails: their links have names as those of ours have.
+/// Both topologies with the same hosts and a failing cable. Their links have names like those of built-in topologies.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 
@@ -74,7 +74,7 @@ duration = "100us"
 "topology.kind" = ["ring", "dragonfly"]
 "#;
 
-/// Runs both on so many threads, which change nothing but the time that it takes.
+/// Runs both. The number of threads does not change the results.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let common = || {
         let above_zero = |hosts: &u32| *hosts > 0;

@@ -1,4 +1,4 @@
-//! The same runs without their faults, for comparison.
+//! Baselines: runs without their faults, for comparison.
 
 use anabranch_engine::RunPoint;
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
@@ -31,7 +31,7 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     order.into_iter().filter_map(|key| found.remove(&key)).collect()
 }
 
-/// What a run and its baseline have in common, and no others.
+/// The key that only a run and its baseline share.
 fn key(point: &RunPoint) -> String {
     let mut key = format!("{:?} {}", point.scheme.name, point.seed);
     for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {
@@ -40,23 +40,23 @@ fn key(point: &RunPoint) -> String {
     key
 }
 
-/// Whether a swept parameter is one of the faults'.
+/// Whether a swept parameter is one of a fault.
 fn is_of_faults(name: &str) -> bool {
     name.starts_with("fault.")
 }
 
-/// Goodput over time, as [`time_to_recover`] takes it.
+/// Goodput over time, in the form of [`time_to_recover`].
 pub type Curve = Vec<(u64, f64)>;
 
-/// The goodput of a run, from its curves; none where it was not recorded.
+/// The goodput among the curves of a run; none where it was not recorded.
 pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
     let held = series.iter().filter(|row| row.series == GOODPUT).map(|row| (row.time_ps, row.value));
     let held: Curve = held.collect();
     (!held.is_empty()).then_some(held)
 }
 
-/// For each of `points`, the first `actual` of which are runs and the others their baselines, the time to recover:
-/// none where it did not, or where that is not known.
+/// The time to recover of each of `points`, the first `actual` of which are runs and the others their baselines. None where a
+/// run did not recover, or where that is not known.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();

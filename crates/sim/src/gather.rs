@@ -1,9 +1,9 @@
-//! What several runs came to, in one set of results.
+//! Gathering the results of several runs in one set.
 
 use anabranch_engine::RunResult;
 use anabranch_results::{FlowRow, JobRow, PartRow, ResultSet, SeriesRow};
 
-/// Adds the results of a run to `set`, and returns its place there.
+/// Adds the results of a run to `set`, and returns its index there.
 pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
     let RunResult { run, flows, jobs, parts, series, spans: _ } = result;
     let index = set.runs.len() as u32;
@@ -15,7 +15,7 @@ pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
     index
 }
 
-/// Adds a baseline ([`crate::baseline`]), of which the totals and the goodput stay. Its digest is that of all it came to.
+/// Adds a baseline ([`crate::baseline`]) to `set`: its totals and its goodput. The digest is that of its full results.
 pub fn add_baseline(set: &mut ResultSet, result: RunResult) -> u32 {
     let (flows, jobs, parts) = (set.flows.len(), set.jobs.len(), set.parts.len());
     let index = add(set, result);

@@ -2,7 +2,7 @@
 //!
 //! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
 //! carries one out. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own, which scenarios name as
-//! they name ours; [`run_observed`] lets an [`Observer`] look on that the scenario does not name. Here is a load balancer, whole:
+//! they name ours; [`run_observed`] runs with an [`Observer`] that the scenario does not name. A complete load balancer:
 //!
 //! ```
 //! use anabranch_sim::proto::lb::LoadBalancer;
@@ -38,7 +38,7 @@
 //! ```
 //!
 //! `examples/` has more: `own_balancer.rs`, `own_program.rs` (in switches), `own_topology.rs`, `own_observer.rs`. Run one
-//! by `cargo run -p anabranch-sim --example own_balancer`. Everything here is at home in a crate of its own.
+//! by `cargo run -p anabranch-sim --example own_balancer`. Each item here is defined in one of the crates below this one.
 
 pub mod baseline;
 mod gather;
@@ -48,9 +48,9 @@ mod threads;
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
-pub use anabranch_engine::{Built, Control, Doing, RunError, RunResult, Span, build, run};
+pub use anabranch_engine::{Activity, Built, Control, RunError, RunResult, Span, build, run};
 pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
-pub use anabranch_engine::{MessageEnd, Post, Poster, run_posted};
+pub use anabranch_engine::{InjectedEnd, InjectedMessage, Injector, run_injected};
 pub use anabranch_fabric as topology;
 pub use anabranch_lab::scenario::Registry;
 pub use anabranch_lab::{model, scenario};

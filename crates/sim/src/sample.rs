@@ -1,9 +1,9 @@
-//! Some runs of many.
+//! A random sample of runs.
 
 use anabranch_base::{Purpose, stream};
 
-/// `count` of the numbers below `runs`, drawn under `seed` without any of them twice, in rising order; all where there are no
-/// more. The same on every machine.
+/// A sample of `count` of the numbers below `runs` without repetition, in rising order; all of them if there are no more. It
+/// follows from `seed` alone, on every machine.
 pub fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = stream(seed, 0, Purpose::Sample);
     let mut numbers: Vec<usize> = (0..runs).collect();

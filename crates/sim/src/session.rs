@@ -1,4 +1,4 @@
-//! A scenario, its runs, and what came of them: for programs that carry runs out themselves.
+//! A scenario with its runs and their results, for programs that execute runs themselves.
 
 use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
@@ -6,7 +6,7 @@ use anabranch_lab::scenario::{Diagnostic, Scenario};
 use anabranch_results::{MissingRun, ResultSet, ScenarioFacts};
 use std::collections::BTreeMap;
 
-/// A scenario whose fabrics can be built, with the ends of its runs so far.
+/// A scenario whose fabrics can be built, with the results of its runs so far.
 pub struct Session {
     title: String,
     toml: String,
@@ -16,19 +16,19 @@ pub struct Session {
     warnings: Vec<Diagnostic>,
     /// The runs, then their baselines.
     points: Vec<RunPoint>,
-    /// How many are no baselines.
+    /// The number of runs that are not baselines.
     actual: usize,
     ends: Vec<Option<End>>,
 }
 
-/// How a run ended: with its results, or with why it failed and what it came to until then.
+/// The end of a run: its results, or the reason of its failure with partial results, if there are any.
 type End = Result<RunResult, (String, Option<Box<RunResult>>)>;
 
 impl Session {
-    /// Of a scenario, with the same runs without faults where it has some.
+    /// A session of a scenario, with a baseline for each run that has faults.
     ///
     /// # Errors
-    /// When something in it cannot be built.
+    /// A part of the scenario that cannot be built.
     pub fn of(scenario: Scenario) -> Result<Session, Diagnostic> {
         let examined = scenario.examine()?;
         let toml = scenario.to_annotated_toml(&examined.facts);
@@ -41,12 +41,12 @@ impl Session {
         Ok(Session { title, toml, facts, files, warnings: examined.warnings, points, actual, ends })
     }
 
-    /// Adds a warning to those that the scenario has.
+    /// Adds a warning to those of the scenario.
     pub fn warn(&mut self, warning: Diagnostic) {
         self.warnings.push(warning);
     }
 
-    /// What in the scenario cannot mean much.
+    /// Warnings about the scenario.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -56,7 +56,7 @@ impl Session {
         &self.points
     }
 
-    /// How many of [`Session::points`] are no baselines.
+    /// The number of [`Session::points`] that are not baselines.
     pub fn actual(&self) -> usize {
         self.actual
     }
@@ -71,25 +71,25 @@ impl Session {
         &self.files
     }
 
-    /// What the run at `index` is to be carried out with: goodput is recorded where recovery is read off it.
+    /// The control for the run at `index`: goodput is recorded where the time to recover is computed from it.
     pub fn control(&self, index: usize) -> Control {
         let has_baselines = self.actual < self.points.len();
         let is_compared = index >= self.actual || !self.points[index].faults.is_empty();
         Control { goodput: has_baselines && is_compared, ..Control::default() }
     }
 
-    /// The run at `index` ended.
+    /// Records the end of the run at `index`.
     pub fn ended(&mut self, index: usize, end: Result<RunResult, RunError>) {
-        self.ends[index] = Some(told(end));
+        self.ends[index] = Some(end_of(end));
     }
 
-    /// The first run that has not ended, where one after the other is carried out.
+    /// The first run that has not ended, if runs are executed one after the other.
     pub fn next(&self) -> Option<usize> {
         self.ends.iter().position(Option::is_none)
     }
 
-    /// The last of the runs that ended took so long, in seconds.
-    pub fn took(&mut self, seconds: f64) {
+    /// Sets the wall time of the last of the runs that ended.
+    pub fn set_wall_time(&mut self, seconds: f64) {
         match self.ends.iter_mut().rev().flatten().next() {
             Some(Ok(result)) => result.run.wall_s = seconds,
             Some(Err((_, Some(partial)))) => partial.run.wall_s = seconds,
@@ -97,12 +97,12 @@ impl Session {
         }
     }
 
-    /// What people call the run at `index`.
+    /// A description of the run at `index`.
     pub fn name(&self, index: usize) -> String {
         self.missing(index, None).describe()
     }
 
-    /// The digests of the runs so far, in their order; empty for those that came to nothing.
+    /// The digests of the runs so far, in their order; empty for runs without any results.
     pub fn digests(&self) -> Vec<String> {
         let digest = |end: &End| match end {
             Ok(result) => result.run.digest.clone(),
@@ -112,21 +112,21 @@ impl Session {
         self.ends.iter().flatten().map(digest).collect()
     }
 
-    /// Results of the run at `index` alone; what is missing where it failed.
+    /// The results of the run at `index` alone, among the missing runs where it failed.
     pub fn result(&self, index: usize) -> ResultSet {
         let mut set = self.empty();
-        self.put(&mut set, index, self.ends[index].as_ref(), None);
+        self.add_run(&mut set, index, self.ends[index].as_ref(), None);
         set
     }
 
-    /// The same of a run that ended just now, of which nothing is kept here.
-    pub fn alone(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
+    /// The results of a run that has just ended, without recording its end.
+    pub fn result_of(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
         let mut set = self.empty();
-        self.put(&mut set, index, Some(&told(end)), None);
+        self.add_run(&mut set, index, Some(&end_of(end)), None);
         set
     }
 
-    /// All results so far. What failed or never ran is among what is missing.
+    /// All results so far. Runs that failed or have not ended are among the missing runs.
     pub fn results(&self) -> ResultSet {
         let mut set = self.empty();
         let curves: Vec<_> =
@@ -136,7 +136,7 @@ impl Session {
             false => vec![None; self.points.len()],
         };
         for (index, recovery) in recoveries.into_iter().enumerate() {
-            self.put(&mut set, index, self.ends[index].as_ref(), recovery);
+            self.add_run(&mut set, index, self.ends[index].as_ref(), recovery);
         }
         set
     }
@@ -151,7 +151,7 @@ impl Session {
         }
     }
 
-    fn put(&self, set: &mut ResultSet, index: usize, end: Option<&End>, recovery: Option<f64>) {
+    fn add_run(&self, set: &mut ResultSet, index: usize, end: Option<&End>, recovery: Option<f64>) {
         let (result, error) = match end {
             Some(Ok(result)) => (Some(result), None),
             Some(Err((why, partial))) => (partial.as_deref(), Some(Some(why.clone()))),
@@ -181,7 +181,7 @@ impl Session {
     }
 }
 
-fn told(end: Result<RunResult, RunError>) -> End {
+fn end_of(end: Result<RunResult, RunError>) -> End {
     end.map_err(|error| {
         let why = error.to_string();
         match error {

@@ -3,8 +3,8 @@
 //! One binary, since each would link the whole simulator again; `random` is another, as it silences panics.
 
 mod collectives;
+mod common_setup;
 mod engine;
-mod ground;
 mod observers;
 mod outage;
 mod seams;

@@ -1,4 +1,4 @@
-//! Curves of whole runs: by arithmetic where a flow is alone, and held against the totals where it is not.
+//! Curves of whole runs: exact where a flow is alone, and compared with the totals otherwise.
 
 use anabranch_results::SeriesRow;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -24,7 +24,7 @@ fn attempt(text: &str) -> Result<RunResult, RunError> {
     anabranch_sim::run(&points[0], &Control::default())
 }
 
-/// Payload, full packet and ACK of the built-in schemes.
+/// The sizes of payload, full packet and ACK of the built-in schemes.
 const PAYLOAD: u64 = 4086;
 const FULL: u64 = 4150;
 const ACK: u64 = 64;
@@ -76,7 +76,7 @@ fn sum(result: &RunResult, series: &str) -> f64 {
     result.series.iter().filter(|row| row.series == series).map(|row| row.value).sum()
 }
 
-/// The bytes that a curve in Gb/s stands for, with intervals of `every`.
+/// The total bytes of a curve in Gb/s with intervals of `every`.
 fn bytes(result: &RunResult, series: &str, every: u64) -> f64 {
     let rows = result.series.iter().filter(|row| row.series == series);
     rows.map(|row| row.value * (row.time_ps - (row.time_ps - 1) / every * every) as f64 / 8_000.0).sum()
@@ -93,7 +93,7 @@ fn curves_end_before_they_fill_the_memory() {
         "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n{fabric}{workload}{}",
         measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
     );
-    // Ten curves with a million million points per second each; as far as its bytes go the run might end before.
+    // Ten curves with 10^12 points per second each; by its bytes alone the run might end earlier.
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
         "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \
@@ -133,7 +133,7 @@ fn ten_packets_alone_leave_and_arrive_when_arithmetic_says() {
     assert_eq!(values(&result, "drops", "tor:0/down:1"), quiet);
     assert_eq!(values(&result, "queue_delay_us", "tor:0/down:1"), quiet[1..]);
 
-    // Nothing waits, so every packet takes two T and its ACK two A, with four link latencies.
+    // Nothing queues, so every packet takes 2 T and its ACK 2 A, plus four link latencies.
     let rtt = (2 * T + 2 * A + 4 * D) as f64 / 1e6;
     let acknowledged: Vec<(u64, f64)> = (0..10).map(|k| (k * T + 2 * T + 2 * A + 4 * D, rtt)).collect();
     assert_eq!(seen("sender_rtt_us", "flow:0"), acknowledged);
@@ -158,7 +158,7 @@ fn curves_of_an_incast_add_up_to_its_totals() {
     assert!(result.run.drops > 0 && result.run.ecn_marks > 0, "nothing to see: {:?}", result.run);
 
     assert_eq!(sum(&result, "drops"), result.run.drops as f64);
-    // Duplicates arrive too: what is delivered is what was sent on, and what was offered is that and the drops.
+    // Duplicates arrive too: delivered bytes are those sent on the link, and offered bytes are those plus the drops.
     let full = FULL as f64;
     let near = |a: f64, b: f64| (a - b).abs() < 0.5;
     let delivered = bytes(&result, "flow_throughput_gbps", 700_000);
@@ -172,7 +172,7 @@ fn curves_of_an_incast_add_up_to_its_totals() {
         "{offered} B offered, {sent_on} B sent on, {dropped} B dropped"
     );
 
-    // A sender hears of each packet that arrives; one in flight at the end of the run may be missing.
+    // Each packet that arrives causes an ACK; one in flight at the end of the run may be missing.
     let heard = result.series.iter().filter(|row| row.series == "sender_rtt_us").count() as f64;
     assert!(heard <= delivered / full + 0.5 && heard >= 800.0, "{heard} of {delivered} B");
     let marked = sum(&result, "sender_ecn");
@@ -202,11 +202,11 @@ fn pauses_of_all_links_add_up_to_the_runs_own_count() {
     assert!((time - result.run.pause_us).abs() < 1e-6, "{time} us, but {} us", result.run.pause_us);
     let begun = sum(&result, "pauses");
     assert!(begun > 0.0 && begun <= result.run.pause_frames as f64, "{begun} of {}", result.run.pause_frames);
-    // Only what leads to the switch is paused, for no longer than there is time.
+    // Only links to the switch are paused, for no longer than the run.
     for row in result.series.iter().filter(|row| row.value != 0.0) {
         assert!(row.entity.starts_with("host:"), "{row:?}");
         assert!(row.series != "pause_time_us" || row.value <= 3.0, "{row:?}");
-        // The one way on is the congested one.
+        // The only onward link is the congested one.
         assert!(row.series != "pause_victims", "{row:?}");
     }
 }
@@ -282,7 +282,7 @@ fn curves_of_acknowledgements_end_before_they_fill_the_memory() {
     assert!(!with_little_room(&instead, 1).unwrap_or_else(|e| panic!("{e}")).series.is_empty());
 }
 
-/// Beside a curve with a point in each interval there is less room.
+/// A curve with a point in each interval leaves fewer points for curves of events.
 #[test]
 fn curves_of_events_and_of_intervals_share_their_room() {
     let one = measure("sender-rtt", "qps = \"0-2\"");

@@ -1,4 +1,4 @@
-//! What an outage costs schemes whose NICs find out by a timeout.
+//! The cost of an outage for schemes whose NICs detect losses by a timeout.
 
 use anabranch_results::RunRow;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -28,8 +28,8 @@ fn dcp(settings: &str) -> [RunRow; 2] {
     })
 }
 
-/// Section 4.5 of DCP's paper: a timeout repeats the message. Its requests that were lost together take one timeout
-/// together, whether it goes as one request (under a window far beyond it) or as many.
+/// DCP, section 4.5: a timeout repeats the message. Requests that are lost together need one timeout together, whether the
+/// message is one request (with a window far above its length) or many.
 #[test]
 fn requests_of_a_message_do_not_time_out_one_after_the_other() {
     let [split, calm] = dcp("");

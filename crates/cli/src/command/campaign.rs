@@ -68,7 +68,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
         if args.status { Vec::new() } else { asked.iter().filter(here).copied().collect() };
     interrupt::catch()?;
     let ends = carry_out(&session, &runs, args.threads, |run, end| {
-        let results = session.alone(run, end);
+        let results = session.result_of(run, end);
         if let Some(missing) = results.missing.first() {
             return Err(missing.error.clone().unwrap_or_default());
         }

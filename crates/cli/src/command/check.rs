@@ -142,7 +142,7 @@ struct Broken<'a> {
 fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>>, Failure> {
     let inputs = format!("{INPUTS}/");
     let find = |(i, fault): (usize, &'a FaultSpec)| {
-        let taken = fault.takes(i, topology, point.seed).map_err(input)?;
+        let taken = fault.targets(i, topology, point.seed).map_err(input)?;
         let file = point.topology.file().map(|file| file.strip_prefix(&inputs).unwrap_or(file));
         Ok(Broken {
             number: i,

@@ -1,7 +1,7 @@
-//! Transmission onto a link where there is more to it: one with faults, with telemetry, of a NIC with jitter,
-//! or of a device whose clock is off.
+//! The slow path of transmission: links with faults, packets with telemetry, NICs with jitter, and devices with inexact
+//! clocks.
 
-use super::{Egress, Frees, Line, trimmed};
+use super::{DelayClass, Egress, FreeTimes, trimmed};
 use crate::context::Context;
 use crate::faults::Fate;
 use crate::frame::{Arrival, Frame};
@@ -10,14 +10,14 @@ use crate::observer::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_proto::{IntHop, IntStack, Repr};
 
-/// The jitter of a NIC: how much later the first packet leaves when it was idle.
+/// The jitter of a NIC: a random delay of the first packet after the NIC was idle.
 pub(super) struct Jitter {
     most: Duration,
     random: Stream,
 }
 
 impl Jitter {
-    /// The jitter of `node`, where that is a host whose NIC has some.
+    /// The jitter of `node`; none unless it is a host whose NIC has jitter.
     pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
         let most = network.scheme.fabric.nic_jitter;
         let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
@@ -25,27 +25,28 @@ impl Jitter {
     }
 }
 
-/// The clock of a device, which is off its nominal rate.
+/// The clock of a device that is off its nominal rate.
 pub(super) struct Clock {
-    /// The excess of its periods over nominal ones, in 10^-9ths of these; below 0 where they are shorter.
+    /// The excess of its periods over nominal ones, in parts per billion; negative where they are shorter.
     off: i64,
-    /// By port, in 10^-9ths of a picosecond: the rest that was not counted for the packets so far. Each takes a whole number
-    /// of picoseconds, of which one is 12 ppm of a packet of 4 KiB at 400 Gb/s; so all together are exact.
+    /// By port, in 10^-9ths of a picosecond: the remainder that transmissions so far have not counted. Each takes a whole
+    /// number of picoseconds, and one picosecond is 12 ppm of a packet of 4 KiB at 400 Gb/s; with the remainder the sum of
+    /// all transmissions is exact.
     rest: Vec<i64>,
 }
 
 const BILLION: i64 = 1_000_000_000;
 
 impl Clock {
-    /// The clock of `node`, which has so many ports, unless clocks are exact.
+    /// The clock of `node` with its number of ports; none where clocks are exact.
     pub fn of(network: &Network<'_>, node: NodeId, ports: usize) -> Option<Clock> {
         let most = u64::from(network.scheme.fabric.clock_ppm) * 1_000;
         let drawn = || stream(network.seed, u64::from(node.0), Purpose::Clock).up_to(2 * most);
         (most > 0).then(|| Clock { off: drawn() as i64 - most as i64, rest: vec![0; ports] })
     }
 
-    /// The duration by this clock of a transmission at `port` that takes `nominal` by an exact one.
-    fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
+    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
+    fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
         *rest = more.rem_euclid(BILLION);
@@ -53,37 +54,38 @@ impl Clock {
     }
 }
 
-impl<F: Frees> Egress<F> {
-    /// The duration by the device's clock of a transmission at `port` that takes `nominal` by an exact one.
-    pub(super) fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
-        self.clock.as_mut().map_or(nominal, |clock| clock.takes(port, nominal))
+impl<F: FreeTimes> Egress<F> {
+    /// The duration at `port` of a transmission that takes `nominal` by an exact clock.
+    pub(super) fn actual_duration(&mut self, port: u16, nominal: Duration) -> Duration {
+        self.clock.as_mut().map_or(nominal, |clock| clock.actual_duration(port, nominal))
     }
 
+    /// Sends a packet on a free link where the fast path does not apply.
     #[cold]
     #[inline(never)]
-    pub(super) fn transmit_otherwise<O: Observer>(
+    pub(super) fn transmit_special<O: Observer>(
         &mut self,
         port: u16,
         frame: &Frame,
         at: &mut Context<'_, O>,
     ) {
-        if self.starts_late(port, frame, at) {
+        if self.delayed_by_jitter(port, frame, at) {
             return;
         }
         if at.network.faults.is_impaired(self.ports[usize::from(port)].link) {
             self.transmit_impaired(port, frame, at);
         } else {
-            self.transmit_reported(port, frame, None, false, at);
+            self.transmit_general(port, frame, None, false, at);
         }
     }
 
-    /// A packet of a NIC with jitter that was idle waits in its queue for its time, unless that is now. One that follows
-    /// another within a packet's time, or has waited, goes: a paced sender at line rate leaves such gaps where its NIC's
-    /// clock is fast, and a draw in each of them would slow it down.
-    fn starts_late<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
+    /// Delays the first packet after a NIC with jitter was idle: it waits in its queue. Returns false if the packet may leave
+    /// now. A packet that follows another within a packet's time, or has waited, is not delayed: a paced sender at line rate
+    /// leaves such gaps where the clock of its NIC is fast, and a draw in each gap would slow it down.
+    fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
-        let kind = &at.network.kinds[usize::from(out.kind)];
+        let kind = &at.network.link_kinds[usize::from(out.link_kind)];
         let takes = kind.class(frame.packet.wire_bytes).serialisation;
         // Before the first packet `busy_until` is 0.
         if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
@@ -98,9 +100,8 @@ impl<F: Frees> Egress<F> {
         true
     }
 
-    /// Puts a packet on a link where packets have telemetry, or where a fault decides when the last bit `leaves` and
-    /// whether the packet is `lost`.
-    fn transmit_reported<O: Observer>(
+    /// Sends a packet, with its telemetry. Where a fault decides, the last bit leaves at `leaves`, and the packet may be `lost`.
+    fn transmit_general<O: Observer>(
         &mut self,
         port: u16,
         frame: &Frame,
@@ -108,37 +109,37 @@ impl<F: Frees> Egress<F> {
         lost: bool,
         at: &mut Context<'_, O>,
     ) {
-        let stack = self.report(port, frame, at);
-        let kind = &at.network.kinds[usize::from(self.ports[usize::from(port)].kind)];
+        let stack = self.take_telemetry(port, frame, at);
+        let kind = &at.network.link_kinds[usize::from(self.ports[usize::from(port)].link_kind)];
         let class = kind.class(frame.packet.wire_bytes);
         let (until, line) = match leaves {
-            Some(leaves) => (leaves, Line::NONE),
-            None => (at.now + self.takes(port, class.serialisation), class.line),
+            Some(leaves) => (leaves, DelayClass::NONE),
+            None => (at.now + self.actual_duration(port, class.serialisation), class.delay_class),
         };
         let out = &mut self.ports[usize::from(port)];
         debug_assert!(out.busy_until <= at.now, "two packets on one wire");
         out.busy_until = until;
-        out.wakes = true;
+        out.busy = true;
         let link = out.link;
         if !lost {
             let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
             at.out.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
         }
-        self.frees.push(line, until, port);
+        self.free_times.push(line, until, port);
         at.counters.packet_hops += 1;
         at.observer.transmitted(link, at.now, until, frame.packet.wire_bytes);
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
-    /// A packet goes out: takes its telemetry out of the node, with this hop's record added if this is a switch.
-    fn report<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
+    /// Takes the telemetry of a packet that leaves out of the node, with the record of this hop if the node is a switch.
+    fn take_telemetry<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];
         let mut hop = IntHop {
             queue_bytes: out.queued(),
             tx_bytes: 0,
             at: at.now,
-            rate: at.network.kinds[usize::from(out.kind)].rate,
+            rate: at.network.link_kinds[usize::from(out.link_kind)].rate,
         };
         let sent = telemetry.sent.get_mut(usize::from(port));
         if let Some(sent) = &sent {
@@ -148,31 +149,31 @@ impl<F: Frees> Egress<F> {
         if let Some(sent) = sent {
             *sent += u64::from(frame.packet.wire_bytes);
         }
-        let record = telemetry.held.record(frame.telemetry)?;
+        let record = telemetry.records.record(frame.telemetry)?;
         if is_switch && matches!(frame.packet.repr, Repr::Data { .. }) {
             record.push(out.link, hop);
         }
         let stack = *record;
-        telemetry.held.release(frame.telemetry);
+        telemetry.records.release(frame.telemetry);
         Some(stack)
     }
 
-    /// Puts a packet on a link with faults, which is free.
+    /// Sends a packet on a free link with faults.
     fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         let (link, bytes) = (out.link, frame.packet.wire_bytes);
-        out.kind = network.faults.kind_at(link, at.now, out.kind).0;
-        let kind = out.kind;
-        let leaves = network.faults.leaves(link, &network.kinds, at.now, bytes, kind);
-        let leaves = at.now + self.takes(port, leaves.since(at.now));
-        let arrives = leaves + network.kinds[usize::from(kind)].latency;
+        out.link_kind = network.faults.kind_at(link, at.now, out.link_kind).0;
+        let kind = out.link_kind;
+        let leaves = network.faults.leaves(link, &network.link_kinds, at.now, bytes, kind);
+        let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
+        let arrives = leaves + network.link_kinds[usize::from(kind)].latency;
         let random = Self::loss_stream(&mut self.losses, network, port, link);
         let fate = network.faults.fate(link, at.now, arrives, &frame.packet, random);
         match fate {
-            Fate::Refused(fault) => {
+            Fate::DroppedByFault(fault) => {
                 let hits = at.effects.hits.of(fault);
-                (hits.refused, hits.data) = (hits.refused + 1, hits.data + 1);
+                (hits.dropped, hits.data) = (hits.dropped + 1, hits.data + 1);
             }
             _ => {
                 if let Some(fault) = network.faults.slowed_by(link, at.now, leaves) {
@@ -183,38 +184,38 @@ impl<F: Frees> Egress<F> {
             }
         }
         match fate {
-            Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
+            Fate::Arrives => self.transmit_general(port, frame, Some(leaves), false, at),
             Fate::Lost(fault) => {
                 at.counters.link_losses += 1;
-                at.lose_payload(&frame.packet);
+                at.note_lost_payload(&frame.packet);
                 let hits = at.effects.hits.of(fault);
                 hits.lost += 1;
                 hits.data += u64::from(!frame.packet.is_control());
-                self.transmit_reported(port, frame, Some(leaves), true, at);
+                self.transmit_general(port, frame, Some(leaves), true, at);
             }
-            Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
+            Fate::DroppedByFault(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
                 Some(header) => {
                     at.counters.trims += 1;
-                    at.lose_payload(&frame.packet);
-                    self.forget(frame.telemetry);
+                    at.note_lost_payload(&frame.packet);
+                    self.release_telemetry(frame.telemetry);
                     let leaves = network.faults.leaves(
                         link,
-                        &network.kinds,
+                        &network.link_kinds,
                         at.now,
                         header.wire_bytes,
-                        self.ports[usize::from(port)].kind,
+                        self.ports[usize::from(port)].link_kind,
                     );
-                    let leaves = at.now + self.takes(port, leaves.since(at.now));
+                    let leaves = at.now + self.actual_duration(port, leaves.since(at.now));
                     let header = Frame::new(header, frame.port);
-                    self.transmit_reported(port, &header, Some(leaves), false, at);
+                    self.transmit_general(port, &header, Some(leaves), false, at);
                 }
                 None => {
-                    // The next packet goes out as if this one had not been there.
+                    // The next packet is sent as if this one had not existed.
                     self.drop_packet(port, frame, at);
                     if self.ports[usize::from(port)].has_work() {
-                        // Not now: what happens at one node at one time is one event.
-                        self.ports[usize::from(port)].wakes = true;
-                        self.frees.push(Line::NONE, at.now + Duration(1), port);
+                        // It is sent a picosecond later, since a node has one such event per instant.
+                        self.ports[usize::from(port)].busy = true;
+                        self.free_times.push(DelayClass::NONE, at.now + Duration(1), port);
                     }
                 }
             },

@@ -9,7 +9,7 @@ use crate::shard::Shard;
 use anabranch_base::LinkId;
 use std::sync::MutexGuard;
 
-/// A cycle of paused links each of which waits for the next, by name. None when there is none.
+/// The names of a cycle of paused links, each of which waits for the next; none without such a cycle.
 pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O>>]) -> Option<Vec<String>> {
     network.scheme.fabric.pfc.as_ref()?;
     let mut ports: Vec<Option<(&Port, &Pool)>> = vec![None; network.topology.ports.len()];
@@ -41,7 +41,7 @@ pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O
         links.reverse();
         links
     };
-    // 0: not seen; 1: on the path; 2: leads to no cycle.
+    // 0: not visited; 1: on the present path; 2: leads to no cycle.
     let mut seen = vec![0u8; ports.len()];
     for start in (0..ports.len()).filter(|&link| waits(link)) {
         let mut path: Vec<(usize, Vec<usize>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Which nodes depend on each other without time passing, and how nodes are spread over threads.
+//! Clusters of nodes that depend on each other without delay, and the spread of nodes over threads.
 
 use crate::network::Network;
 use crate::observer::Observer;
@@ -7,19 +7,19 @@ use anabranch_fabric::Topology;
 use anabranch_workload::Done;
 
 /// The nodes of one thread.
-pub struct Part {
-    /// By rising number.
+pub struct ThreadNodes {
+    /// The nodes, by rising number.
     pub nodes: Vec<NodeId>,
 }
 
-impl Part {
+impl ThreadNodes {
     /// Whether `node` is among them.
     pub fn contains(&self, node: &NodeId) -> bool {
         self.nodes.binary_search(node).is_ok()
     }
 }
 
-/// Sets of nodes, found by joining pairs.
+/// Disjoint sets of nodes (union-find).
 struct Sets(Vec<u32>);
 
 impl Sets {
@@ -37,23 +37,23 @@ impl Sets {
 
     fn join(&mut self, a: NodeId, b: NodeId) {
         let (a, b) = (self.find(a.0), self.find(b.0));
-        // The lowest number stands for the set.
+        // The lowest number represents the set.
         self.0[a.max(b) as usize] = a.min(b);
     }
 }
 
-/// The clusters of more than one node, each by rising number: hosts at which gates open for each other's messages (all of
-/// them, if one is `posted` while the run goes on), and switches of which the observer compares queues.
-pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, posted: bool) -> Vec<Vec<NodeId>> {
+/// The clusters of more than one node, each by rising number: hosts whose messages open each other's gates (all hosts, if
+/// messages are `injected` while the run goes on), and switches whose queues the observer compares.
+pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());
-    if posted {
+    if injected {
         (1..network.topology.hosts).for_each(|host| sets.join(NodeId(0), NodeId(host)));
     }
     let workload = network.workload;
-    // By gate: a host that it is at.
+    // By gate: the first host that activates it or is started by it.
     let mut gate_at: Vec<Option<HostId>> = vec![None; workload.gates.len()];
-    let mut meet = |gate: GateId, host: HostId, sets: &mut Sets| match gate_at[gate.index()] {
+    let mut attach = |gate: GateId, host: HostId, sets: &mut Sets| match gate_at[gate.index()] {
         Some(other) if other != host => sets.join(other.into(), host.into()),
         Some(_) => {}
         None => gate_at[gate.index()] = Some(host),
@@ -63,18 +63,18 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, posted: bool) 
         let from = message.activations_from as usize;
         for activation in &workload.activations[from..from + message.activations_len as usize] {
             let host = if activation.on == Done::Delivered { ends.dst } else { ends.src };
-            meet(activation.gate, host, &mut sets);
+            attach(activation.gate, host, &mut sets);
         }
     }
     for step in &workload.steps {
-        meet(step.gate, step.host, &mut sets);
-        workload.gates_of(step).iter().for_each(|gate| meet(*gate, step.host, &mut sets));
+        attach(step.gate, step.host, &mut sets);
+        workload.gates_of(step).iter().for_each(|gate| attach(*gate, step.host, &mut sets));
     }
     for (number, gate) in workload.gates.iter().enumerate() {
         let from = gate.starts_from as usize;
         for start in &workload.gate_starts[from..from + gate.starts_len as usize] {
             let host = workload.qps[workload.messages[start.index()].qp.index()].src;
-            meet(GateId(number as u32), host, &mut sets);
+            attach(GateId(number as u32), host, &mut sets);
         }
     }
     for link in (0..network.topology.ports.len() as u32).map(LinkId) {
@@ -91,12 +91,12 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, posted: bool) 
     members
 }
 
-/// Spreads the nodes over at most `threads` threads: a ToR with its hosts, and the nodes of a cluster, together; as
-/// many ports for each thread as can be.
-pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<Part> {
+/// Spreads the nodes over at most `threads` threads, with about as many ports each. A ToR and its hosts stay together, and
+/// so do the nodes of a cluster.
+pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<ThreadNodes> {
     let nodes = topology.nodes();
     let mut sets = Sets((0..nodes).collect());
-    // With fewer ToRs than threads a ToR's hosts are better off elsewhere than all with it.
+    // With fewer ToRs than threads, hosts must be spread without regard to their ToR.
     if topology.tors() as usize >= threads {
         for host in (0..topology.hosts).map(HostId) {
             sets.join(host.into(), topology.tor_of(host));
@@ -112,7 +112,7 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
         group.1.push(NodeId(node));
     }
     groups.retain(|(_, members)| !members.is_empty());
-    // The largest first, each to the thread that has least; among equals those that come first stay neighbours.
+    // Groups go to the thread with the fewest ports, the largest group first; neighbours among equals stay together.
     groups.sort_by_key(|(ports, members)| (std::cmp::Reverse(*ports), members[0]));
     let mut parts: Vec<(u32, Vec<NodeId>)> = vec![(0, Vec::new()); threads.min(groups.len()).max(1)];
     for (ports, members) in groups {
@@ -123,7 +123,7 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
     }
     let sorted = |(_, mut nodes): (u32, Vec<NodeId>)| {
         nodes.sort_unstable();
-        Part { nodes }
+        ThreadNodes { nodes }
     };
     parts.into_iter().filter(|(_, nodes)| !nodes.is_empty()).map(sorted).collect()
 }

@@ -1,4 +1,4 @@
-//! Every checker fires: the state of a run is damaged on purpose, and the run must end by what is broken.
+//! Every check fires: the state of a run is damaged on purpose, and the run must end with the broken invariant.
 
 use super::*;
 use crate::Ideal;
@@ -7,14 +7,15 @@ use crate::node::Node;
 use crate::observer::NoObserver;
 use crate::spec::PfcSpec;
 use crate::switch::PfcPlan;
-use anabranch_base::{Bytes, HostId, Rate};
+use anabranch_base::{Bytes, HostId, MessageId, Rate};
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::transport::{AnyReceiver, AnySender, OutOfPsns, Receiver, Sender, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Size};
 use anabranch_workload::{Fabric, WorkloadSpec};
+use std::sync::atomic::Ordering;
 
-/// Four hosts send to the first of five, on one switch.
-struct Ground {
+/// A run in which four hosts send to the first of five, on one switch.
+struct TestRun {
     topology: Topology,
     routing: Routing,
     workload: Workload,
@@ -23,12 +24,12 @@ struct Ground {
     limits: Limits,
 }
 
-// Whole schemes, with what ground they stand on.
+// Complete schemes with all parameters.
 const REPS: &str = include_str!("tests/reps.toml");
 const ROCE: &str = include_str!("tests/rocev2.toml");
 const HPCC: &str = include_str!("tests/hpcc.toml");
 
-impl Ground {
+impl TestRun {
     fn new(scheme: &str) -> Self {
         let spec = TopologySpec::SingleSwitch {
             hosts: 5,
@@ -39,7 +40,7 @@ impl Ground {
         let topology = anabranch_fabric::build(&spec, None).unwrap();
         let incast = WorkloadSpec::Incast { bytes: Bytes(200_000), degree: 4, target: HostId(0) };
         let workload = anabranch_workload::build(&incast, &Fabric::of(&topology), 1, &|_| None).unwrap();
-        Ground {
+        TestRun {
             routing: Routing::new(&topology, &|_| true),
             topology,
             workload,
@@ -62,7 +63,7 @@ impl Ground {
             program: None,
             weights: Vec::new(),
         };
-        let setup = Setup {
+        let inputs = EngineInputs {
             topology: &self.topology,
             routing: &self.routing,
             workload: &self.workload,
@@ -71,16 +72,16 @@ impl Ground {
             switches,
             facts,
             own_path: None,
-            poster: None,
+            injector: None,
             limits: &self.limits,
-            points: PointRoom { most: u64::MAX, a_second: 0.0 },
+            points: PointBudget { most: u64::MAX, per_second: 0.0 },
             seed: 1,
             threads,
         };
-        Engine::new(setup, NoObserver).unwrap()
+        Engine::new(inputs, NoObserver).unwrap()
     }
 
-    /// Runs for 20 us, when the queue to the receiver is long; does `damage`; runs to the end.
+    /// Runs for 20 us, until the queue to the receiver is long, then calls `damage` and runs to the end.
     fn damaged(&self, threads: usize, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) -> Failure {
         let soon = Limits { max_time: Duration::from_us(20), ..self.limits.clone() };
         let mut engine = self.engine(threads);
@@ -112,30 +113,30 @@ impl Ground {
 fn undamaged_runs_end_well_after_a_break() {
     for scheme in [REPS, ROCE, HPCC] {
         for threads in [1, 3] {
-            let ground = Ground::new(scheme);
-            let mut whole = ground.engine(threads);
-            assert_eq!(whole.run(&Control::default()), Ok(()));
-            let soon = Limits { max_time: Duration::from_us(20), ..ground.limits.clone() };
-            let mut engine = ground.engine(threads);
+            let run = TestRun::new(scheme);
+            let mut uncut = run.engine(threads);
+            assert_eq!(uncut.run(&Control::default()), Ok(()));
+            let soon = Limits { max_time: Duration::from_us(20), ..run.limits.clone() };
+            let mut engine = run.engine(threads);
             engine.limits = &soon;
             assert_eq!(engine.run(&Control::default()), Err(Failure::Limit("max_time")));
-            engine.limits = &ground.limits;
+            engine.limits = &run.limits;
             assert_eq!(engine.run(&Control::default()), Ok(()));
-            assert_eq!(engine.counters().packet_hops, whole.counters().packet_hops);
+            assert_eq!(engine.counters().packet_hops, uncut.counters().packet_hops);
         }
     }
 }
 
-/// A switch takes a frame out of a queue, and nobody knows where it went.
+/// A frame disappears from a queue without being counted.
 #[test]
 fn a_frame_that_a_switch_loses_is_missed() {
-    Ground::new(REPS).assert_broken("packets sent", |_, switches, _| {
-        switches.iter_mut().for_each(|switch| assert!(lose(switch)));
+    TestRun::new(REPS).assert_broken("packets sent", |_, switches, _| {
+        switches.iter_mut().for_each(|switch| assert!(lose_frame(switch)));
     });
 }
 
-/// Takes the first frame that waits out of its queue.
-fn lose(switch: &mut Switch) -> bool {
+/// Removes the first waiting frame of a switch from its queue.
+fn lose_frame(switch: &mut Switch) -> bool {
     let egress = switch.egress_mut();
     egress.ports.iter_mut().any(|port| match port.data.pop(&egress.pool) {
         Some(taken) => {
@@ -147,20 +148,20 @@ fn lose(switch: &mut Switch) -> bool {
     })
 }
 
-/// A packet more than hosts have sent.
+/// One more packet is consumed than hosts have sent.
 #[test]
 fn a_packet_from_nowhere_is_one_too_many() {
-    Ground::new(REPS).assert_broken("packets sent", |hosts, _, counters| {
+    TestRun::new(REPS).assert_broken("packets sent", |hosts, _, counters| {
         counters.consumed += u64::from(hosts.iter().any(|host| host.node() == NodeId(0)));
     });
 }
 
-/// The switch loses a frame, counts it as lost, and does not release its buffer.
+/// A switch loses a frame, counts it as lost, and does not release its buffer.
 #[test]
 fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
-    Ground::new(ROCE).assert_broken("a switch counts", |_, switches, counters| {
+    TestRun::new(ROCE).assert_broken("a switch counts", |_, switches, counters| {
         for switch in switches {
-            assert!(lose(switch));
+            assert!(lose_frame(switch));
             counters.link_losses += 1;
         }
     });
@@ -168,153 +169,158 @@ fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
 
 #[test]
 fn a_record_of_telemetry_that_a_switch_keeps_is_found() {
-    Ground::new(HPCC).assert_broken("records of telemetry for", |_, switches, _| {
+    TestRun::new(HPCC).assert_broken("records of telemetry for", |_, switches, _| {
         for switch in switches {
-            switch.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+            switch.egress_mut().telemetry.as_mut().unwrap().records.insert(&IntStack::EMPTY);
         }
     });
 }
 
 #[test]
 fn a_record_of_telemetry_that_a_host_keeps_is_found() {
-    Ground::new(HPCC).assert_broken("records of telemetry at a host", |hosts, _, _| {
+    TestRun::new(HPCC).assert_broken("records of telemetry at a host", |hosts, _, _| {
         for host in hosts {
-            host.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+            host.egress_mut().telemetry.as_mut().unwrap().records.insert(&IntStack::EMPTY);
         }
     });
 }
 
-/// What an end does with a message that is over.
+/// A wrong report about a message that has ended.
 #[derive(Clone, Copy)]
-enum Lie {
-    /// It says so twice.
+enum FalseReport {
+    /// The message is reported twice.
     Twice,
-    /// It never says so.
+    /// The message is never reported.
     Never,
-    /// It says so without an end.
+    /// The message is reported endlessly.
     Always,
-    /// It says so of a message of another queue pair.
+    /// A message of another queue pair is reported.
     Another,
-    /// It says so of a message that there is not.
+    /// A message that does not exist is reported.
     Unknown,
 }
 
-impl Lie {
-    /// What it says of `message`, and how often more.
+impl FalseReport {
+    /// The reported message instead of `message`, and the number of further reports.
     fn of(self, message: MessageId) -> (Option<MessageId>, u32) {
         match self {
-            Lie::Twice => (Some(message), 1),
-            Lie::Never => (None, 0),
-            Lie::Always => (Some(message), u32::MAX),
-            Lie::Another => (Some(MessageId((message.0 + 1) % 4)), 0),
-            Lie::Unknown => (Some(MessageId(4_000_000_000)), 0),
+            FalseReport::Twice => (Some(message), 1),
+            FalseReport::Never => (None, 0),
+            FalseReport::Always => (Some(message), u32::MAX),
+            FalseReport::Another => (Some(MessageId((message.0 + 1) % 4)), 0),
+            FalseReport::Unknown => (Some(MessageId(4_000_000_000)), 0),
         }
     }
 }
 
-/// A receiver that lies about the messages that it delivers.
-struct Broken {
-    whole: AnyReceiver,
-    lie: Lie,
-    says: (Option<MessageId>, u32),
+/// A receiver with false reports of the messages that it delivers.
+struct LyingReceiver {
+    inner: AnyReceiver,
+    report: FalseReport,
+    reported: (Option<MessageId>, u32),
 }
 
-impl Broken {
-    fn around(whole: AnyReceiver, lie: Lie) -> AnyReceiver {
-        AnyReceiver::Custom(Box::new(Broken { whole, lie, says: (None, 0) }))
+impl LyingReceiver {
+    fn around(inner: AnyReceiver, report: FalseReport) -> AnyReceiver {
+        AnyReceiver::Custom(Box::new(LyingReceiver { inner, report, reported: (None, 0) }))
     }
 }
 
-impl Receiver for Broken {
+impl Receiver for LyingReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
-        self.says = self.lie.of(self.whole.handle_packet(now, packet)?);
-        self.says.0
+        self.reported = self.report.of(self.inner.handle_packet(now, packet)?);
+        self.reported.0
     }
 
     fn poll_delivered(&mut self) -> Option<MessageId> {
-        self.says.1 = self.says.1.checked_sub(1)?;
-        self.says.0
+        self.reported.1 = self.reported.1.checked_sub(1)?;
+        self.reported.0
     }
 
     fn poll_transmit(&mut self) -> Option<Packet> {
-        self.whole.poll_transmit()
+        self.inner.poll_transmit()
     }
 
     fn fresh_packets(&self) -> u64 {
-        self.whole.fresh_packets()
+        self.inner.fresh_packets()
     }
 }
 
 #[test]
 fn a_message_that_is_delivered_twice_is_found() {
-    for lie in [Lie::Twice, Lie::Always] {
-        Ground::new(REPS).assert_broken("ended twice", |hosts, _, _| {
-            hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, lie)));
+    for report in [FalseReport::Twice, FalseReport::Always] {
+        TestRun::new(REPS).assert_broken("ended twice", |hosts, _, _| {
+            hosts
+                .iter_mut()
+                .for_each(|host| host.replace_receivers(|its| LyingReceiver::around(its, report)));
         });
     }
 }
 
 #[test]
 fn a_message_that_is_none_of_its_queue_pairs_own_is_found() {
-    for lie in [Lie::Another, Lie::Unknown] {
-        Ground::new(REPS).assert_broken("which is none of its own", |hosts, _, _| {
-            hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, lie)));
+    for report in [FalseReport::Another, FalseReport::Unknown] {
+        TestRun::new(REPS).assert_broken("which is none of its own", |hosts, _, _| {
+            hosts
+                .iter_mut()
+                .for_each(|host| host.replace_receivers(|its| LyingReceiver::around(its, report)));
         });
     }
 }
 
-/// A sender that lies about the messages that are acknowledged.
-struct Boasting {
-    whole: AnySender,
-    lie: Lie,
-    says: (Option<MessageId>, u32),
+/// A sender with false reports of acknowledged messages.
+struct LyingSender {
+    inner: AnySender,
+    report: FalseReport,
+    reported: (Option<MessageId>, u32),
 }
 
-impl Sender for Boasting {
+impl Sender for LyingSender {
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.whole.post(message, bytes)
+        self.inner.post(message, bytes)
     }
 
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
-        self.whole.handle_packet(now, packet);
+        self.inner.handle_packet(now, packet);
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.whole.handle_timeout(now);
+        self.inner.handle_timeout(now);
     }
 
     fn next_timeout(&mut self) -> Option<Time> {
-        self.whole.next_timeout()
+        self.inner.next_timeout()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        self.whole.poll_transmit(now)
+        self.inner.poll_transmit(now)
     }
 
     fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        if let Some(message) = self.whole.poll_acknowledged() {
-            self.says = self.lie.of(message);
-            return self.says.0;
+        if let Some(message) = self.inner.poll_acknowledged() {
+            self.reported = self.report.of(message);
+            return self.reported.0;
         }
-        self.says.1 = self.says.1.checked_sub(1)?;
-        self.says.0
+        self.reported.1 = self.reported.1.checked_sub(1)?;
+        self.reported.0
     }
 
     fn counters(&self) -> SenderCounters {
-        self.whole.counters()
+        self.inner.counters()
     }
 }
 
 #[test]
 fn a_message_that_is_acknowledged_too_often_is_found() {
-    for (lie, expected) in [
-        (Lie::Twice, "acknowledged more messages than it was given"),
-        (Lie::Always, "acknowledged more messages than it was given"),
-        (Lie::Another, "which is none of its own"),
-        (Lie::Unknown, "which is none of its own"),
+    for (report, expected) in [
+        (FalseReport::Twice, "acknowledged more messages than it was given"),
+        (FalseReport::Always, "acknowledged more messages than it was given"),
+        (FalseReport::Another, "which is none of its own"),
+        (FalseReport::Unknown, "which is none of its own"),
     ] {
-        Ground::new(REPS).assert_broken(expected, |hosts, _, _| {
-            let lying = |whole| AnySender::Custom(Box::new(Boasting { whole, lie, says: (None, 0) }));
+        TestRun::new(REPS).assert_broken(expected, |hosts, _, _| {
+            let lying =
+                |inner| AnySender::Custom(Box::new(LyingSender { inner, report, reported: (None, 0) }));
             hosts.iter_mut().for_each(|host| host.replace_senders(lying));
         });
     }
@@ -322,12 +328,14 @@ fn a_message_that_is_acknowledged_too_often_is_found() {
 
 #[test]
 fn a_message_that_is_acknowledged_and_not_delivered_is_found() {
-    Ground::new(REPS).assert_broken("was acknowledged before it was delivered", |hosts, _, _| {
-        hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, Lie::Never)));
+    TestRun::new(REPS).assert_broken("was acknowledged before it was delivered", |hosts, _, _| {
+        hosts
+            .iter_mut()
+            .for_each(|host| host.replace_receivers(|its| LyingReceiver::around(its, FalseReport::Never)));
     });
 }
 
-/// A sender that has forgotten everything and sets no timer.
+/// A sender without any state or timer.
 struct Silent;
 
 impl Sender for Silent {
@@ -359,24 +367,24 @@ impl Sender for Silent {
 #[test]
 fn a_run_in_which_nothing_is_left_to_happen_ends() {
     for threads in [1, 3] {
-        let failure = Ground::new(REPS).damaged(threads, |hosts, _, _| {
+        let failure = TestRun::new(REPS).damaged(threads, |hosts, _, _| {
             hosts.iter_mut().for_each(|host| host.replace_senders(|_| AnySender::Custom(Box::new(Silent))));
         });
         assert_eq!(failure, Failure::NothingLeft);
     }
 }
 
-/// Everything is lost on the way to the receiver, and timeouts go on.
+/// All packets to the receiver are lost, and timeouts go on.
 #[test]
 fn a_run_in_which_nothing_new_arrives_stalls() {
-    let mut ground = Ground::new(REPS);
+    let mut run = TestRun::new(REPS);
     let links = "tor:0/down:0".to_owned();
     let kind = FaultKind::PacketLoss { links: links.into(), both_directions: Some(false), probability: 1.0 };
-    ground.faults = vec![FaultSpec { kind, at: Duration::ZERO.into(), duration: None }];
+    run.faults = vec![FaultSpec { kind, at: Duration::ZERO.into(), duration: None }];
     for threads in [1, 3] {
-        let mut engine = ground.engine(threads);
+        let mut engine = run.engine(threads);
         assert_eq!(engine.run(&Control::default()), Err(Failure::Stalled));
-        let patience = ground.limits.patience(&ground.scheme, &ground.facts());
+        let patience = run.limits.patience(&run.scheme, &run.facts());
         let ended = engine.now().since(Time::ZERO);
         assert!(ended > patience && ended < patience * 2, "{ended}");
     }
@@ -390,9 +398,9 @@ fn each_limit_ends_a_run() {
         (Limits { max_events: 100, ..unlimited.clone() }, "max_events"),
         (Limits { max_packets: 20, ..unlimited }, "max_packets"),
     ] {
-        let ground = Ground { limits, ..Ground::new(REPS) };
+        let run = TestRun { limits, ..TestRun::new(REPS) };
         for threads in [1, 3] {
-            let ended = ground.engine(threads).run(&Control::default());
+            let ended = run.engine(threads).run(&Control::default());
             assert_eq!(ended, Err(Failure::Limit(expected)));
         }
     }
@@ -403,7 +411,7 @@ fn a_run_that_is_cancelled_ends() {
     let control = Control::default();
     control.cancel.store(true, Ordering::Relaxed);
     for threads in [1, 3] {
-        assert_eq!(Ground::new(REPS).engine(threads).run(&control), Err(Failure::Cancelled));
+        assert_eq!(TestRun::new(REPS).engine(threads).run(&control), Err(Failure::Cancelled));
     }
 }
 
@@ -412,7 +420,7 @@ fn what_was_delivered_is_counted_when_it_is_asked_for() {
     let control = Control::default();
     control.count_packets.store(true, Ordering::Relaxed);
     control.packets_delivered.store(u64::MAX, Ordering::Relaxed);
-    assert_eq!(Ground::new(REPS).engine(1).run(&control), Ok(()));
+    assert_eq!(TestRun::new(REPS).engine(1).run(&control), Ok(()));
     assert!(!control.count_packets.load(Ordering::Relaxed));
     assert_eq!(
         control.packets_delivered.load(Ordering::Relaxed),
@@ -421,11 +429,11 @@ fn what_was_delivered_is_counted_when_it_is_asked_for() {
     );
 }
 
-/// A headroom of a byte, where a round trip of data comes after the decision to pause.
+/// A headroom of one byte, while a round trip of data arrives after the XOFF decision.
 #[test]
 fn a_lossless_class_without_room_fails() {
-    let mut ground = Ground::new(ROCE);
-    ground.scheme.fabric.pfc = Some(PfcSpec {
+    let mut run = TestRun::new(ROCE);
+    run.scheme.fabric.pfc = Some(PfcSpec {
         buffer: Bytes(1_000_000),
         headroom_apart: true,
         buffer_rate: None,
@@ -437,7 +445,7 @@ fn a_lossless_class_without_room_fails() {
         headroom: Some(Size::Bytes(Bytes(1))),
     });
     for threads in [1, 3] {
-        match ground.engine(threads).run(&Control::default()) {
+        match run.engine(threads).run(&Control::default()) {
             Err(Failure::LosslessDrop(what)) => assert!(what.contains("host:"), "{what}"),
             other => panic!("{other:?}"),
         }

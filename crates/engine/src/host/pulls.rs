@@ -1,22 +1,23 @@
-//! Pulls of a host whose receivers grant credit (`eqds`): one pacer for all of them.
+//! The pulls of a host whose receivers grant credit (`eqds`): one pacer serves all of them.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
-use crate::frame::{Order, kind};
+use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
 
-/// The pacer, and whether its timer runs.
+/// The pull pacer of a host.
 pub struct Pulls {
     pacer: PullPacer,
+    /// Whether a timer event is pending.
     armed: bool,
 }
 
 impl Pulls {
-    /// Of a host of `network`, if receivers pull there.
+    /// The pull pacer of a host, where the receivers of `network` pull.
     pub fn new(network: &Network<'_>) -> Option<Pulls> {
         let pacer = network.scheme.transport.pull_pacer(&network.facts)?;
         Some(Pulls { pacer, armed: false })
@@ -24,8 +25,9 @@ impl Pulls {
 }
 
 impl Host {
-    /// The receiver at `index`, of the queue pair `slot` among those on which the host receives, may have demand.
-    pub(super) fn ask_to_pull(&mut self, slot: usize, index: usize, now: Time) {
+    /// Puts a receiver into the pacer's queue if it has demand. `index` is its own, `slot` that of its queue pair among
+    /// those on which the host receives.
+    pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
         if self.receivers[index].asks_to_pull() {
             pulls.pacer.join(slot as u32);
@@ -33,7 +35,7 @@ impl Host {
         }
     }
 
-    /// The pacer's timer: the next receiver in turn pulls.
+    /// Handles the pacer's timer: the next receiver in turn pulls.
     #[inline(never)]
     pub(super) fn handle_pull_turn<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if let Some(pulls) = &mut self.pulls {
@@ -50,7 +52,7 @@ impl Host {
                 pulls.pacer.pulled(at.now);
             }
             self.send_answer(slot, pull, at);
-            self.ask_to_pull(slot, index as usize, at.now);
+            self.request_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);
     }
@@ -61,7 +63,7 @@ impl Host {
             pulls.armed = true;
             let due = due.max(now + Duration(1));
             self.timers.push(Reverse((due, PULLS)));
-            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
+            self.next_call = self.next_call.min(Order::chosen(due, event_kind::TIMER));
         }
     }
 }

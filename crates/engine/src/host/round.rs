@@ -5,27 +5,28 @@ use anabranch_proto::transport::AnySender;
 
 const NONE: u32 = u32::MAX;
 
-/// A sender with its place in the round robin.
-// In this order, so that these share a cache line with the beginning of the sender.
+/// A sender with its state in the round robin.
+// The order of the fields puts them into one cache line with the beginning of the sender.
 #[repr(C)]
 pub struct SenderSlot {
     /// The number of its queue pair among those on which the host sends.
     pub qp: u32,
-    /// The slot of the sender behind it in the round robin.
-    behind: u32,
-    /// In the round robin.
+    /// The slot of the next sender in the round robin.
+    next: u32,
+    /// Whether it is in the round robin.
     ready: bool,
+    /// Whether its queue pair was done while it was in the round robin.
     done: bool,
-    /// The time of the next timer event; never: there is none.
+    /// The time of the next timer event; never, if there is none.
     pub timer: Time,
-    /// The time of the one after it, so that a timeout that waits behind paced packets is not scheduled with each
-    /// of them. Events at other times are stale.
+    /// The time of the timer event after that, so that a timeout behind paced packets is not scheduled anew with each of
+    /// them. Events at other times are stale.
     pub later: Time,
-    /// The entropy value of the data packet that it sent last.
+    /// The entropy value of the last data packet.
     ev: Option<u16>,
-    /// How often a data packet had another entropy value than the one before.
+    /// The number of data packets with another entropy value than the one before.
     pub path_changes: u32,
-    /// The sender.
+    /// The transport's sender.
     pub sender: AnySender,
 }
 
@@ -34,7 +35,7 @@ impl SenderSlot {
     pub fn new(qp: u32, sender: AnySender) -> Self {
         SenderSlot {
             qp,
-            behind: NONE,
+            next: NONE,
             ready: false,
             done: false,
             timer: Time::NEVER,
@@ -45,20 +46,20 @@ impl SenderSlot {
         }
     }
 
-    /// The same with something else in the place of the sender.
+    /// The slot with its sender replaced.
     #[cfg(test)]
     pub fn with_sender(self, with: impl Fn(AnySender) -> AnySender) -> Self {
         SenderSlot { sender: with(self.sender), ..self }
     }
 
-    /// A data packet with this entropy value leaves.
+    /// Records the entropy value of a data packet that leaves.
     #[inline]
     pub fn note_ev(&mut self, ev: u16) {
         let before = self.ev.replace(ev);
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
-    /// Whether its queue pair is done, and it was only waiting to come up.
+    /// Whether its queue pair is done, and the slot is free once its turn comes.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done
@@ -73,10 +74,10 @@ pub struct Round {
 }
 
 impl Round {
-    /// Nobody has anything to send.
+    /// A round robin without senders.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
-    /// Puts the sender at `slot` at the end, unless it is in the queue.
+    /// Puts the sender at `slot` at the end, unless it is in the round robin.
     #[inline]
     pub fn make_ready(&mut self, senders: &mut [SenderSlot], slot: u32) {
         let sender = &mut senders[slot as usize];
@@ -84,27 +85,27 @@ impl Round {
             return;
         }
         sender.ready = true;
-        sender.behind = NONE;
+        sender.next = NONE;
         let last = std::mem::replace(&mut self.last, slot);
         if last == NONE {
             self.first = slot;
         } else {
-            senders[last as usize].behind = slot;
+            senders[last as usize].next = slot;
         }
     }
 
-    /// Puts a sender that has just been taken out back at the head.
+    /// Puts a sender that has just had its turn back at the head.
     pub fn keep_turn(&mut self, senders: &mut [SenderSlot], slot: u32) {
-        let behind = std::mem::replace(&mut self.first, slot);
-        if behind == NONE {
+        let next = std::mem::replace(&mut self.first, slot);
+        if next == NONE {
             self.last = slot;
         }
         let sender = &mut senders[slot as usize];
         sender.ready = true;
-        sender.behind = behind;
+        sender.next = next;
     }
 
-    /// Takes the sender whose turn it is out.
+    /// Takes out the sender whose turn it is.
     #[inline]
     pub fn take_turn(&mut self, senders: &mut [SenderSlot]) -> Option<u32> {
         let slot = self.first;
@@ -113,14 +114,15 @@ impl Round {
         }
         let sender = &mut senders[slot as usize];
         sender.ready = false;
-        self.first = sender.behind;
+        self.first = sender.next;
         if self.first == NONE {
             self.last = NONE;
         }
         Some(slot)
     }
 
-    /// The queue pair of the sender at `slot` is done: whether the slot is free now. Else it is when it comes up.
+    /// Marks the queue pair of the sender at `slot` as done. Returns whether the slot is free at once; otherwise it is when
+    /// its turn comes.
     pub fn leave(&mut self, senders: &mut [SenderSlot], slot: u32) -> bool {
         let sender = &mut senders[slot as usize];
         sender.done = sender.ready;

@@ -1,28 +1,28 @@
-//! Timers of a host's queue pairs, and when the timeouts among them fire: when they are due, or at the host's ticks.
+//! Timers of a host's queue pairs. Timeouts fire when they are due, or at the ticks of the host.
 
 use super::{DONE, Host, PULLS};
 use crate::context::Context;
-use crate::frame::{Order, kind};
+use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use anabranch_base::{Duration, HostId, Purpose, QpId, Time, drawn_at, scaled, stream};
 use anabranch_proto::transport::AnySender;
 use std::cmp::Reverse;
 
-/// When timeouts of a host fire whose timers are not exact.
+/// The ticks of a host whose timers are not exact.
 pub(super) struct Ticks {
-    /// Between two ticks; 0: timeouts need not wait for one.
+    /// The time between two ticks; 0 if timeouts do not wait for a tick.
     every: Duration,
     /// The first tick.
     first: Time,
-    /// The most by which a timeout fires later than its tick.
+    /// The largest delay of a timeout after its tick.
     jitter: Duration,
     seed: u64,
 }
 
 impl Ticks {
-    /// The ticks of a host of `network`, unless its timers are exact.
-    pub fn of(network: &Network<'_>, host: HostId) -> Option<Ticks> {
+    /// The ticks of a host; none where timers are exact.
+    pub fn new(network: &Network<'_>, host: HostId) -> Option<Ticks> {
         let (every, jitter) = (network.scheme.fabric.timer_tick, network.scheme.fabric.timer_jitter);
         if every == Duration::ZERO && jitter == Duration::ZERO {
             return None;
@@ -32,8 +32,9 @@ impl Ticks {
         Some(Ticks { every, first: Time(phase), jitter, seed })
     }
 
-    /// When a timeout of `qp` fires that is due at `due`. The draw depends on nothing else, so that it may be asked again.
-    fn fires(&self, qp: QpId, due: Time) -> Time {
+    /// The time at which a timeout of `qp` that is due at `due` fires. The draw depends on nothing else, so that repeated calls
+    /// agree.
+    fn fire_time(&self, qp: QpId, due: Time) -> Time {
         let tick = match self.every {
             Duration::ZERO => due,
             every => self.first + Duration(due.since(self.first).0.div_ceil(every.0) * every.0),
@@ -42,31 +43,31 @@ impl Ticks {
         tick + Duration(scaled(bits, self.jitter.0))
     }
 
-    /// When something happens next at `sender`: a packet that waits for its time is exact.
+    /// The time of the next timer event of `sender`. Pacing is exact.
     fn next(&self, sender: &mut AnySender, qp: QpId) -> Option<Time> {
         let (due, paced) = (sender.next_timeout()?, sender.next_pacing());
         Some(match paced {
             Some(paced) if paced <= due => paced,
-            Some(paced) => paced.min(self.fires(qp, due)),
-            None => self.fires(qp, due),
+            Some(paced) => paced.min(self.fire_time(qp, due)),
+            None => self.fire_time(qp, due),
         })
     }
 
-    /// Does what has come at `sender`: whether anything had.
+    /// Handles the timers of `sender` that have fired. Returns whether any had.
     fn fire(&self, sender: &mut AnySender, qp: QpId, now: Time) -> bool {
-        let goes = sender.next_pacing().is_some_and(|due| due <= now);
-        if goes {
+        let paced = sender.next_pacing().is_some_and(|due| due <= now);
+        if paced {
             sender.handle_pacing(now);
         }
-        let times_out = sender.next_timeout().is_some_and(|due| due <= now && self.fires(qp, due) <= now);
+        let times_out = sender.next_timeout().is_some_and(|due| due <= now && self.fire_time(qp, due) <= now);
         if times_out {
             sender.handle_timeout(now);
         }
-        goes || times_out
+        paced || times_out
     }
 }
 
-/// Does what is due at `sender`, whose timers are exact: whether anything was.
+/// Handles the timers of `sender` that are due, where timers are exact. Returns whether any was.
 fn fire(sender: &mut AnySender, now: Time) -> bool {
     let is_due = sender.next_timeout().is_some_and(|due| due <= now);
     if is_due {
@@ -76,7 +77,7 @@ fn fire(sender: &mut AnySender, now: Time) -> bool {
 }
 
 impl Host {
-    /// A queue pair's timer.
+    /// Handles a timer event of a queue pair.
     pub(super) fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
         if slot == PULLS {
             return self.handle_pull_turn(at);
@@ -101,12 +102,12 @@ impl Host {
         self.arm(slot, index, at.now);
     }
 
-    /// Has a queue pair's timer run, if it is due earlier than it does.
+    /// Schedules the next timer event of a queue pair, if it is due earlier than the scheduled one.
     pub(super) fn arm(&mut self, slot: u32, index: u32, now: Time) {
         let sender = &mut self.senders[index as usize];
         let Some(due) = sender.sender.next_timeout() else { return };
         let mut due = due.max(now + Duration(1));
-        // An event that comes too early is cheap.
+        // The exact time is only computed when needed: an event that comes too early is cheap.
         if due < sender.timer
             && let Some(ticks) = &self.ticks
         {
@@ -117,7 +118,7 @@ impl Host {
             sender.later = sender.later.min(sender.timer);
             sender.timer = due;
             self.timers.push(Reverse((due, slot)));
-            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
+            self.next_call = self.next_call.min(Order::chosen(due, event_kind::TIMER));
         }
     }
 }

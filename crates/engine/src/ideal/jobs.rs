@@ -1,28 +1,28 @@
-//! What a job takes at least: a bound from its messages' order, their bytes and the links.
+//! A lower bound for the CCT of a job, from the order of its messages, their bytes and the links.
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
 use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
 use std::collections::BTreeMap;
 
-/// What bounds a message that is alone in the network, from its posting.
+/// Times of a message that is alone in the network, counted from its posting.
 #[derive(Clone, Copy)]
-struct Alone {
-    /// Its bytes on the wire, headers included.
+struct UnloadedTimes {
+    /// The bytes on the wire, headers included.
     wire: u64,
-    /// When its last byte is at the receiver, and when the sender knows.
+    /// The arrival of the last byte at the receiver, and of its ACK at the sender.
     arrival: u64,
     acknowledged: u64,
-    /// From posting until its first bit can be on the first, second, last but one and last link.
+    /// The earliest times of the first bit on the first, second, last but one and last link.
     leads: [u64; 4],
-    /// From its last bit's leaving those links until the sender knows of the delivery.
+    /// The times from the last bit's leaving those links until the ACK is at the sender.
     tails: [u64; 4],
-    /// Whether it leaves its ToR.
+    /// Whether the message leaves its ToR.
     crosses: bool,
 }
 
-/// One thing that messages pass one after the other: none is there before `lead`, and none is done before `tail` after
-/// it has passed.
+/// A resource that messages pass one after the other: none gets there before `lead`, and none is done before `tail` after it
+/// has passed.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     busy_until: u64,
@@ -30,8 +30,8 @@ struct Bottleneck {
     tail: u64,
 }
 
-/// The four places that a message passes, in the order of [`Alone::leads`]: the sender's NIC, the uplinks of its ToR
-/// together, the downlinks to the receiver's ToR together, and the link to the receiver.
+/// The four resources that a message passes, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of its
+/// ToR together, all downlinks to the receiver's ToR together, and the link to the receiver.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -40,7 +40,7 @@ const RECEIVER: usize = 3;
 impl Bottleneck {
     const FREE: Bottleneck = Bottleneck { busy_until: 0, lead: u64::MAX, tail: u64::MAX };
 
-    /// A message that cannot start before `start`, which is no earlier than that of the one before.
+    /// Adds a message that occupies the resource for `time` and cannot start before `start`. Calls are in the order of starts.
     fn pass(&mut self, start: u64, time: u64, lead: u64, tail: u64) {
         self.busy_until = self.busy_until.max(start).saturating_add(time);
         (self.lead, self.tail) = (self.lead.min(lead), self.tail.min(tail));
@@ -52,20 +52,19 @@ impl Bottleneck {
 }
 
 impl Ideal<'_> {
-    /// By job, the least CCT that its messages allow, from its first posting to its last acknowledgement, whatever
-    /// transport and balancer carry it. No run is below it, as long as no fault makes a link faster; it is the largest of
+    /// The lower bound of each job's CCT, from its first posting to its last acknowledgement, for any transport and balancer.
+    /// No run is below it unless a fault makes a link faster. It is the largest of these:
     ///
-    /// - the chain: a message is not posted, and a step does not begin, before the messages that it waits for could have been
-    ///   delivered, one after the other, each alone in the network ([`Ideal::fct`]), and the steps could be over;
-    /// - for each host what it sends, and what it receives, at the rate of its link, each message from the time on at
-    ///   which the chain lets it be posted, then the rest of the shortest path and back;
-    /// - for each ToR what its hosts send to other ToRs, or receive from them, at the rates of its links to switches
-    ///   together, likewise: this is what counts in an oversubscribed fabric.
+    /// - The chain: a message is not posted, and a step does not begin, before the messages and steps that it waits for could
+    ///   have ended, one after the other, each message alone in the network ([`Ideal::fct`]).
+    /// - For each host, the bytes that it sends, and those that it receives, at the rate of its link, each message from its
+    ///   earliest posting in the chain on, then the rest of the shortest path and back.
+    /// - For each ToR, the bytes that its hosts send to other ToRs, or receive from them, at the total rate of its links to
+    ///   switches, likewise. This bound counts in an oversubscribed fabric.
+    /// - For each processor, and each host's link within its server, its steps, one after the other.
     ///
-    /// - for each processor, and each host's link within its server, its steps, one after the other.
-    ///
-    /// Jobs are bounded each by itself. Gates that other jobs open, and those that open for a message at a time (an
-    /// all-to-all with few connections), count as open.
+    /// Each job is bounded by itself. Gates that other jobs open, and gates that open for one message at a time (an all-to-all
+    /// with few connections), count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
@@ -74,22 +73,22 @@ impl Ideal<'_> {
     }
 
     fn cct(&self, workload: &Workload, job: &Job, gates: &mut [Activations]) -> Duration {
-        let mut known: BTreeMap<(QpId, u64), Alone> = BTreeMap::new();
-        let mut alone = |message: u32| {
+        let mut known: BTreeMap<(QpId, u64), UnloadedTimes> = BTreeMap::new();
+        let mut unloaded = |message: u32| {
             let message = &workload.messages[message as usize];
             let key = (message.qp, message.bytes);
             *known.entry(key).or_insert_with(|| {
                 let ends = workload.qps[message.qp.index()];
-                self.alone(ends.src, ends.dst, message.bytes)
+                self.unloaded(ends.src, ends.dst, message.bytes)
             })
         };
-        let (starts, chain) = starts(workload, job, gates, &mut alone);
+        let (starts, chain) = starts(workload, job, gates, &mut unloaded);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
-        // By host: what it sends and what it receives; by ToR: what it sends up and what comes down.
+        // Per host the sending and the receiving link, per ToR its uplinks and its downlinks.
         let mut places: BTreeMap<(usize, NodeId), Bottleneck> = BTreeMap::new();
         for message in order {
-            let (start, of) = (starts[message as usize], alone(job.messages.start + message));
+            let (start, of) = (starts[message as usize], unloaded(job.messages.start + message));
             let ends = workload.qps[workload.messages[(job.messages.start + message) as usize].qp.index()];
             let nodes = [
                 ends.src.into(),
@@ -114,7 +113,7 @@ impl Ideal<'_> {
         Duration(places.values().map(Bottleneck::done).fold(chain.max(computing), u64::max))
     }
 
-    /// Bits a second that pass a place at `node`.
+    /// The rate of a resource at `node` in bits per second.
     fn rate_at(&self, place: usize, node: NodeId) -> u128 {
         let links = self.topology.links_of(node);
         let ports = links.map(|link| &self.topology.ports[link as usize]);
@@ -134,11 +133,11 @@ impl Ideal<'_> {
         }
     }
 
-    fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Alone {
+    fn unloaded(&self, src: HostId, dst: HostId, bytes: u64) -> UnloadedTimes {
         let tiers = self.tiers(src, dst);
         let acknowledged = self.fct(src, dst, bytes).0;
         let ack = ack_return(&tiers).0;
-        // Nothing on the wire is shorter, and the way to a place is that of the shortest packet.
+        // Nothing on the wire is shorter than the shortest packet, whose time to a resource is therefore a lower bound.
         let shortest = self.parts(bytes).iter().map(|parts| parts.last).min().unwrap_or(0);
         let (mut leads, mut tails) = ([0; 4], [0; 4]);
         let last = tiers.len().saturating_sub(1);
@@ -150,7 +149,7 @@ impl Ideal<'_> {
             let onward = tiers.get(link).map_or(0, |tier| tier.onward.0);
             tails[place] = onward + to(tiers.get(link + 1..).unwrap_or(&[])) + ack;
         }
-        Alone {
+        UnloadedTimes {
             wire: bytes.saturating_add(bytes.div_ceil(self.framing.payload.0) * self.framing.header.0),
             arrival: acknowledged - ack,
             acknowledged,
@@ -161,7 +160,7 @@ impl Ideal<'_> {
     }
 }
 
-/// The longest that a processor is busy with a job.
+/// The longest time that a processor is busy with a job.
 fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     let mut busy: BTreeMap<(HostId, u32), u64> = BTreeMap::new();
     for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
@@ -172,15 +171,15 @@ fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     busy.into_values().max().unwrap_or(0)
 }
 
-/// What activates a gate.
+/// The activations of a gate.
 #[derive(Clone, Copy)]
 struct Activations {
-    /// Messages and steps of any job that do.
+    /// The number of messages and steps, of any job, that activate the gate.
     all: u32,
-    /// Those of the job that is looked at, and how many of them have yet to.
+    /// The number of those in the present job, and of those that have not activated it yet.
     inside: u32,
     left: u32,
-    /// The earliest and the latest of those that did.
+    /// The earliest and the latest activation so far.
     earliest: u64,
     latest: u64,
 }
@@ -188,7 +187,18 @@ struct Activations {
 impl Activations {
     const NONE: Activations = Activations { all: 0, inside: 0, left: 0, earliest: u64::MAX, latest: 0 };
 
-    /// When a gate with so many activations opens: at the last of them, or at some one, which is no earlier than the first.
+    /// Counts an activation inside the present job.
+    fn add_inside(&mut self) {
+        (self.inside, self.left) = (self.inside + 1, self.left + 1);
+    }
+
+    /// Forgets the present job.
+    fn reset(&mut self) {
+        *self = Activations { all: self.all, ..Activations::NONE };
+    }
+
+    /// The earliest opening of a gate that needs `needs` activations: the last one if it needs all; otherwise the first one, a
+    /// lower bound, or 0 if other jobs may open it.
     fn open(&self, needs: u32) -> u64 {
         match needs {
             _ if needs >= self.all => self.latest,
@@ -198,64 +208,86 @@ impl Activations {
     }
 }
 
-/// What a job does.
+/// A message or a step of a job.
 #[derive(Clone, Copy)]
-enum Doing {
+enum JobItem {
     Message(u32),
     Step(u32),
 }
 
-/// For each message of the job the earliest posting, from that of the job's first message or step, and when the chain of
-/// those that wait for each other is over. `gates` is as it was when it returns.
+/// The messages and steps of a job, and the gates between them.
+#[derive(Clone, Copy)]
+struct JobGates<'w> {
+    workload: &'w Workload,
+    job: &'w Job,
+}
+
+impl<'w> JobGates<'w> {
+    fn activations(self, message: u32) -> &'w [Activation] {
+        let message = &self.workload.messages[message as usize];
+        let from = message.activations_from as usize;
+        &self.workload.activations[from..from + message.activations_len as usize]
+    }
+
+    fn activated_by_step(self, step: u32) -> &'w [GateId] {
+        self.workload.gates_of(&self.workload.steps[step as usize])
+    }
+
+    /// The gate of each activation by the job.
+    fn activated(self) -> impl Iterator<Item = GateId> {
+        let by_messages = self.job.messages.clone().flat_map(move |message| self.activations(message));
+        let by_steps = self.job.steps.clone().flat_map(move |step| self.activated_by_step(step));
+        by_messages.map(|activation| activation.gate).chain(by_steps.copied())
+    }
+
+    /// The messages of the job that a gate starts.
+    fn started_by(self, gate: GateId) -> impl Iterator<Item = u32> {
+        let gate = &self.workload.gates[gate.index()];
+        let from = gate.starts_from as usize;
+        let started = self.workload.gate_starts[from..from + gate.starts_len as usize].iter();
+        started.map(|message| message.0).filter(move |message| self.job.messages.contains(message))
+    }
+
+    /// The messages and steps that wait for nothing of the job. `gates` has the activations inside the job.
+    fn ready(self, gates: &[Activations]) -> Vec<JobItem> {
+        let JobGates { workload, job } = self;
+        let first = job.messages.start;
+        let mut held = vec![false; job.messages.len()];
+        let mut hold = |gate: GateId| {
+            for message in self.started_by(gate) {
+                held[(message - first) as usize] =
+                    matches!(workload.messages[message as usize].start, Start::ByGate);
+            }
+        };
+        self.activated()
+            .filter(|gate| matches!(workload.gates[gate.index()].opens, Opens::After(_)))
+            .for_each(&mut hold);
+        job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
+        let free = job.messages.clone().filter(|message| !held[(message - first) as usize]);
+        let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
+        let steps = job.steps.clone().filter(waits_for_none);
+        free.map(JobItem::Message).chain(steps.map(JobItem::Step)).collect()
+    }
+}
+
+/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the chain
+/// of messages and steps that wait for each other. `gates` is as before when the function returns.
 fn starts(
     workload: &Workload,
     job: &Job,
     gates: &mut [Activations],
-    alone: &mut impl FnMut(u32) -> Alone,
+    unloaded: &mut impl FnMut(u32) -> UnloadedTimes,
 ) -> (Vec<u64>, u64) {
+    let its = JobGates { workload, job };
     let (first, first_step) = (job.messages.start, job.steps.start);
-    let activations = |message: u32| -> &[Activation] {
-        let message = &workload.messages[message as usize];
-        let from = message.activations_from as usize;
-        &workload.activations[from..from + message.activations_len as usize]
-    };
-    let activated_by = |step: u32| -> &[GateId] {
-        let step = &workload.steps[step as usize];
-        &workload.step_gates[step.gates_from as usize..(step.gates_from + step.gates_len) as usize]
-    };
-    let of_messages = || job.messages.clone().flat_map(&activations).map(|activation| activation.gate);
-    let activated = || of_messages().chain(job.steps.clone().flat_map(&activated_by).copied());
-    for gate in activated() {
-        let gate = &mut gates[gate.index()];
-        (gate.inside, gate.left) = (gate.inside + 1, gate.left + 1);
-    }
-    let started_by = |gate: GateId| {
-        let gate = &workload.gates[gate.index()];
-        let from = gate.starts_from as usize;
-        let started = workload.gate_starts[from..from + gate.starts_len as usize].iter();
-        started.map(|message| message.0).filter(|message| job.messages.contains(message))
-    };
-    // Of what waits for nothing of this job the earliest posting is that of the first.
-    let mut held = vec![false; job.messages.len()];
-    let mut hold = |gate: GateId| {
-        for message in started_by(gate) {
-            held[(message - first) as usize] =
-                matches!(workload.messages[message as usize].start, Start::ByGate);
-        }
-    };
-    activated()
-        .filter(|gate| matches!(workload.gates[gate.index()].opens, Opens::After(_)))
-        .for_each(&mut hold);
-    job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
+    its.activated().for_each(|gate| gates[gate.index()].add_inside());
     let mut begins = vec![0; job.steps.len()];
+    // Messages that wait for nothing of this job start with the first one.
     let mut starts = vec![0; job.messages.len()];
-    let free = job.messages.clone().filter(|message| !held[(message - first) as usize]).map(Doing::Message);
-    let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
-    let mut ready: Vec<Doing> =
-        free.chain(job.steps.clone().filter(waits_for_none).map(Doing::Step)).collect();
+    let mut ready = its.ready(gates);
     let mut chain = 0;
     let mut opened = Vec::new();
-    while let Some(doing) = ready.pop() {
+    while let Some(item) = ready.pop() {
         let mut activate = |gate: GateId, end: u64| {
             let known = &mut gates[gate.index()];
             known.left -= 1;
@@ -264,47 +296,46 @@ fn starts(
                 opened.push((gate, *known));
             }
         };
-        match doing {
-            Doing::Message(message) => {
-                let (start, of) = (starts[(message - first) as usize], alone(message));
-                chain = chain.max(start + of.acknowledged);
-                for activation in activations(message) {
+        match item {
+            JobItem::Message(message) => {
+                let (start, times) = (starts[(message - first) as usize], unloaded(message));
+                chain = chain.max(start + times.acknowledged);
+                for activation in its.activations(message) {
                     let delivered = activation.on == Done::Delivered;
-                    activate(activation.gate, start + if delivered { of.arrival } else { of.acknowledged });
+                    let time = if delivered { times.arrival } else { times.acknowledged };
+                    activate(activation.gate, start + time);
                 }
             }
-            Doing::Step(step) => {
-                let (number, step) = (step, &workload.steps[step as usize]);
-                // A host that only waits before the job begins is no part of it.
+            JobItem::Step(number) => {
+                let step = &workload.steps[number as usize];
+                // An idle step before the job begins is no part of it.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
                 let takes = if is_before { 0 } else { step.takes.0 };
                 let end: u64 = begins[(number - first_step) as usize] + takes;
                 chain = chain.max(end);
-                for message in started_by(step.gate) {
+                for message in its.started_by(step.gate) {
                     starts[(message - first) as usize] = end;
-                    ready.push(Doing::Message(message));
+                    ready.push(JobItem::Message(message));
                 }
-                activated_by(number).iter().for_each(|gate| activate(*gate, end));
+                its.activated_by_step(number).iter().for_each(|gate| activate(*gate, end));
             }
         }
         for (gate, known) in opened.drain(..) {
             match workload.gates[gate.index()].opens {
                 Opens::After(needs) => {
-                    for message in started_by(gate) {
+                    for message in its.started_by(gate) {
                         starts[(message - first) as usize] = known.open(needs);
-                        ready.push(Doing::Message(message));
+                        ready.push(JobItem::Message(message));
                     }
                 }
                 Opens::Step(step) if job.steps.contains(&step) => {
                     begins[(step - first_step) as usize] = known.open(workload.steps[step as usize].needs);
-                    ready.push(Doing::Step(step));
+                    ready.push(JobItem::Step(step));
                 }
                 Opens::Step(_) | Opens::Each => {}
             }
         }
     }
-    for gate in activated() {
-        gates[gate.index()] = Activations { all: gates[gate.index()].all, ..Activations::NONE };
-    }
+    its.activated().for_each(|gate| gates[gate.index()].reset());
     (starts, chain)
 }

@@ -1,4 +1,4 @@
-//! Mail against a plain list of what was sent: nothing is lost, nothing comes twice, and all comes in its order.
+//! Mail against a plain list of sent frames: nothing is lost or duplicated, and all frames arrive in order.
 
 use super::*;
 use anabranch_base::{HostId, LinkId, QpId, Rate};
@@ -13,10 +13,10 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     const PORTS: u32 = 1_000;
     let (node, start, at) = (NodeId(1), Time(1_000), Time(1_500));
     let mut far = Vec::new();
-    let mut slots = [Slot::new(2), Slot::new(2)];
+    let mut slots = [WindowMail::new(2), WindowMail::new(2)];
     for (thread, slot) in slots.iter_mut().enumerate() {
         let mut free = Blocks::default();
-        slot.turn_to(1, &mut free);
+        slot.reuse_for(1, &mut free);
         let out = SmallVec::from_iter([slot]);
         let mut out = Outbox::new(&[start, Time(2_000)], out, (&mut far, &mut free));
         for number in 0..EACH {
@@ -25,7 +25,7 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
             out.send_packet(node, at, &packet, port as u16);
         }
     }
-    let slots: Vec<&Slot> = slots.iter().collect();
+    let slots: Vec<&WindowMail> = slots.iter().collect();
     let sources = Sources { slots: &slots, window: 1, order: None };
     let mut inbox = Inbox::default();
     inbox.open(&sources, node, start, &[], |_| {});
@@ -41,10 +41,10 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     assert!(count > 1 << 20 && far.is_empty());
 }
 
-/// The ports by which `ports` packets come in that arrive at `node` at one instant, in the order in which it handles them.
+/// The ingress ports of `ports` packets that arrive at `node` at one instant, in the order in which the node handles them.
 fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16> {
-    let (mut slot, mut free, mut far) = (Slot::new(node as usize + 1), Blocks::default(), Vec::new());
-    slot.turn_to(1, &mut free);
+    let (mut slot, mut free, mut far) = (WindowMail::new(node as usize + 1), Blocks::default(), Vec::new());
+    slot.reuse_for(1, &mut free);
     let out = SmallVec::from_iter([&mut slot]);
     let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
     let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
@@ -63,7 +63,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     ports[2..].to_vec()
 }
 
-/// Each of five ports is as often at each place, whichever window an instant is in.
+/// Each of five ports is equally often at each position, whichever window an instant is in.
 #[test]
 fn the_order_at_one_instant_is_uniform_over_ports() {
     let (rounds, mut places) = (20_000_u32, [[0_u32; 5]; 5]);
@@ -83,9 +83,9 @@ fn the_order_at_one_instant_is_uniform_over_ports() {
 
 #[test]
 fn a_slot_that_is_used_again_takes_no_more_room() {
-    let (mut slot, mut free) = (Slot::new(2), Blocks::default());
+    let (mut slot, mut free) = (WindowMail::new(2), Blocks::default());
     for window in 1..=1_000 {
-        slot.turn_to(window, &mut free);
+        slot.reuse_for(window, &mut free);
         let (now, later) = (Time(100 * window), Time(100 * window + 100));
         let mut far = Vec::new();
         let out = SmallVec::from_iter([&mut slot]);
@@ -94,21 +94,21 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
         let arrival = Arrival { time: now, frame: Frame::new(packet, 0) };
         out.send(NodeId(1), arrival, Some(&IntStack::EMPTY));
         drop(out);
-        let Slot { room, touched, stacks, packets, .. } = &slot;
+        let WindowMail { room, touched, stacks, packets, .. } = &slot;
         assert_eq!((room.used, room.blocks.len(), free.0.len()), (STEP, 1, 0));
         assert_eq!((touched.len(), stacks.len(), *packets), (1, 1, 1));
     }
 }
 
-/// Of three slots one is read and one is written at a time: no more than two of them have blocks.
+/// At most two of three slots have blocks, since one is read and one is written at a time.
 #[test]
 fn slots_of_a_thread_share_their_blocks() {
-    let (mut slots, mut free, mut far) = ([0; 3].map(|_| Slot::new(1)), Blocks::default(), Vec::new());
+    let (mut slots, mut free, mut far) = ([0; 3].map(|_| WindowMail::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
-        // As the engine does before each window: the slot behind the next one is that of the window before.
+        // The engine does this before each window: the slot after the next one was that of the window before.
         let index = |ahead: u64| (window + ahead) as usize % 3;
-        slots[index(2)].turn_to(window + 2, &mut free);
-        slots[index(1)].turn_to(window + 1, &mut free);
+        slots[index(2)].reuse_for(window + 2, &mut free);
+        slots[index(1)].reuse_for(window + 1, &mut free);
         let (now, later) = (Time(100 * window), Time(100 * window + 100));
         let next = SmallVec::from_iter([&mut slots[index(1)]]);
         let mut out = Outbox::new(&[now, later], next, (&mut far, &mut free));
@@ -134,16 +134,16 @@ const NODES: u32 = 4;
 struct Sent {
     thread: usize,
     node: u32,
-    /// After the end of the window.
+    /// The time of arrival after the end of the window.
     after: u64,
     port: u16,
-    what: What,
+    kind: FrameKind,
     telemetry: bool,
-    /// How many of them, each at the next port, and after 64 of them a picosecond later.
+    /// The number of frames, each at the next port, and a picosecond later after every 64.
     count: u32,
 }
 
-/// A window: its length, what is sent within it, and how much time passes with nothing in it when all has come in.
+/// A window: its length, the frames sent within it, and the idle time after all of them have arrived.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,
@@ -153,12 +153,13 @@ struct Step {
 
 fn sent() -> impl Strategy<Value = Sent> {
     let after = prop_oneof![4 => 0u64..40, 3 => 0u64..400, 1 => 0u64..20_000];
-    let what = prop_oneof![6 => Just(What::Packet), 1 => Just(What::Pause), 1 => Just(What::Resume)];
+    let kind =
+        prop_oneof![6 => Just(FrameKind::Packet), 1 => Just(FrameKind::Pause), 1 => Just(FrameKind::Resume)];
     let count = prop_oneof![12 => 1u32..4, 2 => 4u32..40, 1 => 500u32..5_000];
-    (0..THREADS, 0..NODES, after, 0u16..6, what, any::<bool>(), count).prop_map(
-        |(thread, node, after, port, what, telemetry, count)| {
-            let telemetry = telemetry && what == What::Packet;
-            Sent { thread, node, after, port, what, telemetry, count }
+    (0..THREADS, 0..NODES, after, 0u16..6, kind, any::<bool>(), count).prop_map(
+        |(thread, node, after, port, kind, telemetry, count)| {
+            let telemetry = telemetry && kind == FrameKind::Packet;
+            Sent { thread, node, after, port, kind, telemetry, count }
         },
     )
 }
@@ -169,11 +170,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// What stands in the mail, by node and then in the order in which it has to come in: the number of each frame, the
-/// thread that sent it, and whether it has telemetry.
+/// The expected mail, by node and then in order of arrival: the number of each frame, the sending thread, and whether it has
+/// telemetry.
 type Listed = BTreeMap<(u32, u64, bool, u16), (u32, usize, bool)>;
 
-/// A record that tells of which frame it is.
+/// A telemetry record that identifies its frame.
 fn record(number: u32) -> IntStack {
     let mut stack = IntStack::EMPTY;
     let hop = IntHop { queue_bytes: number, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) };
@@ -181,12 +182,12 @@ fn record(number: u32) -> IntStack {
     stack
 }
 
-/// Mail as the engine has it: slots by thread and window, and what is farther away.
-struct Post {
-    mail: Vec<Vec<Slot>>,
+/// Mail as in the engine: slots by thread and window, and arrivals over long links.
+struct InjectedMessage {
+    mail: Vec<Vec<WindowMail>>,
     /// By thread.
     free: Vec<Blocks>,
-    far: Vec<Far>,
+    far: Vec<FarArrival>,
     number: u64,
     start: u64,
     ends: Vec<u64>,
@@ -194,10 +195,10 @@ struct Post {
     numbers: u32,
 }
 
-impl Post {
+impl InjectedMessage {
     fn new(ahead: usize) -> Self {
-        let slots = || (0..=ahead).map(|_| Slot::new(NODES as usize)).collect();
-        Post {
+        let slots = || (0..=ahead).map(|_| WindowMail::new(NODES as usize)).collect();
+        InjectedMessage {
             mail: (0..THREADS).map(|_| slots()).collect(),
             free: (0..THREADS).map(|_| Blocks::default()).collect(),
             far: Vec::new(),
@@ -213,7 +214,7 @@ impl Post {
         ((self.number + ahead as u64) % self.ends.len() as u64) as usize
     }
 
-    /// Goes on to the next window; the one at the far end is `length` long.
+    /// Advances to the next window and adds one of `length` at the far end.
     fn advance(&mut self, length: u64) {
         self.number += 1;
         self.start = self.ends.remove(0);
@@ -221,14 +222,14 @@ impl Post {
         self.ends.push(last + length);
     }
 
-    /// Sends what a step says, thread by thread.
+    /// Sends the frames of a step, thread by thread.
     fn send(&mut self, sent: &[Sent]) {
         for thread in 0..THREADS {
             let indexes: Vec<usize> = (1..self.ends.len()).map(|ahead| self.index(ahead)).collect();
             let take = |index: &usize| std::mem::take(&mut self.mail[thread][*index]);
-            let mut slots: Vec<Slot> = indexes.iter().map(take).collect();
+            let mut slots: Vec<WindowMail> = indexes.iter().map(take).collect();
             for (ahead, slot) in (1..).zip(&mut slots) {
-                slot.turn_to(self.number + ahead, &mut self.free[thread]);
+                slot.reuse_for(self.number + ahead, &mut self.free[thread]);
             }
             let ends: Vec<Time> = self.ends.iter().map(|end| Time(*end)).collect();
             let room = (&mut self.far, &mut self.free[thread]);
@@ -236,9 +237,9 @@ impl Post {
             for sent in sent.iter().filter(|sent| sent.thread == thread) {
                 for each in 0..sent.count {
                     let time = self.ends[0] + sent.after + u64::from(each / 64);
-                    // A port has one link, and that one sender.
+                    // A port has one link, and so one sender.
                     let port = (sent.port + (each % 64) as u16) * THREADS as u16 + thread as u16;
-                    let is_packet = sent.what == What::Packet;
+                    let is_packet = sent.kind == FrameKind::Packet;
                     let key = (sent.node, time, is_packet, port);
                     if self.listed.contains_key(&key) {
                         continue;
@@ -250,7 +251,7 @@ impl Post {
                     match (is_packet, sent.telemetry) {
                         (true, false) => out.send_packet(node, time, &packet, port),
                         _ => {
-                            let frame = Frame { packet, telemetry: 0, port, what: sent.what };
+                            let frame = Frame { packet, telemetry: 0, port, kind: sent.kind };
                             let stack = sent.telemetry.then(|| record(self.numbers));
                             out.send(node, Arrival { time, frame }, stack.as_ref());
                         }
@@ -264,7 +265,7 @@ impl Post {
         }
     }
 
-    /// What counts in the slots of later windows against the list: packets in all, from a time on, and none.
+    /// Compares the counts of packets in later windows, in total and from a time on, with the list.
     fn count(&self, from: u64) -> Result<(), TestCaseError> {
         let far: BTreeSet<u32> = self.far.iter().map(|far| far.arrival.frame.packet.qp.0).collect();
         for ahead in 1..self.ends.len() {
@@ -283,7 +284,7 @@ impl Post {
                     prop_assert_eq!(slot.packets_from(window, Time(from)), packets(from));
                 }
                 prop_assert_eq!(slot.is_empty(window), times.is_empty());
-                // Of other windows it knows nothing.
+                // A slot has nothing of other windows.
                 let other = window + self.ends.len() as u64;
                 prop_assert!(slot.is_empty(other) && slot.packets(other) == 0);
                 prop_assert_eq!(slot.packets_from(other, Time(0)), 0);
@@ -292,14 +293,14 @@ impl Post {
         Ok(())
     }
 
-    /// Opens every node's inbox of the present window, and holds it against the list.
+    /// Opens the inbox of every node for the present window, and compares it with the list.
     fn receive(&mut self) -> Result<(), TestCaseError> {
         let end = self.ends[0];
-        let (mut due, later): (Vec<Far>, Vec<Far>) =
+        let (mut due, later): (Vec<FarArrival>, Vec<FarArrival>) =
             std::mem::take(&mut self.far).into_iter().partition(|far| far.arrival.time.0 < end);
         self.far = later;
         due.sort_by_key(|far| (far.node, far.arrival.time));
-        let slots: Vec<&Slot> = self.mail.iter().map(|slots| &slots[self.index(0)]).collect();
+        let slots: Vec<&WindowMail> = self.mail.iter().map(|slots| &slots[self.index(0)]).collect();
         let sources = Sources { slots: &slots, window: self.number, order: None };
         let mut called: BTreeSet<u32> = sources.touched().map(|node| node.0).collect();
         called.extend(due.iter().map(|far| far.node.0));
@@ -315,13 +316,13 @@ impl Post {
             let due: Vec<_> = self.listed.range((node, 0, false, 0)..until).map(|(a, b)| (*a, *b)).collect();
             for (key, (number, _, telemetry)) in due {
                 let (_, time, is_packet, port) = key;
-                let kind = if is_packet { kind::ARRIVAL } else { kind::PAUSE };
+                let kind = if is_packet { event_kind::ARRIVAL } else { event_kind::PAUSE };
                 prop_assert!(time >= self.start);
                 prop_assert_eq!(inbox.next(), Order::new(Time(time), kind));
                 let (arrival, stack) = inbox.take(&sources, far);
                 prop_assert_eq!(arrival.frame.packet.qp.0, number);
                 prop_assert_eq!((arrival.time.0, arrival.frame.port), (time, port));
-                prop_assert_eq!(arrival.frame.what == What::Packet, is_packet);
+                prop_assert_eq!(arrival.frame.kind == FrameKind::Packet, is_packet);
                 prop_assert_eq!(stack.copied(), telemetry.then(|| record(number)));
                 self.listed.remove(&key);
                 came.insert(node);
@@ -334,7 +335,7 @@ impl Post {
         Ok(())
     }
 
-    /// Whether any of the windows that have slots has mail.
+    /// Whether any window with slots has mail.
     fn has_mail(&self) -> bool {
         let empty = |ahead: usize| {
             let window = self.number + ahead as u64;
@@ -343,11 +344,11 @@ impl Post {
         !(1..self.ends.len()).all(empty)
     }
 
-    /// With no mail in any window, on to the first thing over a long link, or to `otherwise`.
+    /// Without mail in any window, jumps to the first arrival over a long link, or to `otherwise`.
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        // As the engine, which first looks into each of the windows that have slots.
+        // The engine first checks each window with slots.
         self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));
@@ -358,12 +359,12 @@ impl Post {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Over windows of any lengths, gaps, and slots that are used again and again.
+    /// Windows of any lengths, gaps, and reused slots.
     #[test]
     fn what_was_sent_comes_in_once_and_in_order(
-        ahead in 1usize..=MOST_AHEAD, from in 0u64..2_000, steps in steps(),
+        ahead in 1usize..=MAX_WINDOWS_AHEAD, from in 0u64..2_000, steps in steps(),
     ) {
-        let mut post = Post::new(ahead);
+        let mut post = InjectedMessage::new(ahead);
         (0..=ahead).for_each(|_| post.advance(7));
         for Step { length, sent, idle } in steps {
             post.receive()?;
@@ -376,7 +377,7 @@ proptest! {
         }
         while !post.listed.is_empty() {
             post.receive()?;
-            // A slot that nobody sends into is turned all the same.
+            // Slots without new frames are reused as well.
             post.send(&[]);
             match post.has_mail() {
                 true => post.advance(50),

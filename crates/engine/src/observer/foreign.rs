@@ -1,4 +1,4 @@
-//! Observers of somebody else's: one for each node, joined by rising node, with panics told as theirs.
+//! Observers of other programs: one per node, joined by rising node, with panics attributed to them.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};
@@ -7,33 +7,33 @@ use anabranch_proto::Packet;
 use anabranch_workload::Workload;
 use std::sync::Arc;
 
-/// Somebody else's observer. What it sees does not depend on how nodes are spread over threads: each node has an
-/// observer of its own from the first thing that happens there, and they are joined by rising number of their nodes.
-pub struct Foreign<O> {
-    /// What a panic in it is said to be in.
+/// An observer of another program, forked for each node at its first event and joined by rising number of the nodes. So its
+/// result does not depend on how nodes are spread over threads.
+pub struct PerNode<O> {
+    /// The name of the part in messages about panics.
     part: Arc<str>,
-    slots: Arc<Places>,
-    /// It has seen nothing. Those of nodes are forks of it.
+    hook_nodes: Arc<HookNodes>,
+    /// The observer that is forked for nodes; it has seen nothing.
     blank: O,
-    /// By node. Boxed, as threads have no more than their own.
+    /// The observers of nodes, boxed since a thread only has those of its own nodes.
     seen: Vec<Option<Box<O>>>,
 }
 
-/// At which nodes the hooks are called.
-pub struct Places {
+/// The node at which each hook is called.
+pub struct HookNodes {
     nodes: usize,
-    /// By link: the node that sends on it.
+    /// The sending node of each link.
     source: Vec<NodeId>,
-    /// By queue pair of the workload: its ends.
+    /// The ends of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
-    /// Queue pairs of the engine for one of the workload.
+    /// The number of queue pairs of the engine per queue pair of the workload.
     split: u32,
 }
 
-impl Places {
-    /// Those of a fabric and a workload of which each queue pair is split into `split`.
-    pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<Places> {
-        Arc::new(Places {
+impl HookNodes {
+    /// The nodes for a fabric and a workload whose queue pairs are split into `split` each.
+    pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<HookNodes> {
+        Arc::new(HookNodes {
             nodes: topology.nodes() as usize,
             source: (0..topology.ports.len() as u32).map(|link| topology.source(LinkId(link))).collect(),
             ends: workload.qps.iter().map(|ends| [ends.src.into(), ends.dst.into()]).collect(),
@@ -50,48 +50,48 @@ impl Places {
     }
 }
 
-impl<O: Observer> Foreign<O> {
-    /// Looks on by forks of `blank`, which has seen nothing; a panic is said to be in `part`.
-    pub fn new(part: &str, blank: O, slots: Arc<Places>) -> Self {
-        let seen = (0..slots.nodes).map(|_| None).collect();
-        Foreign { part: part.into(), slots, blank, seen }
+impl<O: Observer> PerNode<O> {
+    /// Observes by forks of `blank`, which has seen nothing. Messages about panics name `part`.
+    pub fn new(part: &str, blank: O, hook_nodes: Arc<HookNodes>) -> Self {
+        let seen = (0..hook_nodes.nodes).map(|_| None).collect();
+        PerNode { part: part.into(), hook_nodes, blank, seen }
     }
 
-    /// What a panic in it is said to be in.
+    /// The name of the part in messages about panics.
     pub fn part(&self) -> Arc<str> {
         self.part.clone()
     }
 
-    /// Hands what was seen to `observer`, node by node.
+    /// Joins the observers of all nodes into `observer`.
     pub fn join_into(self, observer: &mut O) {
         join_all(&self.part, self.seen, observer);
     }
 
-    /// What was seen, all in one.
+    /// The join of the observers of all nodes.
     pub fn joined(self) -> O {
-        let Foreign { part, mut blank, seen, .. } = self;
+        let PerNode { part, mut blank, seen, .. } = self;
         join_all(&part, seen, &mut blank);
         blank
     }
 
     #[inline]
-    fn tell(&mut self, node: NodeId, hook: impl FnOnce(&mut O)) {
-        let Foreign { part, blank, seen, .. } = self;
+    fn call(&mut self, node: NodeId, hook: impl FnOnce(&mut O)) {
+        let PerNode { part, blank, seen, .. } = self;
         let its = &mut seen[node.index()];
         foreign(part, || hook(its.get_or_insert_with(|| Box::new(blank.fork()))));
     }
 }
 
-/// By rising number of the nodes.
+/// Joins observers by rising number of the nodes.
 fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
     for seen in seen.into_iter().flatten() {
         foreign(part, || into.join(*seen));
     }
 }
 
-impl<O: Observer> Observer for Foreign<O> {
+impl<O: Observer> Observer for PerNode<O> {
     fn fork(&self) -> Self {
-        Foreign::new(&self.part, foreign(&self.part, || self.blank.fork()), self.slots.clone())
+        PerNode::new(&self.part, foreign(&self.part, || self.blank.fork()), self.hook_nodes.clone())
     }
 
     fn join(&mut self, other: Self) {
@@ -103,39 +103,39 @@ impl<O: Observer> Observer for Foreign<O> {
 
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
-        self.tell(self.slots.source(link), |its| its.transmitted(link, from, until, bytes));
+        self.call(self.hook_nodes.source(link), |its| its.transmitted(link, from, until, bytes));
     }
 
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
-        self.tell(self.slots.source(link), |its| its.sent(link, from, until, packet));
+        self.call(self.hook_nodes.source(link), |its| its.sent(link, from, until, packet));
     }
 
     fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
-        self.tell(self.slots.source(link), |its| its.sent_pause(link, from, until, stop));
+        self.call(self.hook_nodes.source(link), |its| its.sent_pause(link, from, until, stop));
     }
 
     #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
-        self.tell(self.slots.source(link), |its| its.queued(link, now, bytes));
+        self.call(self.hook_nodes.source(link), |its| its.queued(link, now, bytes));
     }
 
     #[inline]
     fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
-        self.tell(self.slots.source(link), |its| its.offered(link, now, bytes));
+        self.call(self.hook_nodes.source(link), |its| its.offered(link, now, bytes));
     }
 
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
-        self.tell(self.slots.source(link), |its| its.dropped(link, now));
+        self.call(self.hook_nodes.source(link), |its| its.dropped(link, now));
     }
 
     fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        self.tell(self.slots.source(link), |its| its.paused(link, now, on));
+        self.call(self.hook_nodes.source(link), |its| its.paused(link, now, on));
     }
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
-        self.tell(self.slots.source(link), |its| its.held_up(link, now, victims));
+        self.call(self.hook_nodes.source(link), |its| its.held_up(link, now, victims));
     }
 
     fn wants_victims(&self, link: LinkId) -> bool {
@@ -144,19 +144,19 @@ impl<O: Observer> Observer for Foreign<O> {
 
     #[inline]
     fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
-        self.tell(node, |its| its.kept(node, now, aside, entries));
+        self.call(node, |its| its.kept(node, now, aside, entries));
     }
 
     #[inline]
     fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
-        let [_, dst] = self.slots.ends(qp);
-        self.tell(dst, |its| its.delivered(qp, now, packet));
+        let [_, dst] = self.hook_nodes.ends(qp);
+        self.call(dst, |its| its.delivered(qp, now, packet));
     }
 
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
-        let [src, _] = self.slots.ends(qp);
-        self.tell(src, |its| its.acknowledged(qp, now, rtt, marked));
+        let [src, _] = self.hook_nodes.ends(qp);
+        self.call(src, |its| its.acknowledged(qp, now, rtt, marked));
     }
 
     fn recorded(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Observers: what is recorded while a run goes on. An absent observer costs nothing.
+//! Observers, which record events of a run. An absent observer costs nothing.
 
 mod foreign;
 mod qps;
@@ -7,42 +7,42 @@ mod registered;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_proto::Packet;
 
-pub use foreign::{Foreign, Places};
+pub use foreign::{HookNodes, PerNode};
 pub use qps::QpSelector;
-pub use registered::{AnyRecorder, Curve, Named, ObserverFactory, ObserverSpec, Recorder};
+pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, ObserverSpec, Recorder};
 
-/// Sees packets pass. It cannot change anything, so results do not depend on it.
+/// An observer of a run. It cannot change anything, so results do not depend on it.
 ///
-/// Each node has an observer of its own ([`fork`](Self::fork)), which is told all that happens there, in its order. At
-/// the end they are one again ([`join`](Self::join)), by rising number of their nodes. So what is seen does not depend
-/// on the number of threads, whatever `join` does. What happens on a link happens at the node that sends on it, a
-/// delivery at the queue pair's destination, an acknowledgement at its source.
+/// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events there in their order. At the end of
+/// the run they are joined ([`join`](Self::join)), by rising number of their nodes. So the result does not depend on the
+/// number of threads, whatever `join` does. Events of a link belong to the node that sends on it, a delivery to the queue
+/// pair's destination, an acknowledgement to its source.
 pub trait Observer: Send {
-    /// One more of its kind, which has seen nothing: for a node at which something happens for the first time. There
-    /// may be as many as nodes, so that one that has seen nothing is better small.
+    /// A new observer of the same kind that has seen nothing, for a node with its first event. There may be as many as nodes,
+    /// so an observer that has seen nothing should be small.
     fn fork(&self) -> Self
     where
         Self: Sized;
 
-    /// Takes over what another one has seen, of a node behind all those so far.
+    /// Takes over the records of the observer of another node, with a higher number than all nodes so far.
     fn join(&mut self, other: Self)
     where
         Self: Sized;
 
-    /// `bytes` bytes occupy `link` between two times.
+    /// `bytes` bytes occupy `link` from `from` until `until`.
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         let _ = (link, from, until, bytes);
     }
 
-    /// `packet` occupies `link` between two times, as it is on the wire: called beside
+    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. Called beside
     /// [`transmitted`](Self::transmitted), also for a packet that the link loses.
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
         let _ = (link, from, until, packet);
     }
 
-    /// A pause frame (XOFF, or XON where `stop` is not set) occupies `link` between two times, also one that the link
+    /// A pause frame (XOFF if `stop` is set, otherwise XON) occupies `link` from `from` until `until`, also one that the link
     /// loses.
     fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
         let _ = (link, from, until, stop);
@@ -54,69 +54,68 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// `bytes` bytes came to a switch to go out by `link`, whether they found room or not.
+    /// `bytes` bytes arrived at a switch to be sent on `link`, whether they found room or not.
     #[inline]
     fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
         let _ = (link, now, bytes);
     }
 
-    /// A packet that was to go out by `link` was dropped for lack of buffer.
+    /// A packet that was to be sent on `link` was dropped for lack of buffer.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);
     }
 
-    /// The data class of `link` must pause from now on, or may go on.
+    /// The data class of `link` is paused (`on`) or resumed.
     fn paused(&mut self, link: LinkId, now: Time, on: bool) {
         let _ = (link, now, on);
     }
 
-    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose egress port at the pausing
-    /// switch had no data queued and was not paused itself.
+    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose egress port at the pausing switch
+    /// had no data queued and was not paused itself.
     ///
-    /// That is counted when the pause takes effect, after all that happens at the paused switch at that time, and looks
-    /// at the other one as it stands then in the order (time, node, kind, port): with its events of the same time done if
-    /// its number is lower, and not if it is higher. Where a link comes up or goes down and its ends agree anew, it is
-    /// counted before the first event of that time.
+    /// Victims are counted when the pause takes effect, after all events of the paused switch at that instant. The state of
+    /// the pausing switch is that of the order (time, node, kind, port): its events of that instant are done if its number is
+    /// lower, and not if it is higher. When a link comes up or goes down and its ends agree on a new pause state, victims are
+    /// counted before the first event of that instant.
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
         let _ = (link, now, victims);
     }
 
-    /// Whether [`held_up`](Self::held_up) is wanted for `link`: counting victims means a look at every packet
-    /// that waits.
+    /// Whether [`held_up`](Self::held_up) is to be called for `link`. Counting victims visits every waiting packet.
     fn wants_victims(&self, link: LinkId) -> bool {
         let _ = link;
         false
     }
 
-    /// From now on, the program of switch `node` keeps `aside` bytes in memory of its own, and has `entries` entries
-    /// in the tables that follow queue pairs.
+    /// From now on, the program of switch `node` holds `aside` bytes outside the buffer, and has `entries` entries in its
+    /// tables of queue pairs.
     #[inline]
     fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
         let _ = (node, now, aside, entries);
     }
 
-    /// A packet reached the receiving end of queue pair `qp`.
+    /// A packet arrived at the receiver of queue pair `qp`.
     #[inline]
     fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
         let _ = (qp, now, packet);
     }
 
-    /// An acknowledgement reached the sending end of queue pair `qp`: the round trip of the packet that caused
-    /// it, and whether that was marked.
+    /// An acknowledgement arrived at the sender of queue pair `qp`, with the round trip time of the packet that caused it and
+    /// whether that packet was marked.
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         let _ = (qp, now, rtt, marked);
     }
 
-    /// Points that it keeps because of events, over the whole run so far. One whose observers keep more in all than the
-    /// run may have ends, by [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
+    /// The number of points that it has recorded because of events. A run whose observers together record more than it may
+    /// have ends with [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
     fn recorded(&self) -> u64 {
         0
     }
 }
 
-/// Both look.
+/// Both observers get all events.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -203,7 +202,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Nobody looks.
+/// An observer that records nothing.
 pub struct NoObserver;
 
 impl Observer for NoObserver {

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, PartialEq)]
 pub struct QpSelector {
     text: String,
-    /// All of them when it is empty.
+    /// The ranges; empty for all queue pairs.
     ranges: Vec<RangeInclusive<u64>>,
 }
 
@@ -16,7 +16,7 @@ impl QpSelector {
     /// Reads `all`, or numbers and ranges with commas between them.
     ///
     /// # Errors
-    /// When a part has none of these forms, or a range runs backwards.
+    /// A part that has none of these forms, or a range that runs backwards.
     pub fn parse(text: &str) -> Result<QpSelector, SelectorError> {
         let fail = |problem| SelectorError { selector: text.to_owned(), problem };
         let selector = |ranges| QpSelector { text: text.to_owned(), ranges };
@@ -29,7 +29,7 @@ impl QpSelector {
     /// The queue pairs of a workload that has `count` of them, each once, in the order of their numbers.
     ///
     /// # Errors
-    /// When a number is beyond the workload's.
+    /// A number above the largest of the workload.
     pub fn qps(&self, count: usize) -> Result<Vec<QpId>, SelectorError> {
         let fail = |problem| Err(SelectorError { selector: self.text.clone(), problem });
         let Some(most) = (count as u64).checked_sub(1) else {
@@ -52,7 +52,7 @@ impl QpSelector {
         Ok(qps)
     }
 
-    /// What is left of it when `most` is the largest number.
+    /// The selector cut to the numbers up to `most`.
     fn within(&self, most: u64) -> String {
         let parts: Vec<String> = self
             .ranges
@@ -68,7 +68,7 @@ fn written(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
-/// A number or a range; the error is the problem, perhaps with `; write ...` at its end.
+/// Reads a number or a range. The error is the problem, perhaps with `; write ...` at its end.
 fn range(part: &str) -> Result<RangeInclusive<u64>, String> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     match (number(first), number(last)) {
@@ -80,7 +80,7 @@ fn range(part: &str) -> Result<RangeInclusive<u64>, String> {
     }
 }
 
-/// A number in digits. One too large to store is larger than any workload's.
+/// Reads a number in digits. Numbers above 64 bits become the largest one, which no workload has.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -1,7 +1,7 @@
-//! Observers that scenarios name: what they have seen becomes curves of the run.
+//! Registered observers, which scenarios name and whose records become curves of the run.
 
 use super::Observer;
-use super::foreign::{Foreign, Places};
+use super::foreign::{HookNodes, PerNode};
 use anabranch_base::{
     Duration, LinkId, NodeId, Parameters, QpId, Refused, Registered, Time, catch_foreign, foreign,
 };
@@ -12,25 +12,25 @@ use anabranch_workload::Workload;
 use std::any::Any;
 use std::sync::Arc;
 
-/// An observer that scenarios may name. What it has seen in a run stands among the run's curves.
+/// An observer that scenarios may name. Its records become curves of the run.
 pub trait Recorder: Observer + 'static {
-    /// What it has seen until `end`, the end of the run.
+    /// The curves of its records until `end`, the end of the run.
     fn curves(self, topology: &Topology, end: Time) -> Vec<Curve>;
 }
 
-/// A curve as somebody else's observer gives it.
+/// A curve of a registered observer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What is measured, with its unit at the end: `first_drop_us`. Results have the observer's name before it:
+    /// The name of the measured quantity with its unit at the end: `first_drop_us`. Results have the observer's name before it:
     /// `drops-by-link.first_drop_us`.
     pub series: String,
-    /// Where: `tor:0/up:3`.
+    /// The measured link or node: `tor:0/up:3`.
     pub entity: String,
-    /// Its points, by time.
+    /// The points, by time.
     pub points: Vec<(Time, f64)>,
 }
 
-/// What makes an observer, of a fabric and what the hosts send, or says which of its parameters is wrong there.
+/// A function that builds an observer for a fabric and a workload, or refuses a parameter.
 pub type ObserverFactory =
     dyn Fn(&Topology, &Workload, &Parameters) -> Result<AnyRecorder, Refused> + Send + Sync;
 
@@ -38,60 +38,60 @@ pub type ObserverFactory =
 pub type ObserverSpec = Registered<ObserverFactory>;
 
 /// Any observer that scenarios may name.
-pub struct AnyRecorder(Box<dyn Erased>);
+pub struct AnyRecorder(Box<dyn ErasedRecorder>);
 
 impl AnyRecorder {
-    /// This one.
+    /// Wraps a recorder.
     pub fn new(recorder: impl Recorder) -> Self {
         AnyRecorder(Box::new(recorder))
     }
 
-    /// Makes the one that `spec` names.
+    /// Builds the observer that `spec` names.
     ///
     /// # Errors
-    /// What it refuses, or a panic as a fault of its `kind`.
-    pub fn made(spec: &ObserverSpec, topology: &Topology, workload: &Workload) -> Result<Self, Refused> {
+    /// The parameter that the factory refuses. A panic counts as refusing `kind`.
+    pub fn build(spec: &ObserverSpec, topology: &Topology, workload: &Workload) -> Result<Self, Refused> {
         let made = catch_foreign(&part(spec), || spec.factory()(topology, workload, spec.parameters()));
         made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))
     }
 }
 
-/// How messages call it.
+/// The name of the observer in messages.
 fn part(spec: &ObserverSpec) -> String {
     format!("observer {:?}", spec.name())
 }
 
 /// The observers that a scenario names.
-pub struct Named(Vec<(String, Foreign<AnyRecorder>)>);
+pub struct NamedObservers(Vec<(String, PerNode<AnyRecorder>)>);
 
-impl Named {
-    /// Makes them, by what `slots` tells of the fabric.
+impl NamedObservers {
+    /// Builds the observers, whose hooks are called at the nodes of `hook_nodes`.
     ///
     /// # Errors
-    /// The name of one that refuses its parameters, and why.
+    /// The name of an observer that refuses its parameters, and the reason.
     pub fn new(
         specs: &[ObserverSpec],
         topology: &Topology,
         workload: &Workload,
-        slots: &Arc<Places>,
+        hook_nodes: &Arc<HookNodes>,
     ) -> Result<Self, (String, Refused)> {
         let make = |spec: &ObserverSpec| {
             let name = spec.name().to_owned();
-            match AnyRecorder::made(spec, topology, workload) {
-                Ok(made) => Ok((name, Foreign::new(&part(spec), made, slots.clone()))),
+            match AnyRecorder::build(spec, topology, workload) {
+                Ok(made) => Ok((name, PerNode::new(&part(spec), made, hook_nodes.clone()))),
                 Err(refused) => Err((name, refused)),
             }
         };
-        let mut made: Vec<(String, Foreign<AnyRecorder>)> =
+        let mut made: Vec<(String, PerNode<AnyRecorder>)> =
             specs.iter().map(make).collect::<Result<_, _>>()?;
-        // Of several of one kind the second one's curves are `kind-2.…`.
+        // The curves of the second observer of a kind are named `kind-2.…`.
         for slot in (0..made.len()).rev() {
             let before = made[..slot].iter().filter(|(name, _)| *name == made[slot].0).count();
             if before > 0 {
                 made[slot].0 = format!("{}-{}", made[slot].0, before + 1);
             }
         }
-        Ok(Named(made))
+        Ok(NamedObservers(made))
     }
 
     /// The curves of all of them, in their order.
@@ -114,20 +114,20 @@ impl Named {
     }
 }
 
-/// A recorder whose type is not known.
-trait Erased: Observer {
-    fn forked(&self) -> Box<dyn Erased>;
-    fn join_one(&mut self, other: Box<dyn Erased>);
+/// A recorder with its type erased.
+trait ErasedRecorder: Observer {
+    fn forked(&self) -> Box<dyn ErasedRecorder>;
+    fn join_one(&mut self, other: Box<dyn ErasedRecorder>);
     fn into_curves(self: Box<Self>, topology: &Topology, end: Time) -> Vec<Curve>;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<R: Recorder> Erased for R {
-    fn forked(&self) -> Box<dyn Erased> {
+impl<R: Recorder> ErasedRecorder for R {
+    fn forked(&self) -> Box<dyn ErasedRecorder> {
         Box::new(self.fork())
     }
 
-    fn join_one(&mut self, other: Box<dyn Erased>) {
+    fn join_one(&mut self, other: Box<dyn ErasedRecorder>) {
         let other = other.into_any().downcast::<R>();
         self.join(*other.expect("forks of one observer have its type"));
     }
@@ -141,62 +141,62 @@ impl<R: Recorder> Erased for R {
     }
 }
 
-/// Hands each hook to `self.tell`, which takes what to tell an observer.
-macro_rules! tells {
+/// Implements each hook by `self.call`, which takes the call of that hook of an observer.
+macro_rules! forward_hooks {
     () => {
         #[inline]
         fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
-            self.tell(|its| its.transmitted(link, from, until, bytes));
+            self.call(|its| its.transmitted(link, from, until, bytes));
         }
 
         #[inline]
         fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
-            self.tell(|its| its.sent(link, from, until, packet));
+            self.call(|its| its.sent(link, from, until, packet));
         }
 
         fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
-            self.tell(|its| its.sent_pause(link, from, until, stop));
+            self.call(|its| its.sent_pause(link, from, until, stop));
         }
 
         #[inline]
         fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
-            self.tell(|its| its.queued(link, now, bytes));
+            self.call(|its| its.queued(link, now, bytes));
         }
 
         #[inline]
         fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
-            self.tell(|its| its.offered(link, now, bytes));
+            self.call(|its| its.offered(link, now, bytes));
         }
 
         #[inline]
         fn dropped(&mut self, link: LinkId, now: Time) {
-            self.tell(|its| its.dropped(link, now));
+            self.call(|its| its.dropped(link, now));
         }
 
         fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-            self.tell(|its| its.paused(link, now, on));
+            self.call(|its| its.paused(link, now, on));
         }
 
         #[inline]
         fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
-            self.tell(|its| its.kept(node, now, aside, entries));
+            self.call(|its| its.kept(node, now, aside, entries));
         }
 
         #[inline]
         fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
-            self.tell(|its| its.delivered(qp, now, packet));
+            self.call(|its| its.delivered(qp, now, packet));
         }
 
         #[inline]
         fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
-            self.tell(|its| its.acknowledged(qp, now, rtt, marked));
+            self.call(|its| its.acknowledged(qp, now, rtt, marked));
         }
     };
 }
 
 impl AnyRecorder {
     #[inline]
-    fn tell(&mut self, hook: impl FnOnce(&mut dyn Erased)) {
+    fn call(&mut self, hook: impl FnOnce(&mut dyn ErasedRecorder)) {
         hook(&mut *self.0);
     }
 }
@@ -210,7 +210,7 @@ impl Observer for AnyRecorder {
         self.0.join_one(other.0);
     }
 
-    tells!();
+    forward_hooks!();
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
         self.0.held_up(link, now, victims);
@@ -225,26 +225,26 @@ impl Observer for AnyRecorder {
     }
 }
 
-impl Named {
+impl NamedObservers {
     #[inline]
-    fn tell(&mut self, hook: impl Fn(&mut Foreign<AnyRecorder>)) {
+    fn call(&mut self, hook: impl Fn(&mut PerNode<AnyRecorder>)) {
         self.0.iter_mut().for_each(|(_, its)| hook(its));
     }
 }
 
-impl Observer for Named {
+impl Observer for NamedObservers {
     fn fork(&self) -> Self {
-        Named(self.0.iter().map(|(name, its)| (name.clone(), its.fork())).collect())
+        NamedObservers(self.0.iter().map(|(name, its)| (name.clone(), its.fork())).collect())
     }
 
     fn join(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|((_, mine), (_, its))| mine.join(its));
     }
 
-    tells!();
+    forward_hooks!();
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
-        self.tell(|its| {
+        self.call(|its| {
             if its.wants_victims(link) {
                 its.held_up(link, now, victims);
             }

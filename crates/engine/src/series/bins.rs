@@ -1,12 +1,12 @@
-//! What happens within each interval, added up.
+//! Curves of sums over intervals.
 
-use super::curves::Curve;
+use super::curves::CurveData;
 use anabranch_base::{Duration, Time};
 
-/// How sums become values.
+/// The conversion of sums to values.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// As they are.
+    /// Sums as they are.
     Count,
     /// Bytes over the length of the interval, in Gb/s.
     Gbps,
@@ -19,7 +19,7 @@ pub(super) enum Unit {
 pub(super) struct Bins {
     every: u64,
     unit: Unit,
-    /// Up to the last interval in which something happened. Whole numbers below 2^53 are exact in them.
+    /// The sums up to the last interval with an event. Whole numbers below 2^53 are exact.
     sums: Vec<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Bins {
         Bins { every: every.0, unit, sums: Vec::new() }
     }
 
-    /// Adds what happens at an instant; at the border of two intervals it belongs to the later one.
+    /// Adds `amount` at an instant; on the border of two intervals it belongs to the later one.
     #[inline]
     pub(super) fn add(&mut self, now: Time, amount: f64) {
         self.add_to((now.0 / self.every) as usize, amount);
@@ -41,7 +41,7 @@ impl Bins {
         self.sums[interval] += amount;
     }
 
-    /// Adds what lasts from `from` until `until`: `amount` of the picoseconds that fall into each interval.
+    /// Spreads an event from `from` until `until` over the intervals: `amount` maps its picoseconds in an interval to the sum.
     fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
         if from >= until {
             return;
@@ -59,14 +59,14 @@ impl Bins {
     }
 }
 
-impl Curve for Bins {
-    fn is_touched(&self) -> bool {
+impl CurveData for Bins {
+    fn has_data(&self) -> bool {
         !self.sums.is_empty()
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         let intervals = self.intervals(end);
-        // The last instant of a run has no later interval to belong to.
+        // Events at the last instant of a run have no later interval, so they count in the last one.
         let late: f64 = self.sums.drain(intervals.min(self.sums.len())..).sum();
         self.sums.resize(intervals, 0.0);
         self.sums[intervals - 1] += late;
@@ -87,16 +87,16 @@ impl Curve for Bins {
 
 /// The rate at which a link sends.
 #[derive(Clone)]
-pub(super) struct Busy {
+pub(super) struct Utilisation {
     sent: Bins,
 }
 
-impl Busy {
+impl Utilisation {
     pub(super) fn new(every: Duration) -> Self {
-        Busy { sent: Bins::new(every, Unit::Gbps) }
+        Utilisation { sent: Bins::new(every, Unit::Gbps) }
     }
 
-    /// Bytes are spread evenly over the time on the wire, so a packet across a border counts on both sides.
+    /// Adds a packet. Its bytes are spread evenly over its time on the wire, so they may count in several intervals.
     #[inline]
     pub(super) fn add(&mut self, from: Time, until: Time, bytes: u16) {
         let length = until.since(from).0 as f64;
@@ -104,19 +104,19 @@ impl Busy {
     }
 }
 
-impl Curve for Busy {
-    fn is_touched(&self) -> bool {
-        self.sent.is_touched()
+impl CurveData for Utilisation {
+    fn has_data(&self) -> bool {
+        self.sent.has_data()
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
-        // What is on the wire at the end of the run may go on after it.
+        // The transmission of a packet may last beyond the end of the run.
         self.sent.sums.truncate(self.sent.intervals(end));
         self.sent.points(end)
     }
 }
 
-/// How many pauses begin. A pause that is repeated while it lasts goes on.
+/// The number of pauses that begin. A repeated pause frame during a pause does not begin another one.
 #[derive(Clone)]
 pub(super) struct Pauses {
     paused: bool,
@@ -136,9 +136,9 @@ impl Pauses {
     }
 }
 
-impl Curve for Pauses {
-    fn is_touched(&self) -> bool {
-        self.paused || self.begun.is_touched()
+impl CurveData for Pauses {
+    fn has_data(&self) -> bool {
+        self.paused || self.begun.has_data()
     }
 
     fn points(self, end: Time) -> Vec<(u64, f64)> {
@@ -146,7 +146,7 @@ impl Curve for Pauses {
     }
 }
 
-/// How long a link is paused.
+/// The time for which a link is paused.
 #[derive(Clone)]
 pub(super) struct PauseTime {
     since: Option<Time>,
@@ -165,15 +165,15 @@ impl PauseTime {
                 self.paused.spread(since, now, |overlap| overlap as f64);
                 self.since = None;
             }
-            // Repeated, or taken back without need.
+            // A repeated pause, or a resume without a pause.
             (Some(_), true) | (None, false) => {}
         }
     }
 }
 
-impl Curve for PauseTime {
-    fn is_touched(&self) -> bool {
-        self.since.is_some() || self.paused.is_touched()
+impl CurveData for PauseTime {
+    fn has_data(&self) -> bool {
+        self.since.is_some() || self.paused.has_data()
     }
 
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {

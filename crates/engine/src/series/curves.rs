@@ -4,33 +4,32 @@ use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
 /// A curve of one link or queue pair.
-pub(super) trait Curve: Clone {
-    /// Whether anything was told to it. One that was told nothing may take the place of another.
-    fn is_touched(&self) -> bool;
+pub(super) trait CurveData: Clone {
+    /// Whether it has recorded anything. When two observers are joined, the curve with data is kept.
+    fn has_data(&self) -> bool;
 
-    /// Its points (time in picoseconds, value) in the order of time, in a run that ended at `end`.
+    /// Its points (time in picoseconds, value) by time, for a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
 /// All curves of a series.
 #[derive(Clone)]
 pub(super) struct Curves<C> {
-    /// By the number that events carry: index into `curves` plus one, or 0. Empty while nothing is watched.
+    /// By the number in events: the index in `curves` plus one, or 0. Empty while nothing is watched.
     of: Vec<u32>,
-    /// How long `of` becomes at once.
+    /// The length of `of` after its first growth.
     room: usize,
-    /// In the order in which they were asked for, each with the number that names it.
+    /// The curves in the order in which they were added, each with the number of its entity.
     curves: Vec<(u32, C)>,
 }
 
-impl<C: Curve> Curves<C> {
-    /// No curve yet; events will carry numbers below `room`, where that is known.
+impl<C: CurveData> Curves<C> {
+    /// No curves yet. Numbers in events are below `room`, where that is known.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
 
-    /// Adds the curve of `entity`, unless it has one. Events name it by any of `parts` numbers from
-    /// `entity * parts` on.
+    /// Adds the curve of `entity`, unless it has one. Events carry any of the `parts` numbers from `entity * parts` on.
     pub(super) fn watch(&mut self, entity: u32, parts: u32, curve: impl FnOnce() -> C) {
         let first = entity as usize * parts as usize;
         let numbers = first..first + parts as usize;
@@ -43,7 +42,7 @@ impl<C: Curve> Curves<C> {
         }
     }
 
-    /// The curve that an event with this number belongs to.
+    /// The curve of events with this number.
     #[inline]
     pub(super) fn of(&mut self, number: usize) -> Option<&mut C> {
         let index = self.of.get(number)?.checked_sub(1)?;
@@ -56,16 +55,16 @@ impl<C: Curve> Curves<C> {
         self.of.get(number).is_some_and(|index| *index != 0)
     }
 
-    /// Takes over the curves of another observer of the same entities: each entity is told of to one of the two.
+    /// Takes over the curves of another observer of the same entities. Only one of the two has seen events of an entity.
     pub(super) fn join(&mut self, other: Self) {
         for ((_, curve), (_, other)) in self.curves.iter_mut().zip(other.curves) {
-            if other.is_touched() {
+            if other.has_data() {
                 *curve = other;
             }
         }
     }
 
-    /// Appends the points of all curves, those of a curve together.
+    /// Appends the points of all curves, curve by curve.
     pub(super) fn rows(
         self,
         series: &str,

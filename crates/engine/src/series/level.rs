@@ -1,40 +1,40 @@
 //! A queue's level at the end of each interval.
 
-use super::curves::Curve;
+use super::curves::CurveData;
 use anabranch_base::{Duration, Rate, Time};
 
-/// What waits at the end of each interval that is over by the end of the run. A queue whose level stays costs
-/// nothing, however long.
+/// The level of a queue at the end of each interval that ends within the run. Intervals without a change take no memory.
 #[derive(Clone)]
 pub(super) struct Level {
     every: u64,
-    /// End of the first interval that is not over.
+    /// The end of the present interval.
     open_until: u64,
     /// Bytes that wait now.
     bytes: u32,
-    /// From which interval on an interval ends with how many bytes, until the next entry; 0 before the first one.
+    /// Changes of the level at the ends of intervals: the first interval and the bytes from then on, 0 before the first entry.
     changes: Vec<(u64, u32)>,
-    /// The link's rate, where the level is told as a delay.
+    /// The link's rate, where the level is given as a delay.
     rate: Option<Rate>,
     /// Levels up to this many bytes have no point.
     quiet: Option<u64>,
 }
 
 impl Level {
-    /// In bytes.
+    /// A curve of the level in bytes.
     pub(super) fn bytes(every: Duration) -> Self {
         Level { every: every.0, open_until: every.0, bytes: 0, changes: Vec::new(), rate: None, quiet: None }
     }
 
-    /// In microseconds that a link of `rate` takes for the bytes; points at or below `above` are left out.
+    /// A curve of the level as a delay: the microseconds that a link of `rate` takes for the bytes. Points at or below `above`
+    /// are left out.
     pub(super) fn delay(every: Duration, rate: Rate, above: Option<Duration>) -> Self {
         // A whole number of bytes takes longer than `above` exactly when it is more than the link carries in it.
         let quiet = above.map(|above| rate.bytes_in(above));
         Level { rate: Some(rate), quiet, ..Level::bytes(every) }
     }
 
-    /// From now on, `bytes` bytes wait. A change exactly at the end of an interval belongs to the next one. Answers with
-    /// the points that this made, where those at or below a level are left out.
+    /// Sets the level from `now` on. A change exactly at the end of an interval belongs to the next one. Returns the number of
+    /// new points, for curves that leave points out.
     #[inline]
     pub(super) fn set(&mut self, now: Time, bytes: u32) -> u64 {
         let made = if now.0 >= self.open_until { self.close(now) } else { 0 };
@@ -42,7 +42,7 @@ impl Level {
         made
     }
 
-    /// Closes the intervals that end before or at `now`: all of them end with the bytes that wait.
+    /// Closes the intervals that end at or before `now`, all of them with the present level.
     fn close(&mut self, now: Time) -> u64 {
         let first = self.open_until / self.every - 1;
         let level = if self.is_quiet(self.bytes) { 0 } else { self.bytes };
@@ -58,8 +58,8 @@ impl Level {
     }
 }
 
-impl Curve for Level {
-    fn is_touched(&self) -> bool {
+impl CurveData for Level {
+    fn has_data(&self) -> bool {
         self.bytes > 0 || !self.changes.is_empty()
     }
 
@@ -89,7 +89,7 @@ impl Curve for Level {
 
 #[cfg(test)]
 impl Level {
-    /// How much it remembers.
+    /// The number of stored changes.
     pub(super) fn changes(&self) -> usize {
         self.changes.len()
     }

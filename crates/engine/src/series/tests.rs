@@ -1,14 +1,14 @@
-//! Hook calls by hand, and the rows that come of them.
+//! Rows of curves after hook calls by hand.
 
 use super::*;
 use anabranch_base::HostId;
 
-/// A picosecond count that is easy to read: a microsecond.
+/// One microsecond in picoseconds.
 const US: u64 = 1_000_000;
 const RATE: Rate = Rate::from_gbps(400);
 const A: LinkId = LinkId(1);
 const B: LinkId = LinkId(3);
-/// Watched by nobody.
+/// A link without a curve.
 const UNWATCHED: LinkId = LinkId(2);
 
 fn each(series: Series, every: u64) -> MeasureSpec {
@@ -19,7 +19,7 @@ fn delays_above(above: u64) -> MeasureSpec {
     MeasureSpec { above: Some(Duration(above)), ..each(Series::QueueDelay, US) }
 }
 
-/// An observer of links A and B, a point a microsecond.
+/// An observer of links A and B with a point per microsecond.
 fn links(series: Series) -> SeriesObserver {
     let mut observer = SeriesObserver::new(4, 1);
     for link in [A, B] {
@@ -28,7 +28,7 @@ fn links(series: Series) -> SeriesObserver {
     observer
 }
 
-/// The rows without their run, which are all of `series`: entity, time and value.
+/// Entity, time and value of rows, all of which are of `series`.
 fn rows(observer: SeriesObserver, end: u64, series: &str) -> Vec<(String, u64, f64)> {
     let rows = observer.into_rows(Time(end), |link| format!("link:{link}"), |node| format!("tor:{node}"));
     assert!(rows.iter().all(|row| row.series == series && row.run == 0), "{rows:?}");
@@ -47,7 +47,7 @@ fn data(wire_bytes: u16) -> Packet {
 #[test]
 fn utilisation_spreads_a_packet_over_its_time_on_the_wire() {
     let mut o = links(Series::LinkUtilisation);
-    // A quarter before the border, the rest behind it.
+    // A quarter before the border, the rest after it.
     o.transmitted(A, Time(US - 20_000), Time(US + 60_000), 4_000);
     o.transmitted(UNWATCHED, Time(0), Time(80_000), 4_000);
     // The run ends in the middle of the third interval.
@@ -61,11 +61,11 @@ fn depth_is_what_waits_at_the_end_of_each_whole_interval() {
     let mut o = links(Series::QueueDepth);
     o.queued(A, Time(10), 5_000);
     o.queued(A, Time(20), 7_000);
-    // Exactly at the border: of the next interval.
+    // A change exactly at the border belongs to the next interval.
     o.queued(A, Time(US), 9_000);
     o.queued(A, Time(3 * US + 1), 0);
     o.queued(UNWATCHED, Time(20), 7_000);
-    // The fifth interval is not over.
+    // The fifth interval has not ended.
     let a = curve("link:1", &[(US, 7_000.0), (2 * US, 9_000.0), (3 * US, 9_000.0), (4 * US, 0.0)]);
     let b = curve("link:3", &[(US, 0.0), (2 * US, 0.0), (3 * US, 0.0), (4 * US, 0.0)]);
     assert_eq!(rows(o, 4 * US + 999_999, "queue_depth_bytes"), [a, b].concat());
@@ -141,7 +141,7 @@ fn links_that_stay_below_the_threshold_cost_neither_rows_nor_memory() {
     }
     for interval in 0..1_000 {
         for link in 0..LINKS {
-            // Up and down below the threshold, with a look at each border.
+            // Changes below the threshold, with a call at each border.
             o.queued(LinkId(link), Time(interval * US), 1_000 + (interval as u32 % 2) * 49_000);
         }
     }
@@ -250,7 +250,7 @@ fn flows_gather_all_parts_of_their_queue_pair() {
     for (qp, time) in [(0, 10), (3, 20), (4, 20), (7, 20), (8, US), (11, US + 1), (12, 20), (9, 2 * US + 1)] {
         o.delivered(QpId(qp), Time(time), &data(4_000));
     }
-    // What carries no payload does not count.
+    // Packets without payload do not count.
     for repr in [Repr::trimmed(0), Repr::probe(0), Repr::Cnp] {
         o.delivered(QpId(0), Time(10), &Packet { repr, ..data(64) });
     }
@@ -279,7 +279,7 @@ fn senders_have_a_row_for_each_acknowledgement() {
         }
         o
     };
-    // In the order in which they were asked for.
+    // Curves come in the order in which they were added.
     let three = curve("flow:3", &[(10, 8.0), (20, 9.000001), (40, 0.5)]);
     let rtt = [three, curve("flow:1", &[(20, 9.0)])].concat();
     assert_eq!(rows(acknowledge(Series::SenderRtt), 50, "sender_rtt_us"), rtt);

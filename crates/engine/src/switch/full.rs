@@ -1,4 +1,4 @@
-//! Full queues: which packet is given up, and what becomes of it.
+//! Full queues: the choice of the packet that is dropped or trimmed.
 
 use super::Switch;
 use crate::context::Context;
@@ -9,27 +9,27 @@ use crate::queue::FullQueue;
 use anabranch_base::{Purpose, stream};
 
 impl Switch {
-    /// A packet finds no room in its queue at `port`: that one is given up, or another one for it.
+    /// Handles a packet without room in its queue at `port`: it or another packet is dropped or trimmed.
     #[cold]
     #[inline(never)]
-    pub(super) fn refuse<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+    pub(super) fn reject<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
         let is_data = !waits_with_control(&frame.packet, limits);
-        let tosses = is_data && limits.full == FullQueue::Coin && self.pfc.is_none();
-        if !tosses || !self.toss(port, at) || !self.replace_youngest(port, frame, at) {
-            self.give_up(port, frame, at);
+        let uses_coin = is_data && limits.full == FullQueue::Coin && self.pfc.is_none();
+        if !uses_coin || !self.coin_evicts_youngest(port, at) || !self.replace_youngest(port, frame, at) {
+            self.trim_or_drop(port, frame, at);
         }
     }
 
-    /// Whether the coin of `port` falls for the arriving packet.
-    fn toss<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
+    /// Tosses the coin of `port`. Returns whether the youngest packet in the queue is dropped instead of the arriving one.
+    fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
         let link = u64::from(self.egress.port(port).link.0);
         let new = || stream(at.network.seed, link, Purpose::FullQueue);
         self.coins.entry(port).or_insert_with(new).below(2) == 0
     }
 
-    /// Gives up the youngest packet in the data queue of `port` for an arriving one, which takes its place. False where
-    /// that does not fit even so, or nothing waits.
+    /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving one in its place. False where the
+    /// arriving packet does not fit even so, or the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let (limit, bytes) = (at.network.queues.data, frame.packet.wire_bytes);
         let out = &mut self.egress.ports[usize::from(port)];
@@ -52,20 +52,20 @@ impl Switch {
         }
         out.peak = out.peak.max(out.queued());
         at.observer.queued(out.link, at.now, out.queued());
-        self.give_up(port, &youngest, at);
+        self.trim_or_drop(port, &youngest, at);
         fits
     }
 
     /// Trims a packet, or drops it.
-    fn give_up<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+    fn trim_or_drop<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
         let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
             self.egress.drop_packet(port, frame, at);
             return;
         };
         at.counters.trims += 1;
-        at.lose_payload(&frame.packet);
-        self.egress.forget(frame.telemetry);
+        at.note_lost_payload(&frame.packet);
+        self.egress.release_telemetry(frame.telemetry);
         let header = Frame::new(header, frame.port);
         if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
             self.egress.drop_packet(port, &header, at);

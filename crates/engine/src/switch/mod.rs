@@ -1,4 +1,4 @@
-//! Switches: route, admit, queue, mark.
+//! Switches: routing, admission, queues and ECN marking.
 
 mod full;
 mod path_map;
@@ -9,18 +9,18 @@ mod tors;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{Egress, Frees, Lines, waits_with_control};
-use crate::frame::{Frame, Order, What, kind};
+use crate::egress::{DelayQueues, Egress, FreeTimes, waits_with_control};
+use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::prefetch;
-use crate::queue::Taken;
+use crate::queue::SlotHandle;
 use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
-use program::Beyond;
+use program::Extensions;
 use shared::SharedQueues;
 use std::collections::BTreeMap;
 
@@ -28,36 +28,36 @@ pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
 pub use wrr::{WeightError, weights};
 
-/// A switch, with all its state.
+/// The whole state of a switch.
 pub struct Switch {
-    /// Its number among the switches.
+    /// The number of the switch among the switches.
     index: u32,
-    egress: Egress<Lines>,
-    /// The lossless class, where there is one.
+    egress: Egress<DelayQueues>,
+    /// PFC accounting of the lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
-    /// The buffer that its data queues share, where they drop or trim and share one.
+    /// The shared buffer of data queues that drop or trim, where there is one.
     shared: Option<Box<SharedQueues>>,
-    /// One of the two buffers above is in use, so queued data must be charged.
+    /// Queued data is charged, because one of the two buffers above is in use.
     counts: bool,
-    /// What it does beyond ECMP.
-    beyond: Option<Box<Beyond>>,
-    /// By port that has been full: the random stream of its coin.
+    /// The program, or routing other than ECMP, where there is any.
+    extensions: Option<Box<Extensions>>,
+    /// The random streams of the coins of ports that have been full.
     coins: BTreeMap<u16, Stream>,
-    /// Per port: the random stream of its ECN marking.
+    /// The random streams for ECN marking, by port.
     marks: Vec<Option<Box<Stream>>>,
-    /// Packets that it ECN-marked.
+    /// The number of packets that it has ECN-marked.
     marked: u64,
     /// Ports that have just been paused, where an observer counts victim flows.
     watched_pauses: Vec<u16>,
 }
 
-/// What the switches of a run are built from.
+/// The inputs for the switches of a run.
 pub struct SwitchPlan {
     /// The lossless class.
     pub pfc: Option<PfcPlan>,
-    /// What they do beyond ECMP.
+    /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// By switch: the WRR weight of its control queues, in 2^-16ths; empty where they have strict priority.
+    /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,
 }
 
@@ -68,17 +68,17 @@ impl Node for Switch {
 
     #[inline]
     fn next(&self) -> Order {
-        let own = self.beyond.as_ref().map_or(Order::NEVER, |beyond| beyond.next());
-        self.egress.frees.first().min(own)
+        let own = self.extensions.as_ref().map_or(Order::NEVER, |extensions| extensions.next());
+        self.egress.free_times.first().min(own)
     }
 
     #[inline]
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if self.egress.frees.first().time() == at.now {
-            let port = self.egress.frees.pop();
-            self.egress.port(port).wakes = false;
+        if self.egress.free_times.first().time() == at.now {
+            let port = self.egress.free_times.pop();
+            self.egress.port(port).busy = false;
             self.serve(port, at);
-        } else if self.next().kind() == kind::TIMER {
+        } else if self.next().kind() == event_kind::TIMER {
             self.handle_program_timer(at);
         } else {
             self.handle_notice(at);
@@ -87,17 +87,17 @@ impl Node for Switch {
 
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
-        match frame.what {
-            What::Packet => {
+        match frame.kind {
+            FrameKind::Packet => {
                 if let (Some(stack), Some(telemetry)) = (stack, &mut self.egress.telemetry) {
-                    let telemetry = telemetry.held.keep(stack);
+                    let telemetry = telemetry.records.insert(stack);
                     self.handle_packet(&Frame { telemetry, ..*frame }, at);
                 } else {
                     self.handle_packet(frame, at);
                 }
             }
-            What::Pause => self.handle_pause(frame.port, true, at),
-            What::Resume => self.handle_pause(frame.port, false, at),
+            FrameKind::Pause => self.handle_pause(frame.port, true, at),
+            FrameKind::Resume => self.handle_pause(frame.port, false, at),
         }
     }
 }
@@ -108,11 +108,11 @@ impl Switch {
         network: &Network<'_>,
         plan: &mut SwitchPlan,
         index: u32,
-        kind_of: impl Fn(LinkId) -> u16,
+        link_kind_of: impl Fn(LinkId) -> u16,
     ) -> Self {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
-        let egress = Egress::new(network, node, weight, kind_of, Lines::default());
+        let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len())));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         Switch {
@@ -120,7 +120,7 @@ impl Switch {
             counts: pfc.is_some() || shared.is_some(),
             pfc,
             shared,
-            beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
+            extensions: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
             coins: BTreeMap::new(),
             marks: vec![None; egress.ports.len()],
             marked: 0,
@@ -129,7 +129,7 @@ impl Switch {
         }
     }
 
-    /// Loads what its packets will look up: its ports, and its row of the routing table.
+    /// Prefetches its ports and its row of the routing table.
     #[inline]
     pub fn prefetch(&self, routing: &Routing) {
         self.egress.ports.iter().for_each(prefetch);
@@ -137,19 +137,20 @@ impl Switch {
     }
 
     /// Its ports and queues.
-    pub fn egress(&self) -> &Egress<Lines> {
+    pub fn egress(&self) -> &Egress<DelayQueues> {
         &self.egress
     }
 
-    /// The same, to be damaged.
+    /// The ports and their queues, for tests that damage them.
     #[cfg(test)]
-    pub fn egress_mut(&mut self) -> &mut Egress<Lines> {
+    pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
     }
 
+    /// Routes and forwards a packet.
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
-        if self.beyond.is_some() {
+        if self.extensions.is_some() {
             self.pass(frame, at);
             return;
         }
@@ -158,36 +159,36 @@ impl Switch {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, frame, at);
             }
-            None => self.lose(frame, at),
+            None => self.drop_unroutable(frame, at),
         }
     }
 
-    /// There is no route: the packet counts as lost on a link.
+    /// Drops a packet without a route, which counts as lost on a link.
     #[cold]
-    fn lose<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+    fn drop_unroutable<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
-        at.lose_payload(&frame.packet);
-        self.egress.forget(frame.telemetry);
+        at.note_lost_payload(&frame.packet);
+        self.egress.release_telemetry(frame.telemetry);
     }
 
-    /// Sends a packet by `port`, or queues it there, or trims or drops it.
+    /// Sends a packet by `port`, queues it there, trims it or drops it.
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
         let control = waits_with_control(&frame.packet, limits);
         let out = &self.egress.ports[usize::from(port)];
-        if !out.wakes && (!out.paused || control) {
+        if !out.busy && (!out.paused || control) {
             if !control {
-                at.backlogs.found_none();
+                at.backlogs.record_empty();
             }
             self.send(port, frame, at);
             return;
         }
         if !control {
-            at.backlogs.found(out.queued());
+            at.backlogs.record(out.queued());
         }
         if self.counts && !control && !self.charge(port, frame, at) {
-            self.refuse(port, frame, at);
+            self.reject(port, frame, at);
             return;
         }
         let out = &self.egress.ports[usize::from(port)];
@@ -196,11 +197,11 @@ impl Switch {
         if u64::from(held) + u64::from(frame.packet.wire_bytes) <= u64::from(limit) {
             self.egress.enqueue(port, frame, control, at);
         } else {
-            self.refuse(port, frame, at);
+            self.reject(port, frame, at);
         }
     }
 
-    /// Puts a packet on a link, which is free, by way of the egress of the switch's program, if it has one.
+    /// Sends a packet on a free link, through the egress hook of the switch program, if there is one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.has_program() {
@@ -210,7 +211,7 @@ impl Switch {
         }
     }
 
-    /// A port is free: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
+    /// Serves a free port: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.egress.ports[usize::from(port)].pause_pending {
@@ -219,7 +220,7 @@ impl Switch {
         }
         let Some(taken) = self.dequeue(port, at) else { return };
         let out = &self.egress.ports[usize::from(port)];
-        let (queued, marking) = (out.data_bytes, &at.network.kinds[usize::from(out.kind)].marking);
+        let (queued, marking) = (out.data_bytes, &at.network.link_kinds[usize::from(out.link_kind)].marking);
         if queued > marking.kmin && !self.egress.pool.frame(&taken).packet.is_control() {
             let (seed, link) = (at.network.seed, out.link);
             let random = || {
@@ -236,13 +237,13 @@ impl Switch {
             let frame = self.egress.pool.take(taken);
             self.pass_out(port, &frame, at);
         } else {
-            self.egress.transmit_taken(port, taken, at);
+            self.egress.transmit_dequeued(port, taken, at);
         }
     }
 
-    /// Takes the next packet that may go out by `port`, and releases its part of a shared buffer.
+    /// Takes the next packet that may be sent by `port`, and releases its share of the buffer.
     #[inline]
-    fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+    fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.egress.dequeue(port, at)?;
         if self.counts {
             let frame = self.egress.pool.frame(&taken);
@@ -254,38 +255,38 @@ impl Switch {
         Some(taken)
     }
 
-    /// The switch has gone down by the fault of this number: it loses what its queues hold.
+    /// Drops all queued packets, because the switch has gone down by the fault of this number.
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         for port in 0..self.egress.ports.len() as u16 {
             self.egress.unpause(port, at);
             while let Some(taken) = self.dequeue(port, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
-                at.lose_payload(&frame.packet);
+                at.note_lost_payload(&frame.packet);
                 let hits = at.effects.hits.of(fault);
                 hits.lost += 1;
                 hits.data += u64::from(!frame.packet.is_control());
-                self.egress.forget(frame.telemetry);
+                self.egress.release_telemetry(frame.telemetry);
             }
         }
     }
 
-    /// A pause frame for the data class of `port` came in, or its pause state is reset after a fault.
+    /// Pauses or resumes the data class of `port`, by a pause frame or by a reset of the pause state after a fault.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         if stop {
             if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
                 self.watched_pauses.push(port);
             }
         } else if self.egress.unpause(port, at) && self.egress.port(port).has_work() {
-            if self.egress.port(port).wakes {
+            if self.egress.port(port).busy {
                 return;
             }
             self.serve(port, at);
         }
     }
 
-    /// Charges data that is to wait at `port` to the buffer that all ports share; false when there is no room, which
-    /// fails the run in a lossless class.
+    /// Charges a data packet that is to wait at `port` to the shared buffer. False when there is no room, which fails the run
+    /// in a lossless class.
     // Not inlined, so that its callers stay small for fabrics without such a buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
@@ -296,14 +297,14 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data that came in by `from` to the lossless buffer; false when there is no room, which
+    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer. False when there is no room, which
     /// fails the run.
     fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
         match pfc.admit(from, bytes) {
             Admission::Fits => true,
             Admission::Pause => {
-                if let Some(pending) = pfc.tell(from, true) {
+                if let Some(pending) = pfc.request_pause(from, true) {
                     self.set_pause_pending(from, pending, at);
                 }
                 true
@@ -331,7 +332,7 @@ impl Switch {
         }
     }
 
-    /// Releases what a data packet was charged with.
+    /// Releases the charge of a data packet.
     #[inline(never)]
     fn release<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) {
         if let Some(shared) = &mut self.shared {
@@ -339,18 +340,17 @@ impl Switch {
         }
         let Some(pfc) = &mut self.pfc else { return };
         if pfc.release(from, bytes)
-            && let Some(pending) = pfc.tell(from, false)
+            && let Some(pending) = pfc.request_pause(from, false)
         {
             self.set_pause_pending(from, pending, at);
         }
     }
 
-    /// Sets whether a pause frame is pending at `port`. A pending one goes out at once, or when the packet in transmission
-    /// is done.
+    /// Sets whether a pause frame is pending at `port`. A pending frame is sent at once, or after the packet in transmission.
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
         out.pause_pending = pending;
-        if pending && !out.wakes {
+        if pending && !out.busy {
             self.send_pause(port, at);
         }
     }
@@ -358,15 +358,16 @@ impl Switch {
     /// Sends the pause frame that is pending at `port`, which is free.
     fn send_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return };
-        let stop = pfc.said(port);
+        let stop = pfc.pause_sent(port);
         self.egress.transmit_pause(port, stop, at);
     }
 
-    /// The reverse link of `port` went down or came up: returns whether the peer is paused from now on. Otherwise a
-    /// lost XON would leave it paused for ever, and a lost XOFF would overflow the headroom.
+    /// Resets the pause state after the reverse link of `port` went down or came up, and returns whether the peer is paused
+    /// from now on. Without a reset a lost XON would leave the peer paused for ever, and a lost XOFF would overflow the
+    /// headroom.
     ///
-    /// Done between two windows, at the time of the fault: after all events before that time and before those at it.
-    /// Faults of the same time come in the order of the agenda, and the other end hears at once, before its own events.
+    /// Called between two windows, at the time of the fault: after all events before that time and before those at it. Faults
+    /// of one instant act in the order of the agenda, and the state of the other end changes at once, before its own events.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let Some(pfc) = &mut self.pfc else { return false };
         let stop = pfc.settle(port, up);
@@ -374,33 +375,33 @@ impl Switch {
         stop
     }
 
-    /// Bytes charged to its shared buffer, and those that should be.
+    /// The bytes charged to its buffer, and the bytes that should be; none without such a buffer.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {
             return Some((shared.held(), queued()));
         }
         let pfc = self.pfc.as_ref()?;
-        Some((pfc.held(), queued() + self.beyond.as_ref().map_or(0, |beyond| beyond.held().1)))
+        Some((pfc.held(), queued() + self.extensions.as_ref().map_or(0, |extensions| extensions.held().1)))
     }
 
-    /// Packets that its program keeps.
+    /// The number of packets that its program holds.
     pub fn held(&self) -> u64 {
-        self.beyond.as_ref().map_or(0, |beyond| beyond.held().0)
+        self.extensions.as_ref().map_or(0, |extensions| extensions.held().0)
     }
 
-    /// Packets that it marked.
+    /// The number of packets that it has ECN-marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Ports that have been paused since the last call, of those whose [victims](Self::victims) are wanted.
+    /// Takes the ports that have been paused since the last call and whose [victims](Self::victims) an observer wants.
     pub fn take_watched_pauses(&mut self) -> Vec<u16> {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// Victim flows (queue pairs) of a pause at `port`: their data is blocked there, although their egress port at the next
-    /// hop, the switch `next`, is not paused and has no data queued.
+    /// The number of victim flows (queue pairs) of a pause at `port`: their data is blocked there although their egress port at
+    /// the next switch, `next`, is not paused and has no data queued.
     pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {

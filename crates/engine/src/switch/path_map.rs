@@ -1,12 +1,12 @@
-//! Paths between ToRs, and the map from relative path changes to changes of the entropy value (Themis-spraying,
-//! section 4.1, figure 4), which hashes that are linear make possible (USENIX ATC 2021, the paper's reference 58).
+//! Paths between ToRs, and the map from relative path changes to changes of the entropy value (Themis-spraying, section 4.1,
+//! figure 4). Linear hashes make it possible (USENIX ATC 2021, the paper's reference 58).
 
 use crate::spec::RoutingMode;
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::Packet;
 use std::sync::Arc;
 
-/// Why there is no map.
+/// The reason why there is no map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathMapError {
     /// The hash is not linear.
@@ -14,7 +14,7 @@ pub enum PathMapError {
         "switches above the ToR choose too, and fabric.routing = {0:?} does not let the entropy value steer them"
     )]
     NotLinear(RoutingMode),
-    /// The number of equal-cost ports somewhere is no power of two.
+    /// The number of equal-cost ports of a switch is no power of two.
     #[error(
         "a switch has {0} equal-cost ports; where switches above the ToR choose too, their numbers must be powers of two"
     )]
@@ -24,16 +24,16 @@ pub enum PathMapError {
     Unreachable(u32),
 }
 
-/// The most equal-cost paths between two ToRs.
+/// The largest number of equal-cost paths between two ToRs.
 pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     sizes(topology, routing).iter().map(|n| *n as u32).product()
 }
 
-/// For each relative path change below [`paths`] what to XOR into the entropy value; none where the ToR's choice
-/// decides the path alone.
+/// By relative path change below [`paths`], the value to XOR into the entropy value. None where the choice of the ToR alone
+/// decides the path.
 ///
 /// # Errors
-/// A fabric or a hash with which that cannot be.
+/// A fabric or a hash that permits no such map.
 pub fn build(
     topology: &Topology,
     routing: &Routing,
@@ -66,7 +66,8 @@ pub fn build(
     }
 }
 
-/// Equal-cost ports at each switch on a route with the most paths, from a ToR on, tier by tier upwards and then down.
+/// The numbers of equal-cost ports at each switch on a route with the most paths, from a ToR on, tier by tier upwards and
+/// then down.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -86,8 +87,8 @@ fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     most
 }
 
-/// The member of an ECMP group of `n` that a packet takes at a switch of `tier`: by a hash that is linear in the
-/// entropy value, so that xoring that with the same bits moves every flow alike.
+/// The member of an ECMP group of `n` for a packet at a switch of `tier`, by a hash that is linear in the entropy value: XOR
+/// with the same bits moves every flow alike.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
@@ -96,8 +97,8 @@ pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     if n.is_power_of_two() { hash as usize & (n - 1) } else { hash as usize % n }
 }
 
-/// A product without carries, as CRCs compute it: linear over xor. Each tier has a polynomial of its own, so that
-/// tiers choose independently.
+/// A carry-less product, as in CRCs, which is linear over XOR. Each tier has its own polynomial, so that tiers choose
+/// independently.
 fn linear(ev: u16, tier: u8) -> u32 {
     let polynomial: u32 = match tier {
         1 => 0x1_1021,

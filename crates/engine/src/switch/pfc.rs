@@ -1,10 +1,9 @@
 //! Priority flow control: a lossless data class over a shared buffer.
 //!
-//! Accounting is per ingress port. Everything is in integers, and what is released can never exceed what was
-//! charged, so that no threshold wraps.
+//! Accounting is per ingress port and in integers. A release never exceeds the charge, so that no threshold wraps.
 
 use super::shared::{Shared, Threshold};
-use crate::frame::APART;
+use crate::frame::UNCHARGED;
 use crate::link::PAUSE_FRAME_BYTES;
 use crate::network::off_by;
 use crate::spec::{PfcClass, PfcSpec};
@@ -12,13 +11,13 @@ use anabranch_base::{Bytes, Duration, LinkId, NodeId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// The lossless class of a fabric, before its first packet.
+/// The lossless class of a fabric before its first packet.
 pub struct PfcPlan {
-    /// Per port, indexed by its outgoing link: the headroom for what arrives at that port.
+    /// The ingress headroom of each port, indexed by its outgoing link.
     headrooms: Vec<u32>,
-    /// Per port, indexed by its outgoing link: the threshold for what arrives at that port.
+    /// The ingress threshold of each port, indexed by its outgoing link.
     thresholds: Vec<Threshold>,
-    /// By switch: the shared part of its buffer, and the first link that leaves it.
+    /// By switch: the shared part of its buffer, and its first outgoing link.
     switches: Vec<(u64, u32)>,
     resume: u32,
 }
@@ -29,7 +28,7 @@ pub(super) struct SwitchPfc {
     ingress: Vec<Ingress>,
     shared: Shared,
     /// Queued bytes that are not charged to any ingress port.
-    apart: u64,
+    uncharged: u64,
     resume: u32,
 }
 
@@ -42,27 +41,27 @@ struct Ingress {
     /// Bytes held in the headroom.
     headroom_used: u32,
     headroom: u32,
-    /// XOFF: the upstream sender is to pause.
+    /// XOFF state: the upstream sender is to pause.
     stopped: bool,
-    /// State carried by the last pause frame sent, or that both ends assumed when the link last went down or came up.
-    told: bool,
+    /// The state of the last pause frame sent, or that both ends assumed when the link last went down or came up.
+    peer_paused: bool,
 }
 
-/// Result of admission.
+/// The result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It fits into the shared buffer.
+    /// The packet fits into the shared buffer.
     Fits,
-    /// It fits into the headroom: the sender must pause.
+    /// The packet fits into the headroom, and the sender must pause.
     Pause,
-    /// Not even the headroom has room.
+    /// The headroom is full.
     Overflow,
 }
 
-/// An invalid PFC configuration: the error, and a valid value.
+/// An error of the PFC configuration, with a valid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PfcError {
-    /// A headroom does not cover what can still arrive after the XOFF decision.
+    /// A headroom does not cover the bytes that can still arrive after the XOFF decision.
     #[error(
         "a headroom of {} is below what the link {link} can still deliver after XOFF, {} (without \
          fabric.pfc.headroom every port gets what its link needs)",
@@ -70,24 +69,24 @@ pub enum PfcError {
         .needed.about()
     )]
     Headroom {
-        /// The link that needs most.
+        /// The link that needs the largest headroom.
         link: String,
-        /// As configured.
+        /// The configured headroom.
         given: Bytes,
-        /// The least.
+        /// The smallest sufficient headroom.
         needed: Bytes,
     },
-    /// A class of switches that the fabric has none of.
+    /// The fabric has no switches of a class.
     #[error("this fabric has no switches of class {class:?}; it has {classes}")]
     Class {
-        /// As configured.
+        /// The configured class.
         class: String,
-        /// Those that there are, with commas.
+        /// The existing classes, with commas.
         classes: String,
-        /// The last of them, at the top or the edge.
+        /// The last existing class, at the top or the edge.
         last: String,
     },
-    /// A switch's buffer does not even hold its headrooms.
+    /// The buffer of a switch does not hold its headrooms.
     #[error(
         "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
          (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
@@ -95,15 +94,15 @@ pub enum PfcError {
         .buffer.about()
     )]
     Buffer {
-        /// The switch that lacks most.
+        /// The switch that needs the largest buffer.
         switch: String,
-        /// As configured, scaled.
+        /// The configured buffer, scaled.
         buffer: Bytes,
         /// The sum of its headrooms.
         headrooms: Bytes,
-        /// What to configure at the least.
+        /// The smallest sufficient configuration.
         needed: Bytes,
-        /// The buffer is that of a class of switches.
+        /// Whether the buffer is that of a class of switches.
         of_class: bool,
     },
 }
@@ -118,7 +117,7 @@ impl PfcError {
         }
     }
 
-    /// The least value that would do, where it is a size.
+    /// The smallest sufficient value, where it is a size.
     pub fn needed(&self) -> Option<Bytes> {
         match self {
             PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => Some(*needed),
@@ -127,14 +126,14 @@ impl PfcError {
     }
 }
 
-/// Bytes that can arrive at the end of `link` after its switch's XOFF decision, the triggering packet included: the pause
-/// frame may wait for a full packet and then needs its serialisation time, the sender may have just begun a full packet,
-/// and what is in flight or within the switch's latency still arrives.
+/// The bytes that can arrive at the end of `link` after the XOFF decision of its switch, including the triggering packet: the
+/// pause frame may wait for a full packet and then needs its serialisation time, the sender may have just begun a full
+/// packet, and packets in flight or within the switch's latency still arrive.
 ///
 /// Packets after the triggering one, which ended its transmission at `e`, begin between `e` and the time at which the
-/// pause takes effect, `latency + switch latency + (full packet + frame at the rate back) + latency` later. They are at
-/// most what the link carries in that time plus one full packet. Add the triggering packet. Where clocks are off by `ppm`
-/// parts per million the switch's may be slow and the sender's fast.
+/// pause takes effect, `latency + switch latency + (full packet + frame at the rate back) + latency` later. Their bytes are at
+/// most those that the link carries in that time plus one full packet. The triggering packet is added. Where clocks are off by
+/// `ppm` parts per million, the switch's may be slow and the sender's fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
@@ -148,7 +147,7 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm
 /// Checks that every headroom covers its link.
 ///
 /// # Errors
-/// The link for which it lacks most.
+/// The link that needs the largest headroom, if its headroom is too small.
 pub fn check_headrooms(
     spec: &PfcSpec,
     topology: &Topology,
@@ -169,11 +168,11 @@ pub fn check_headrooms(
 }
 
 impl PfcPlan {
-    /// Empty buffers.
+    /// Empty buffers for all switches.
     ///
     /// # Errors
-    /// A buffer smaller than its headrooms. Whether a headroom is large enough is for [`check_headrooms`] to say:
-    /// a run with a smaller one shows what is lost.
+    /// A buffer smaller than its headrooms. Too small headrooms are no error here but in [`check_headrooms`]: a run with
+    /// them shows the losses.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
@@ -227,14 +226,14 @@ impl PfcPlan {
         Ok(PfcPlan { headrooms: all_headrooms, thresholds, switches, resume: clip(spec.resume.on(facts)) })
     }
 
-    /// The headroom of all ports of the switch that has most.
+    /// The total headroom of the switch with the largest one.
     pub fn most_headroom(&self, topology: &Topology) -> Bytes {
         let of_port = |link: u32| u64::from(self.headrooms[link as usize]);
         let of_switch = |node: u32| topology.links_of(NodeId(node)).map(of_port).sum();
         Bytes((topology.hosts..topology.nodes()).map(of_switch).max().unwrap_or(0))
     }
 
-    /// The empty buffer of the switch with this number, which has so many ports.
+    /// The empty buffer of the switch with this number and number of ports.
     pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
         let (size, first) = self.switches[index as usize];
         let ingress = |(headroom, threshold): (&u32, &Threshold)| Ingress {
@@ -243,7 +242,7 @@ impl PfcPlan {
             headroom_used: 0,
             headroom: *headroom,
             stopped: false,
-            told: false,
+            peer_paused: false,
         };
         SwitchPfc {
             ingress: self.headrooms[first as usize..][..ports]
@@ -252,13 +251,13 @@ impl PfcPlan {
                 .map(ingress)
                 .collect(),
             shared: Shared { size, used: 0 },
-            apart: 0,
+            uncharged: 0,
             resume: self.resume,
         }
     }
 }
 
-/// That the fabric has every class of switches that is named.
+/// Checks that the fabric has every configured class of switches.
 fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
     let classes: Vec<String> = (1..=topology.top_tier()).map(|tier| topology.tier_word(tier)).collect();
     let unknown = spec.at.iter().find(|entry| !classes.contains(&entry.switches));
@@ -268,7 +267,7 @@ fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
     })
 }
 
-/// What `spec` has for the class of a switch.
+/// The entry of `spec` for the class of a switch.
 fn class_of<'s>(spec: &'s PfcSpec, topology: &Topology, node: NodeId) -> Option<&'s PfcClass> {
     let class = topology.tier_word(topology.switch(node)?.tier);
     spec.at.iter().rfind(|entry| entry.switches == class)
@@ -288,7 +287,7 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Charges `bytes` bytes that came in by port `from`.
+    /// Charges `bytes` bytes that arrived at port `from`.
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
         let ingress = &mut self.ingress[usize::from(from)];
@@ -303,15 +302,15 @@ impl SwitchPfc {
         Admission::Pause
     }
 
-    /// Releases `bytes` bytes that came in by port `from`; returns whether XON may be sent.
+    /// Releases `bytes` bytes that arrived at port `from`. Returns whether XON may be sent.
     #[inline]
     pub(super) fn release(&mut self, from: u16, bytes: u16) -> bool {
-        if from == APART {
-            self.apart -= u64::from(bytes);
+        if from == UNCHARGED {
+            self.uncharged -= u64::from(bytes);
             return false;
         }
         let ingress = &mut self.ingress[usize::from(from)];
-        // Headroom first, so that it is free again as early as can be.
+        // Headroom is released first, so that it is free again as early as possible.
         let of_headroom = ingress.headroom_used.min(u32::from(bytes));
         ingress.headroom_used -= of_headroom;
         let of_shared = u32::from(bytes) - of_headroom;
@@ -322,53 +321,53 @@ impl SwitchPfc {
             return false;
         }
         let held = u64::from(ingress.shared);
-        // An empty ingress port always sends XON, however little of the shared buffer is left: otherwise its sender
-        // could stay paused for ever.
+        // An empty ingress port always sends XON, however little of the shared buffer is left, since its sender could stay
+        // paused for ever otherwise.
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending now;
-    /// none if that is unchanged. A pending frame carries the state at its transmission; if the peer already has that
-    /// state, no frame is sent.
-    pub(super) fn tell(&mut self, port: u16, stop: bool) -> Option<bool> {
+    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending now, or
+    /// none if that is unchanged. A pending frame carries the state at its transmission; if the peer already has that state, no
+    /// frame is sent.
+    pub(super) fn request_pause(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {
             return None;
         }
         ingress.stopped = stop;
-        Some(ingress.told != stop)
+        Some(ingress.peer_paused != stop)
     }
 
-    /// A pause frame leaves by `port` now: returns the state that it carries.
-    pub(super) fn said(&mut self, port: u16) -> bool {
+    /// Records that a pause frame leaves by `port` now. Returns the state that it carries.
+    pub(super) fn pause_sent(&mut self, port: u16) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
-        ingress.told = ingress.stopped;
+        ingress.peer_paused = ingress.stopped;
         ingress.stopped
     }
 
-    /// The link of `port` went down or came up (`up`): returns the pause state that both ends now assume, without a
-    /// frame. While the link is down its queue is not paused; what is sent is lost.
+    /// Returns the pause state that both ends assume, without a frame, after the link of `port` went down or came up (`up`).
+    /// While the link is down its queue is not paused, and packets sent are lost.
     pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
-        ingress.told = ingress.stopped && up;
-        ingress.told
+        ingress.peer_paused = ingress.stopped && up;
+        ingress.peer_paused
     }
 
-    /// Headroom and bytes in the shared buffer of a port.
+    /// The headroom of a port, and its bytes in the shared buffer.
     pub(super) fn of_port(&self, port: u16) -> (u32, u32) {
         let ingress = self.ingress[usize::from(port)];
         (ingress.headroom, ingress.shared)
     }
 
-    /// Bytes that it counts.
+    /// The bytes charged in total.
     pub(super) fn held(&self) -> u64 {
         let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
-        self.apart + counted.sum::<u64>()
+        self.uncharged + counted.sum::<u64>()
     }
 
     /// Counts a queued data packet that is not charged to any ingress port.
-    pub(super) fn charge_apart(&mut self, bytes: u16) {
-        self.apart += u64::from(bytes);
+    pub(super) fn add_uncharged(&mut self, bytes: u16) {
+        self.uncharged += u64::from(bytes);
     }
 }
 
@@ -380,9 +379,15 @@ mod tests {
     use anabranch_proto::Size;
 
     fn pfc(threshold: Threshold, size: u64) -> SwitchPfc {
-        let port =
-            Ingress { threshold, shared: 0, headroom_used: 0, headroom: 3_000, stopped: false, told: false };
-        SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, apart: 0, resume: 1_000 }
+        let port = Ingress {
+            threshold,
+            shared: 0,
+            headroom_used: 0,
+            headroom: 3_000,
+            stopped: false,
+            peer_paused: false,
+        };
+        SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, uncharged: 0, resume: 1_000 }
     }
 
     /// XOFF at 5,000 B: five packets of 1,000 B fit, the sixth goes to the headroom, which holds three. Headroom

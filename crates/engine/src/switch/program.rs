@@ -4,7 +4,7 @@ use super::Switch;
 use super::path_map::{self, PathMapError};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
-use crate::frame::{APART, Frame, Order, kind};
+use crate::frame::{Frame, Order, UNCHARGED, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
@@ -17,68 +17,68 @@ use anabranch_proto::{Packet, PathFacts, Repr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The switches that an unsaid `program_at` stands for.
+/// The default of `program_at`.
 const EVERY_TOR: &str = "tor:100%";
 
-/// What switches do beyond ECMP, before the first packet.
+/// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
     routing: RoutingMode,
-    /// By switch: its program.
+    /// The programs, by switch.
     attached: Vec<Option<AnyProgram>>,
-    /// Some program wants to hear of queue pairs opened and destroyed.
+    /// Whether some program wants notices of queue pairs.
     wants_qps: bool,
 }
 
-/// What one switch does beyond ECMP.
-pub(super) struct Beyond {
+/// The program and the routing of a switch beyond ECMP.
+pub(super) struct Extensions {
     routing: RoutingMode,
     program: Option<Attached>,
-    /// The random stream of its port choices.
+    /// The random stream for choices of ports.
     random: Stream,
 }
 
+/// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
-    /// Room for what it sends.
+    /// Packets that it has emitted.
     out: Vec<Emitted>,
-    /// Packets that it keeps.
+    /// The number of packets that it holds.
     held: u64,
-    /// Per ingress port: bytes of the packets that it holds in the switch's buffer.
+    /// By ingress port: the bytes of packets that it holds in the switch's buffer.
     held_bytes: Vec<u64>,
-    /// Bytes that it holds outside the buffer.
+    /// The bytes that it holds outside the buffer.
     aside: u64,
-    /// Entries of its tables when an observer last heard of them, and those bytes.
-    told: [u32; 2],
-    /// When its timer is due; never: it has none.
+    /// The bytes held outside the buffer and the table entries, as last reported to the observer.
+    reported: [u32; 2],
+    /// The time of its timer; never, if it has none.
     timer: Time,
-    /// When it hears of a queue pair next, within the window; never: nothing is to be heard.
-    hears: Time,
-    /// How many of the window's notices it has heard.
-    heard: usize,
+    /// The time of its next notice within the window; never, if there is none.
+    next_notice: Time,
+    /// The number of the window's notices that it has received.
+    notices_read: usize,
 }
 
-/// A program that cannot be on a fabric.
+/// An error of a program on a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// No such switches.
+    /// The selector of switches matches none.
     #[error(transparent)]
     At(#[from] SelectorError),
-    /// More paths than the program's tables have entries.
+    /// The fabric has more paths than the program's tables have entries.
     #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
     Paths {
-        /// Of the fabric.
+        /// Paths of the fabric.
         paths: u32,
-        /// As configured.
+        /// Entries as configured.
         table: u32,
     },
-    /// The ToR's choice of a port does not decide the path, and entropy values do not either.
+    /// Neither the ToR's choice of a port nor the entropy value decides the path.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }
 
 impl ProgramError {
-    /// The parameter of the scheme that is wrong, as a path, and what to write there; none where only another fabric
-    /// helps.
+    /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
             ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),
@@ -92,10 +92,10 @@ impl ProgramError {
 }
 
 impl ProgramPlan {
-    /// What `scheme` asks of the switches; none where they need only ECMP.
+    /// The programs and routing that `scheme` needs; none for plain ECMP.
     ///
     /// # Errors
-    /// A program that this fabric cannot carry.
+    /// A program that the fabric does not support.
     pub fn new(
         scheme: &Scheme,
         topology: &Topology,
@@ -138,25 +138,25 @@ impl ProgramPlan {
         Ok(Some(ProgramPlan { routing: fabric.routing, attached, wants_qps }))
     }
 
-    /// Whether some program wants to hear of queue pairs.
+    /// Whether some program wants notices of queue pairs.
     pub fn wants_qps(&self) -> bool {
         self.wants_qps
     }
 
-    /// What the switch with this number does. Its program is taken out of the plan.
-    pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Beyond {
+    /// The program and routing of the switch with this number. Its program is taken out of the plan.
+    pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program| Attached {
             program,
             out: Vec::new(),
             held: 0,
             held_bytes: Vec::new(),
             aside: 0,
-            told: [0; 2],
+            reported: [0; 2],
             timer: Time::NEVER,
-            hears: Time::NEVER,
-            heard: 0,
+            next_notice: Time::NEVER,
+            notices_read: 0,
         };
-        Beyond {
+        Extensions {
             routing: self.routing,
             program: self.attached[index as usize].take().map(attached),
             random: stream(network.seed, u64::from(index), Purpose::PortChoice),
@@ -171,7 +171,7 @@ fn sites(topology: &Topology, node: NodeId) -> Sites {
 }
 
 impl Attached {
-    /// A packet that came in by `port` is held in the switch's buffer.
+    /// Counts a packet that arrived at `port` as held in the switch's buffer.
     fn hold_in_buffer(&mut self, port: u16, bytes: u16) {
         let port = usize::from(port);
         if self.held_bytes.len() <= port {
@@ -181,7 +181,7 @@ impl Attached {
         self.held_bytes[port] += u64::from(bytes);
     }
 
-    /// A packet that was held leaves; false when there is none such.
+    /// Counts a held packet as released; false if none such is held.
     fn let_out(&mut self, held: Held, bytes: u64) -> bool {
         let kept = match held {
             Held::Never => return true,
@@ -199,26 +199,26 @@ impl Attached {
     }
 }
 
-impl Beyond {
-    /// Where the next event of its program stands.
+impl Extensions {
+    /// The position of the next event of the program.
     #[inline]
     pub(super) fn next(&self) -> Order {
-        let Some(Attached { timer, hears, .. }) = self.program.as_ref() else { return Order::NEVER };
+        let Some(Attached { timer, next_notice, .. }) = self.program.as_ref() else { return Order::NEVER };
         let order =
             |time: Time, kind| if time == Time::NEVER { Order::NEVER } else { Order::chosen(time, kind) };
-        order(*timer, kind::TIMER).min(order(*hears, kind::NOTICE))
+        order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
-    /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
+    /// The number of packets that the program holds, and the bytes of those in the switch's buffer.
     pub(super) fn held(&self) -> (u64, u64) {
         self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes.iter().sum()))
     }
 }
 
-/// Adds what the programs of `switches` counted.
+/// The sums or maxima of the counters of the programs of `switches`.
 pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTreeMap<&'static str, u64> {
     let mut totals = BTreeMap::new();
-    for attached in switches.filter_map(|switch| switch.beyond.as_ref()?.program.as_ref()) {
+    for attached in switches.filter_map(|switch| switch.extensions.as_ref()?.program.as_ref()) {
         for counter in attached.program.counters() {
             let total = totals.entry(counter.name).or_insert(0u64);
             *total = match counter.total {
@@ -231,13 +231,13 @@ pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTree
 }
 
 impl Switch {
-    /// Whether it runs a program.
+    /// Whether the switch runs a program.
     #[inline]
     pub(super) fn has_program(&self) -> bool {
-        self.beyond.as_ref().is_some_and(|beyond| beyond.program.is_some())
+        self.extensions.as_ref().is_some_and(|extensions| extensions.program.is_some())
     }
 
-    /// A packet comes in where there is more than ECMP.
+    /// Handles a packet at a switch with a program or with routing beyond ECMP.
     // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
@@ -255,7 +255,7 @@ impl Switch {
                 Verdict::Port(number) => chosen = Some(number),
                 Verdict::Drop => {
                     at.counters.consumed += 1;
-                    self.egress.forget(frame.telemetry);
+                    self.egress.release_telemetry(frame.telemetry);
                     return self.after_program(at);
                 }
                 Verdict::Hold => {
@@ -275,17 +275,17 @@ impl Switch {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, &frame, at);
             }
-            None => self.lose(&frame, at),
+            None => self.drop_unroutable(&frame, at),
         }
         self.after_program(at);
     }
 
-    /// The program holds a packet: it waits in the switch's buffer; in a lossless class it is charged to its ingress port.
+    /// Holds a packet for the program in the switch's buffer. In a lossless class it is charged to its ingress port.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
         if !self.charge_lossless(frame.port, bytes, at) {
             at.counters.drops += 1;
-            self.egress.forget(frame.telemetry);
+            self.egress.release_telemetry(frame.telemetry);
             return;
         }
         if let Some(attached) = self.attached() {
@@ -296,11 +296,11 @@ impl Switch {
 
     fn keep_record(&mut self, frame: &Frame) {
         if let Some(telemetry) = &mut self.egress.telemetry {
-            telemetry.held.set_aside(&frame.packet, frame.telemetry);
+            telemetry.records.store_for_program(&frame.packet, frame.telemetry);
         }
     }
 
-    /// Sends a packet by `port`, which is free, by way of the egress of the switch's program.
+    /// Sends a packet by the free `port`, through the egress hook of the program.
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
@@ -318,19 +318,21 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// A window starts in which its program hears these, and others before them were heard.
+    /// Sets the notices that the program receives in the window that starts now.
     pub fn expect_notices(&mut self, heard: &[Notice]) {
         if let Some(attached) = self.attached() {
-            (attached.hears, attached.heard) = (heard.first().map_or(Time::NEVER, |first| first.time), 0);
+            (attached.next_notice, attached.notices_read) =
+                (heard.first().map_or(Time::NEVER, |first| first.time), 0);
         }
     }
 
-    /// Its program hears that a queue pair was opened or is done.
+    /// Passes the next notice of a queue pair to the program.
     pub(super) fn handle_notice<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let Some(attached) = self.attached() else { return };
-        let notice = at.heard[attached.heard];
-        attached.heard += 1;
-        attached.hears = at.heard.get(attached.heard).map_or(Time::NEVER, |next| next.time);
+        let notice = at.program_notices[attached.notices_read];
+        attached.notices_read += 1;
+        attached.next_notice =
+            at.program_notices.get(attached.notices_read).map_or(Time::NEVER, |next| next.time);
         let ends = at.network.ends(notice.qp);
         let notice =
             QpNotice { now: at.now, qp: notice.qp, src: ends.src, dst: ends.dst, opens: notice.opens };
@@ -338,7 +340,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// The timer of its program is due.
+    /// Handles the timer of the program.
     pub(super) fn handle_program_timer<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -350,10 +352,10 @@ impl Switch {
     }
 
     fn attached(&mut self) -> Option<&mut Attached> {
-        self.beyond.as_mut()?.program.as_mut()
+        self.extensions.as_mut()?.program.as_mut()
     }
 
-    /// Sends what the program has put out, and sees to its timer.
+    /// Sends the packets that the program has emitted, and schedules its timer.
     fn after_program<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let now = at.now;
         let Some(attached) = self.attached() else { return };
@@ -361,17 +363,17 @@ impl Switch {
         let due = attached.program.next_timeout().map(|due| due.max(now + Duration(1)));
         attached.timer = attached.timer.min(due.unwrap_or(Time::NEVER));
         self.send_emitted(at);
-        self.tell_what_is_kept(at);
+        self.report_held(at);
     }
 
-    /// Tells the observer what the program keeps, if that is not what it last heard.
-    fn tell_what_is_kept<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+    /// Reports changes of the bytes held outside the buffer and of the table entries to the observer.
+    fn report_held<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         let node = self.egress.node;
         let Some(attached) = self.attached() else { return };
         let clip = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let kept = [clip(attached.aside), clip(attached.program.table_entries())];
-        if kept != attached.told {
-            attached.told = kept;
+        if kept != attached.reported {
+            attached.reported = kept;
             at.observer.kept(node, at.now, kept[0], kept[1]);
         }
     }
@@ -381,18 +383,18 @@ impl Switch {
         if attached.out.is_empty() {
             return;
         }
-        // What goes out at once passes the program again, which may put out more.
+        // A packet that is sent at once passes the egress hook, which may emit more packets.
         let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
             let from = match held {
                 Held::Never => 0,
                 Held::InBuffer(port) => port,
-                Held::Aside => APART,
+                Held::Aside => UNCHARGED,
             };
             let mut frame = Frame::new(packet, from);
             let bytes = u64::from(packet.wire_bytes);
             if let Some(telemetry) = self.egress.telemetry.as_mut().filter(|_| held != Held::Never) {
-                frame.telemetry = telemetry.held.take_back(&packet);
+                frame.telemetry = telemetry.records.retrieve(&packet);
             }
             if held == Held::Never {
                 at.counters.injected += 1;
@@ -407,7 +409,7 @@ impl Switch {
             match self.choose(&packet, &passage, None, at) {
                 Some(port) if held == Held::Never => self.forward(port, &frame, at),
                 Some(port) => self.let_go(port, &frame, at),
-                None => self.lose(&frame, at),
+                None => self.drop_unroutable(&frame, at),
             }
         }
         if let Some(attached) = self.attached().filter(|attached| attached.out.is_empty()) {
@@ -415,43 +417,42 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program held. One held in the lossless buffer stays charged until it is on the wire.
-    /// One held outside the buffer is not charged to its ingress port even while it is queued: that port's headroom is only
-    /// for what its link can still deliver.
+    /// Sends a packet that the program held. A packet held in the lossless buffer stays charged until it is on the wire. A
+    /// packet held outside the buffer is not charged to its ingress port even while it is queued, since the headroom of that
+    /// port is only for packets that its link can still deliver.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
-        if !out.wakes && !out.paused {
-            at.backlogs.found_none();
+        if !out.busy && !out.paused {
+            at.backlogs.record_empty();
             self.pass_out(port, frame, at);
-            if frame.port != APART {
+            if frame.port != UNCHARGED {
                 self.release(frame.port, frame.packet.wire_bytes, at);
             }
             return;
         }
-        at.backlogs.found(out.queued());
-        if frame.port == APART {
-            pfc.charge_apart(frame.packet.wire_bytes);
+        at.backlogs.record(out.queued());
+        if frame.port == UNCHARGED {
+            pfc.add_uncharged(frame.packet.wire_bytes);
         }
         self.egress.enqueue(port, frame, false, at);
     }
 
-    /// What a program sees of a packet's path.
+    /// The facts about a packet's path that a program gets.
     fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
         let tor = at.routing.tor_index(packet.dst);
         let to_host = tor == self.index;
         let switch = self.index as usize;
         let ports = match to_host {
             true => 1,
-            // Numbered as with every link up: those that are left keep their numbers when routing learns that others
-            // are gone.
+            // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
             false if !at.routing.is_empty(switch, tor) => at.network.healthy.group(switch, tor).len() as u16,
             false => 0,
         };
         Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
     }
 
-    /// The egress port: the one that a program chose, else as the fabric routes.
+    /// The egress port of a packet: that of the program's choice, otherwise by the routing of the fabric.
     fn choose<O>(
         &mut self,
         packet: &Packet,
@@ -461,8 +462,8 @@ impl Switch {
     ) -> Option<u16> {
         let (network, routing) = (at.network, at.routing);
         let by_hash = || network.route(routing, self.index, packet);
-        let beyond = self.beyond.as_mut()?;
-        let sprays = match beyond.routing {
+        let extensions = self.extensions.as_mut()?;
+        let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
             RoutingMode::Spray => passage.from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
@@ -475,29 +476,28 @@ impl Switch {
         if let Some(number) = chosen {
             let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
-            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over those that are left, each to
-            // one port.
+            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
             return if group.contains(&port) { Some(port) } else { by_hash() };
         }
-        if beyond.routing == RoutingMode::EcmpLinear {
+        if extensions.routing == RoutingMode::EcmpLinear {
             let tier = network.topology.switches[switch].tier;
             return Some(group[path_map::choice(packet, network.salt(self.index), tier, group.len())]);
         }
         let sprayed = match packet.repr {
             Repr::Data { .. } => true,
             // DCP, section 4.2: the switch also chooses the port of packets that were trimmed.
-            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => beyond.routing == RoutingMode::Adaptive,
+            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => extensions.routing == RoutingMode::Adaptive,
             _ => network.queues.acks_with_data,
         };
         if !sprays || !sprayed {
             return by_hash();
         }
-        if beyond.routing == RoutingMode::Spray {
-            return Some(group[beyond.random.below(group.len() as u32) as usize]);
+        if extensions.routing == RoutingMode::Spray {
+            return Some(group[extensions.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue; among equals each is as likely: the i-th one found replaces the one before with probability
-        // 1/i. A switch sees at its own ports that a link is down, before routing withdraws it: such a port, whose queue is
-        // always empty as it loses all that it is given, is taken only where no other is left.
+        // The shortest queue, each among equals with the same probability: the i-th one found replaces the one before with
+        // probability 1/i. A switch detects at its own ports that a link is down before routing withdraws it. The queue of
+        // such a port is always empty, as it loses all its packets, so it is only chosen if no other port is left.
         let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
         for &port in group {
             let out = &self.egress.ports[usize::from(port)];
@@ -507,7 +507,7 @@ impl Switch {
                 (best, least, equals) = (port, depth, 1);
             } else if depth == least {
                 equals += 1;
-                if equals == 1 || beyond.random.below(equals) == 0 {
+                if equals == 1 || extensions.random.below(equals) == 0 {
                     best = port;
                 }
             }

@@ -1,43 +1,43 @@
-//! The buffer that ports of a switch share, and how much of it each may hold.
+//! The shared buffer of a switch, and the share of it that each port may hold.
 //!
 //! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may hold `alpha`
-//! times what is left of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of it, each of n full ones
-//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, otherwise per egress queue.
-//! Everything is in integers.
+//! times the free part of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of it, each of n full ones
+//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, otherwise per egress queue. The arithmetic is in
+//! integers.
 
 use crate::spec::FabricSpec;
 
-/// What ports share of a switch's buffer.
+/// The part of a switch's buffer that ports share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared {
     pub(super) size: u64,
     pub(super) used: u64,
 }
 
-/// Limit of one queue or ingress port.
+/// The limit of one queue or ingress port.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Threshold {
-    /// This many 2^-16ths of what is left of the shared buffer.
+    /// A share of the free part of the buffer, in 2^-16ths.
     Dynamic(u64),
-    /// Bytes.
+    /// A fixed number of bytes.
     Static(u64),
 }
 
-/// The buffer that the data queues of a switch share, which drop or trim what does not fit.
+/// The buffer that the data queues of a switch share; packets that do not fit are dropped or trimmed.
 pub(super) struct SharedQueues {
     shared: Shared,
     threshold: Threshold,
 }
 
 impl Threshold {
-    /// `alpha` times what is left.
+    /// The dynamic threshold of `alpha` times the free part.
     pub(super) fn dynamic(alpha: f64) -> Threshold {
         Threshold::Dynamic((alpha * 65_536.0) as u64)
     }
 }
 
 impl Shared {
-    /// The most that one may hold now.
+    /// The most bytes that a queue with this threshold may hold now.
     #[inline]
     pub(super) fn threshold(&self, of: Threshold) -> u64 {
         match of {
@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// Charges `bytes` bytes to one that holds `held`, unless they do not fit.
+    /// Charges `bytes` bytes to a queue or port that holds `held`, if they fit.
     #[inline]
     pub(super) fn admit(&mut self, threshold: Threshold, held: u32, bytes: u16) -> bool {
         let bytes = u64::from(bytes);
@@ -68,7 +68,7 @@ impl SharedQueues {
         (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
     }
 
-    /// Charges `bytes` bytes to a queue that holds `held`, unless they do not fit.
+    /// Charges `bytes` bytes to a queue that holds `held`, if they fit.
     pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
         self.shared.admit(self.threshold, held, bytes)
     }
@@ -78,7 +78,7 @@ impl SharedQueues {
         self.shared.used -= u64::from(bytes);
     }
 
-    /// Bytes that it counts.
+    /// The bytes charged in total.
     pub(super) fn held(&self) -> u64 {
         self.shared.used
     }
@@ -92,7 +92,7 @@ mod tests {
         SharedQueues { shared: Shared { size, used: 0 }, threshold: Threshold::dynamic(alpha) }
     }
 
-    /// Packets of 1,000 B that a queue takes until it is refused one.
+    /// The number of packets of 1,000 B that a queue takes until one does not fit.
     fn fill(buffer: &mut SharedQueues) -> u32 {
         (0..).find(|packets| !buffer.admit(packets * 1_000, 1_000)).unwrap()
     }
@@ -104,7 +104,7 @@ mod tests {
         let mut one = buffer(10_000, 1.0);
         assert_eq!([fill(&mut one), fill(&mut one), fill(&mut one)], [5, 3, 1]);
         assert_eq!(one.held(), 9_000);
-        // What one lets go another may take: 2,000 B left, and a queue that is empty.
+        // Another queue may take released bytes: 2,000 B are left, and its queue is empty.
         one.release(1_000);
         assert_eq!(fill(&mut one), 1);
     }

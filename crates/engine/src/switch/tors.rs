@@ -1,4 +1,4 @@
-//! Round trips between a switch and the ToRs of a fabric, for programs that ask for them.
+//! Round trips between a switch and the ToRs of a fabric, for programs that need them.
 
 use anabranch_base::{Duration, HostId, NodeId};
 use anabranch_fabric::{Routing, Topology};
@@ -10,14 +10,14 @@ pub(super) fn of_hosts(topology: &Topology, routing: &Routing) -> Arc<[u32]> {
     (0..topology.hosts).map(|host| routing.tor_index(HostId(host))).collect()
 }
 
-/// The ToRs as the switch with this number sees them.
+/// The ToRs of all hosts, and the round trip from the switch with this number to each ToR.
 pub(super) fn seen_from(topology: &Topology, routing: &Routing, switch: u32, of_host: Arc<[u32]>) -> Tors {
     let round_trips = (0..topology.tors()).map(|tor| round_trip(topology, routing, switch, tor)).collect();
     Tors { of_host, round_trips }
 }
 
-/// The delay of a bit by links and switches between a switch and a ToR, there and back by the same cables,
-/// when every switch takes the first port of its group; zero without a path.
+/// The latency of links and switches from a switch to a ToR and back over the same cables, when every switch takes the first
+/// port of its group; zero without a path.
 fn round_trip(topology: &Topology, routing: &Routing, from: u32, tor: u32) -> Duration {
     let delay = |node: NodeId| topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
     let (mut at, mut sum) = (from, Duration::ZERO);

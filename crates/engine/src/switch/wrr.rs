@@ -5,7 +5,7 @@ use anabranch_base::{Bytes, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// No weight keeps the control queue from filling.
+/// An error: no weight keeps the control queue from filling.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{switch} has N = {radix} ports, of which N - 1 may send to one at once, and a data packet is only {ratio:.1} times as long as a trimmed one: the weight (N - 1) / (r - N + 1) needs r above N - 1"
@@ -13,9 +13,9 @@ use anabranch_proto::PathFacts;
 pub struct WeightError {
     /// The first switch with too many ports.
     pub switch: String,
-    /// N.
+    /// N, the number of ports.
     pub radix: u32,
-    /// r.
+    /// r, the ratio of the sizes of data packets and trimmed packets.
     pub ratio: f64,
 }
 
@@ -28,11 +28,11 @@ impl WeightError {
     }
 }
 
-/// The weight of every switch's control queues, in 2^-16ths; empty where they have strict priority. `header` is the size
+/// The weights of the control queues of all switches in 2^-16ths; empty where they have strict priority. `header` is the size
 /// of a trimmed packet.
 ///
 /// # Errors
-/// A switch with too many ports for the sizes of packets, where no weight is given by hand.
+/// A switch with too many ports for the sizes of packets, where no weight is configured.
 pub fn weights(
     fabric: &FabricSpec,
     topology: &Topology,
@@ -52,7 +52,7 @@ pub fn weights(
             _ => Err(WeightError { switch: topology.node_name(node), radix, ratio }),
         }
     };
-    // Never 0, which stands for strict priority.
+    // A weight is never 0, which stands for strict priority.
     switches.map(|node| Ok(((weight(node)? * 65_536.0) as u32).max(1))).collect()
 }
 

@@ -30,7 +30,7 @@ fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
             let FaultSpec { kind, at, duration } = fault;
             let lasts = duration.map_or("the end".to_owned(), |duration| duration.to_string());
             let what = format!("{} at {at} for {lasts}", kind.word());
-            let taken = fault.takes(number, &topology, point.seed).unwrap().links;
+            let taken = fault.targets(number, &topology, point.seed).unwrap().links;
             found.entry(what).or_default().extend(taken);
         }
         links_by_name = (0..topology.links()).map(|link| topology.link_name(LinkId(link))).collect();

@@ -1,4 +1,4 @@
-//! What a user gets to read about a wrong `[workload]`.
+//! Errors of a wrong `[workload]`.
 
 use anabranch_sim::scenario::{self, Diagnostic, Files, Overrides, Scenario, WorkloadSpec};
 use anabranch_sim::workload::collective::{CollectiveSpec, Members, Placement};

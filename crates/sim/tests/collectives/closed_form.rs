@@ -1,4 +1,4 @@
-//! When a ring AllReduce on an idle fabric ends.
+//! The CCT of a ring AllReduce on an idle fabric, in closed form.
 
 use anabranch_sim::Control;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -27,16 +27,16 @@ const US: u64 = 1_000_000;
 ///
 /// > t(s, c) = max(t(s-1, c) + S + L, end of the chunk before it).
 ///
-/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the one before it: its
-/// own sending time when the ring is full, the way of one chunk when it is not. The last one takes k S and L to
-/// arrive, and its ACK 2 (A + d) to return:
+/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the one before it: its own sending
+/// time when the ring is full, the path of one chunk when it is not. The last one takes k S and L to arrive, and its ACK
+/// 2 (A + d) to return:
 ///
 /// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
 ///
 /// ACKs go first on the link that data take. A rank owes an ACK for each packet that it receives, as many as it
 /// sends:
-/// - In a full ring each packet has one before it, S = P (T + A), except for the first floor(L / (T + A)) ones: for
-///   so long nothing has arrived.
+/// - In a full ring each packet has an ACK before it, S = P (T + A), except for the first floor(L / (T + A)) packets, during
+///   which nothing has arrived.
 /// - With one chunk per block, and paths longer than a chunk, all ACKs but that of the last packet are sent while
 ///   the link is idle: S = P T, and each block but the first is A late.
 fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
@@ -53,7 +53,7 @@ fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     first + (blocks - 1) * later + back
 }
 
-/// The CCT of the same, simulated.
+/// The simulated CCT of that AllReduce.
 fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64, keys: &str) -> u64 {
     let chunk = packets * PAYLOAD;
     let bytes = ranks * chunks * chunk;
@@ -78,7 +78,7 @@ fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u6
 fn one_ring_allreduce_ends_when_arithmetic_says() {
     let mut wrong = Vec::new();
     for (ranks, chunks, packets, latency_us) in [
-        // The way of a chunk decides.
+        // The path of a chunk decides.
         (2, 1, 1, 1),
         (4, 1, 10, 1),
         (8, 1, 20, 2),

@@ -1,10 +1,10 @@
-//! The ideal CCT is a bound that no run is below, and not far below what the links allow.
+//! The ideal CCT is a lower bound of every run, and close to the limit of the links.
 
 use anabranch_sim::scenario::{self, NoFiles, Overrides};
 use anabranch_sim::workload::collective::Algorithm;
 use anabranch_sim::{Control, run};
 
-/// Fabrics of 16 hosts, most of them oversubscribed or of links that differ.
+/// Fabrics of 16 hosts, most of them oversubscribed or with different links.
 const FABRICS: [&str; 6] = [
     "kind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"",
@@ -14,7 +14,7 @@ const FABRICS: [&str; 6] = [
     "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 4\nlink = \"100Gbps\"\nwan_latency = \"20us\"",
 ];
 
-/// For each job its CCT and the ideal one, in picoseconds.
+/// The CCT and the ideal CCT of each job, in picoseconds.
 fn ccts(fabric: &str, workload: &str, scheme: &str) -> Vec<[f64; 2]> {
     let text = format!(
         "schemes = [\"{scheme}\"]\n[topology]\n{fabric}\n[workload]\nkind = \"collective\"\n{workload}\n[set]\n\
@@ -39,10 +39,10 @@ fn no_job_is_faster_than_its_ideal() {
                 ("40KB", "ranks = 7\njobs = 2\nplacement = \"random\""),
                 ("300KB", "groups = [[0, 15, 5], [3, 0, 9, 12]]"),
             ] {
-                // Each scheme meets each algorithm on some fabric, and each fabric.
+                // Each scheme runs each algorithm on some fabric, and runs on each fabric.
                 let scheme = schemes.next().unwrap();
                 let scheme = match fabric.contains("cross-dc") {
-                    // The headrooms of the others do not hold what the long links have on their way.
+                    // The headrooms of the others are too small for the long links.
                     true => "reps",
                     false => scheme,
                 };
@@ -63,8 +63,8 @@ fn the_ideal_is_near_where_nothing_is_in_the_way() {
     // Each link carries one stream.
     let [free, ideal] = ccts(FABRICS[0], ring, "ecmp")[0];
     assert!(free < 1.02 * ideal, "{free} {ideal}");
-    // What each of the 4 hosts of a ToR sends to 12 others, 250 KB to each, passes uplinks of 100 Gb/s together, with
-    // headers: 960 us. The NICs alone would allow 300 us.
+    // Each of the 4 hosts of a ToR sends 250 KB to each of 12 others over uplinks of 100 Gb/s in total, with headers:
+    // 960 us. The NICs alone would allow 300 us.
     let to_all = "algorithm = \"alltoall\"\nbytes = \"4MB\"";
     let [_, narrow] = ccts(FABRICS[2], to_all, "reps")[0];
     assert!((960e6..1.05 * 960e6).contains(&narrow), "{narrow}");

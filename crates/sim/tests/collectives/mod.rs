@@ -1,4 +1,4 @@
-//! Collectives: that they end when arithmetic says, and what they take.
+//! Collectives: closed forms, bounds, and errors.
 
 mod bad_input;
 mod closed_form;

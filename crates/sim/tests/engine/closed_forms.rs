@@ -1,5 +1,4 @@
-//! Flows alone in the network finish when arithmetic says, to the picosecond; the `ideal_fct_ps` of their rows
-//! says the same.
+//! FCTs of flows alone in the network equal the closed form to the picosecond, and so does their `ideal_fct_ps`.
 
 use super::support::*;
 use proptest::prelude::*;
@@ -60,7 +59,7 @@ fn ten_and_a_hundred_full_packets_over_six_links_at_100g() {
     }
 }
 
-/// What a host that hashes never does, and one that draws at random nearly always (65,536 values).
+/// A host that hashes never changes the path; one that draws at random nearly always does (65,536 values).
 #[test]
 fn path_changes_are_counted_where_the_host_makes_them() {
     let text = format!(
@@ -145,7 +144,7 @@ fn a_slower_trunk_paces_a_dumbbell() {
     let back = ACK * 80 + US + 300_000 + ACK * 320 + 5 * US + 300_000 + ACK * 80 + US;
     assert_fct(topology, &[], &one_flow(4, 2, 100 * PAYLOAD), there + back);
     assert_fct(topology, &[], &one_flow(4, 3, 100 * PAYLOAD), there + back);
-    // Within one half, the trunk does not matter.
+    // Within one half, the trunk has no effect.
     let near = alone(100 * PAYLOAD, 2, AT_100G, US) + 2 * 300_000;
     assert_fct(topology, &[], &one_flow(4, 1, 100 * PAYLOAD), near);
 }

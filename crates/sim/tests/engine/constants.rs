@@ -1,4 +1,4 @@
-//! What has nothing to do with a run does not change it: windows are cut at other times, and nothing else.
+//! Unrelated settings that only cut windows at other times do not change a run.
 
 use super::support::*;
 use anabranch_base::{Purpose, stream};
@@ -20,7 +20,7 @@ fn messages() -> String {
     text
 }
 
-/// Loss, so that copies come late; and timeouts that are short enough to make more of them.
+/// Losses, so that duplicates arrive late, and short timeouts that cause more of them.
 const LOSSES: &str = r#"
 [[fault]]
 kind = "packet-loss"
@@ -29,7 +29,7 @@ probability = 0.01
 duration = "200us"
 "#;
 
-/// A link goes down and up where nobody is, at times that no window would end at.
+/// A link of an idle host goes down and up, at times at which no window would end otherwise.
 pub fn faults_of_the_idle_host(count: u64) -> String {
     let fault = |number: u64| {
         let at = 2_001 + 2_711 * number;
@@ -53,7 +53,7 @@ fn settings(scheme: &str) -> String {
     }
 }
 
-/// A run with these settings beside those of the scheme, and what else is given.
+/// A run with these settings beside those of the scheme, and further text of the scenario.
 pub fn run_with(scheme: &str, more: &str, rest: &str) -> RunResult {
     let (setup, settings) = (paper(scheme), settings(scheme) + more);
     let text = format!(
@@ -77,7 +77,7 @@ fn faults_where_nobody_is_change_nothing() {
             let other = run_with(scheme, "", &format!("{}{curves}", faults_of_the_idle_host(count)));
             let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
             assert_eq!(differs, None, "{scheme}, {count} faults");
-            // What each fault hit is told of each, also of those that hit nothing.
+            // Each fault has a row of hits, also if it hit nothing.
             let told = |result: &RunResult| {
                 let mut run = result.run.clone();
                 (run.faults, run.warnings) = (Vec::new(), Vec::new());
@@ -115,7 +115,7 @@ fn links_without_latency_run_with_every_scheme() {
     for scheme in anabranch_sim::scenario::schemes() {
         let scenario = read(&text(scheme.name), &[]);
         if scenario.check().is_err() {
-            // Without latency a sum of round trips may come to nothing, which is refused.
+            // Without latency a sum of round trips may be 0, which is refused.
             continue;
         }
         for point in scenario.points().unwrap() {

@@ -1,4 +1,4 @@
-//! Fabrics of several data centres: flows alone take what arithmetic says, and rows tell who crosses.
+//! Fabrics of several data centres: closed forms of flows alone, and groups of rows by side.
 
 use super::support::*;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ fn hop(gbps: u64, delay_ns: u64) -> Hop {
 
 #[test]
 fn flows_alone_inside_and_across_take_what_arithmetic_says() {
-    // The delay of a hop ends with that of the switch at its end.
+    // The delay of a hop includes the latency of the switch at its end.
     let (down, up, leaf) = (hop(100, 1000), hop(100, 1100), hop(400, 2100));
     let across = [up, up, leaf, hop(1600, 500_100), leaf, up, down];
     for (dst, path) in [(1, &[up, down][..]), (15, &[up, up, up, down]), (16, &across), (31, &across)] {

@@ -1,10 +1,10 @@
-//! Same scenario, same seed: one digest, whatever surrounds the run.
+//! Runs of one scenario and seed have one digest, whatever surrounds them.
 
 use super::support::*;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything at once that draws random numbers: a permutation, three balancers, losses, marks, chosen links.
+/// A scenario with all users of random numbers: a permutation, three balancers, losses, marks, chosen links.
 const BUSY: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 setup = "reps-paper"

@@ -1,4 +1,4 @@
-//! Queues, marks, trimming, the order at a NIC and what starts a message: by hand.
+//! Queues, marks, trimming, the order at a NIC and starts of messages, computed by hand.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -49,7 +49,7 @@ fn deepest(result: &RunResult) -> u64 {
     result.series.iter().map(|point| point.value as u64).max().unwrap()
 }
 
-/// What each service of the queue leaves behind, in packets.
+/// The packets that each service of the queue leaves behind.
 fn left_behind(packets: u64) -> impl Iterator<Item = u64> {
     (0..=packets - 2).chain((0..packets).rev())
 }
@@ -61,7 +61,7 @@ fn a_queue_holds_its_limit_and_drops_the_rest() {
 
     for limit in [1, 10, 63] {
         let result = two_to_one(64, &format!("\"*.fabric.queue\" = \"{limit}packets\""));
-        // From the time at which it is full, one of the two arriving packets does not fit.
+        // Once the queue is full, one of the two arriving packets does not fit.
         let run = &result.run;
         assert_eq!(deepest(&result), limit * FULL);
         assert_eq!((run.drops, run.timeouts, run.retransmissions), (64 - limit, 64 - limit, 64 - limit));
@@ -70,7 +70,7 @@ fn a_queue_holds_its_limit_and_drops_the_rest() {
 
 #[test]
 fn marks_start_above_kmin_and_are_certain_above_kmax() {
-    // Kmin = Kmax: a step, with no chance in it.
+    // With Kmin = Kmax marking is a step without randomness.
     for threshold in [0, 16, 40, 62, 63] {
         let bytes = threshold * FULL;
         let settings = format!(
@@ -160,7 +160,7 @@ fn trimming_tells_at_once_what_a_timeout_tells_late() {
 
 #[test]
 fn control_goes_ahead_of_data() {
-    // Two hosts fill the queue towards host 2, which sends one packet to host 3 meanwhile.
+    // Two hosts fill the queue to host 2, which sends one packet to host 3 meanwhile.
     let matrix = "Nodes 4\nConnections 3\n0->2 start 0 size 408600\n1->2 start 0 size 408600\n2->3 start 40 size 4086\n";
     let result = finish_one(
         &format!(
@@ -171,8 +171,8 @@ fn control_goes_ahead_of_data() {
     let flow = &result.flows[2];
     let ideal = 2 * (T + D) + 2 * (A + D);
     assert_eq!((flow.start_ps, flow.ideal_fct_ps), (Some(40 * US), ideal));
-    // Its ACK meets some 70 queued packets and waits for no more than the one on the wire; its own packet waits
-    // for no more than an ACK that host 2 is sending.
+    // Its ACK finds about 70 queued packets and waits only for the one on the wire; its own packet waits only for an ACK
+    // that host 2 is sending.
     let fct = flow.fct_ps.unwrap();
     assert!(fct >= ideal && fct <= ideal + T + A, "{fct} instead of {ideal}");
 }
@@ -236,7 +236,7 @@ fn windows_bound_what_a_queue_pair_has_in_flight() {
     "#;
     let result = finish_one(text, &[]);
     let round_trip = 2 * (T + A) + 4 * 10 * D;
-    // Each ACK lets one packet go, so ten rounds, and the nine packets behind the first of the last round.
+    // Each ACK releases one packet, so there are ten rounds, and nine packets after the first of the last round.
     assert_eq!(result.flows[0].fct_ps, Some(10 * round_trip + 9 * T));
 }
 
@@ -270,7 +270,7 @@ trigger id 4 oneshot
     let acknowledged = |id: usize| start(id) + row(id).fct_ps.unwrap();
     let delivered = |id: usize| start(id) + row(id).delivery_ps.unwrap();
     assert_eq!((start(1), start(3), start(5)), (0, 0, 5 * US));
-    // A message alone: n packets and the path, and the ACK back.
+    // A message alone takes n packets, the path, and the ACK back.
     assert_eq!(delivered(1), 11 * T + 2 * D);
     assert_eq!(acknowledged(1), 11 * T + 2 * D + 2 * (A + D));
     assert_eq!(start(2), acknowledged(1));

@@ -1,5 +1,5 @@
-//! What breaks loses exactly what it should, and a run always comes to an end. That packets are conserved is
-//! checked at the end of every run by the engine itself.
+//! Faults lose exactly the packets that they should, and every run ends. The engine itself checks at the end of every run
+//! that packets are conserved.
 
 use super::support::*;
 use anabranch_base::{Duration, Time};
@@ -50,19 +50,19 @@ fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
     )
 }
 
-/// When the i-th packet on the switch's link to the receiver starts, and when its last bit is there. From the
-/// first one on, the link never idles.
+/// The times at which the i-th packet on the switch's link to the receiver starts, and at which its last bit arrives. The link
+/// is never idle after the first packet.
 fn on_last_link(i: u64) -> RangeInclusive<u64> {
     let starts = T + D + SWITCH + (i - 1) * T;
     starts..=starts + T + D
 }
 
-/// A link that is down over `down` loses what is on it for any part of that time.
+/// A link that is down over `down` loses the packets that are on it at any time of that interval.
 fn lost(on_link: &RangeInclusive<u64>, down: &std::ops::Range<u64>) -> bool {
     *on_link.end() >= down.start && *on_link.start() < down.end
 }
 
-/// Three times as long as the 10 ms in which something new has to be delivered: those count from the end of the fault.
+/// An outage of three times the 10 ms within which something new has to be delivered, which count from the end of the fault.
 #[test]
 fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     for fault in [
@@ -77,7 +77,7 @@ fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     }
 }
 
-/// A link that is down for good is a stall, whatever happens for however long where no packet goes.
+/// A link that is down for good causes a stall, whatever temporary faults there are on links without packets.
 #[test]
 fn a_fault_that_nobody_meets_hides_no_stall() {
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/down:1\"\nat = \"5us\"\n";
@@ -115,8 +115,8 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
     let count = gone.len() as u64;
     let run = &result.run;
     assert_eq!((run.link_losses, run.timeouts, run.retransmissions), (count, count, count));
-    // The last lost packet left the sender at (71 - 1) * T, goes again an RTO later, and is acknowledged after two
-    // links and the switch, there and back.
+    // The last lost packet left the sender at (71 - 1) * T, is sent again an RTO later, and is acknowledged after two links
+    // and the switch, there and back.
     let expected = 70 * T + RTO + 2 * (T + A) + 4 * D + 2 * SWITCH;
     assert_eq!(result.flows[0].fct_ps, Some(expected));
     // Packets: 100, and the lost ones again, on the first link; the same on the second; ACKs for 100.
@@ -135,7 +135,7 @@ fn a_link_that_flaps_loses_what_two_failures_lose() {
     let (flapped, failed) = (single_switch(1, 150, &flap), single_switch(1, 150, &twice));
     assert_eq!(failed.run.link_losses, gone);
     assert_eq!(failed.run.faults[0].packets_lost, gone);
-    // What ends at 41 us is up from then on.
+    // The link is up again at 41 us.
     let cut = [20 * US..25 * US, 40 * US..41 * US];
     let gone = (1..=150).filter(|&i| cut.iter().any(|down| lost(&on_last_link(i), down))).count() as u64;
     assert_eq!((flapped.run.link_losses, flapped.run.faults[0].packets_lost), (gone, gone));
@@ -180,7 +180,7 @@ fn a_queue_in_front_of_a_dead_link_drains_into_it() {
 fn a_switch_that_goes_down_loses_what_it_holds() {
     let down = 15 * US..17 * US;
     let (senders, packets) = (2, 60);
-    // Gone is what had not arrived before, unless it left its host after. Each sender's i-th packet leaves at
+    // Packets are lost that had not arrived before, unless they left their host later. Each sender's i-th packet leaves at
     // (i - 1) * T.
     let delivered = (1..=senders * packets).filter(|&i| *on_last_link(i).end() < down.start).count() as u64;
     let after = senders * (1..=packets).filter(|i| (i - 1) * T >= down.end).count() as u64;
@@ -196,7 +196,7 @@ fn a_switch_that_goes_down_loses_what_it_holds() {
         duration = "2us""#;
     let run = single_switch(senders, packets, fault).run;
     assert_eq!((run.link_losses, run.drops), (data + acks, 0));
-    // Lost ACKs are made up for by later ones, since both queue pairs have packets that arrive afterwards.
+    // Later ACKs replace lost ones, since both queue pairs have packets that arrive afterwards.
     assert_eq!((run.timeouts, run.retransmissions), (data, data));
 }
 
@@ -319,7 +319,7 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "0us"), Some(halved));
     // Both directions: the last ACK takes longer too.
     assert_eq!(fct(true, "0us"), Some(halved + A));
-    // Midway: each bit has the rate of its time, so what is left of the packet on the wire takes twice as long too.
+    // Midway: each bit has the rate of its time, so the rest of the packet on the wire takes twice as long, too.
     let at = 30 * US;
     let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
     assert!(before > 80 && before < 90);
@@ -328,8 +328,8 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "30us"), Some(rest + before * T + left + (packets - before) * 2 * T));
 }
 
-/// At 1 Mb/s a packet takes 33 ms. A fault of 10 us must not hold it for longer than that: of its bits, 10 go at that
-/// rate and the others at full rate afterwards.
+/// At 1 Mb/s a packet takes 33 ms. A fault of 10 us must not delay it further: 10 of its bits are sent at that rate and the
+/// others at full rate afterwards.
 #[test]
 fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
     let packets = 200;
@@ -434,7 +434,7 @@ fn bit_errors_lose_a_packet_by_its_length() {
     assert_losses(&lossy("bit-errors", rate), 1.0 - whole);
 }
 
-/// The uplinks of ToRs that a fault with a share takes, seen by what never carries anything: routing knows at once.
+/// The uplinks that a fault with a share selects, as those that never carry anything: routing follows at once.
 fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
     let text = format!(
         r#"
@@ -477,7 +477,7 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
     assert_ne!(links, chosen("ops", 2));
 }
 
-/// A limit of simulated time holds on the smallest run: nothing that happens after it counts.
+/// The limit of simulated time holds for the smallest run: no later event counts.
 #[test]
 fn no_event_after_max_time_happens() {
     let mut point = points(&across("reps", ""), &[("flow.cm", ACROSS)]).remove(0);
@@ -493,8 +493,8 @@ fn no_event_after_max_time_happens() {
     }
 }
 
-/// Adaptive routing takes the port with the shortest queue. One whose link is down loses what it is given, so that its
-/// queue is the shortest of all: a switch must know its own ports. What is lost further on it does not know of.
+/// Adaptive routing takes the port with the shortest queue. A port whose link is down loses its packets, so its queue would
+/// be the shortest of all: a switch must know the state of its own ports. It does not know of losses further on.
 #[test]
 fn adaptive_routing_leaves_own_ports_that_are_down() {
     let data_lost = |routing: &str, links: &str, fault: &str| {
@@ -525,9 +525,9 @@ fn adaptive_routing_leaves_own_ports_that_are_down() {
         let [by_hash, own, next] =
             [("ecmp", "tor:0/up:0"), ("adaptive", "tor:0/up:0"), ("adaptive", "spine:0/down:1")]
                 .map(|(routing, links)| data_lost(routing, links, fault));
-        // What is on the link when it goes down is lost all the same.
+        // Packets on the link when it goes down are lost anyway.
         assert!(by_hash > 3 * own && next > 3 * own, "{by_hash}, {own}, {next}: {fault}");
     }
-    // With no other port left, the packets go where they are lost, and come again.
+    // If no other port is left, packets are sent where they are lost, and are retransmitted.
     assert!(data_lost("adaptive", "tor:0/up", down) > 10);
 }

@@ -1,4 +1,4 @@
-//! What the rows of flows say of each flow's packets, and of its part in the workload.
+//! Counters and groups in the rows of flows.
 
 use super::support::*;
 
@@ -35,7 +35,7 @@ fn what_each_flow_sent_again_adds_up_to_what_the_run_sent_again() {
     }
 }
 
-/// Dropped (REPS), trimmed (DCP), or lost on links: each packet once, whatever becomes of its header.
+/// Packets that are dropped (REPS), trimmed (DCP) or lost on links count once, whatever happens to their header.
 #[test]
 fn what_each_flow_lost_adds_up_to_what_the_network_lost() {
     let lost = |result: &anabranch_sim::RunResult| -> u64 {
@@ -60,7 +60,7 @@ fn what_each_flow_lost_adds_up_to_what_the_network_lost() {
 fn packets_are_those_of_all_queue_pairs() {
     let one = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
                [workload]\nkind = \"permutation\"\nbytes = \"12289B\"\n[set]\n";
-    // Of 4096 bytes each: three are full, one has a byte. In two parts of 6145 and 6144: two each.
+    // With 4096 bytes per packet: three are full, one has a byte. In two parts of 6145 and 6144 bytes: two each.
     let packets = |set: &str| finish_one(&format!("{one}\"*.transport.payload\" = \"4096B\"\n{set}"), &[]);
     let of = |set: &str| -> Vec<u64> { packets(set).flows.iter().map(|flow| flow.packets).collect() };
     assert_eq!(of(""), [4, 4]);
@@ -111,8 +111,8 @@ fn incasts_and_background_are_told_apart() {
     assert_eq!(slowdown, slowdowns[(slowdowns.len() * 95).div_ceil(100) - 1]);
 }
 
-/// Two switches with two hosts each, one of which has 10 Gb/s: the flow is between the others of a switch, by the numbers
-/// that the topology file has.
+/// Two switches with two hosts each, one of which has 10 Gb/s. The flow is between the others of a switch, by the node numbers
+/// of the topology file.
 #[test]
 fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
     let text = "schemes = [\"pfc-ecmp\"]\nsetup = \"hpcc-paper\"\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n\

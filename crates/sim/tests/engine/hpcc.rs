@@ -1,5 +1,5 @@
-//! HPCC on a fabric: what its telemetry makes of flows, and that no record of telemetry is lost or given twice, which
-//! the engine checks at the end of every run.
+//! HPCC on a fabric: the behaviour of flows under telemetry. The engine checks at the end of every run that no telemetry
+//! record is lost or duplicated.
 
 use super::support::*;
 use anabranch_results::SeriesRow;
@@ -36,7 +36,7 @@ fn series<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a Seri
     rows
 }
 
-/// The most that a series came to from `from` microseconds on.
+/// The maximum of a series from `from` microseconds on.
 fn most(rows: &[&SeriesRow], from: u64) -> f64 {
     rows.iter().filter(|row| row.time_ps >= from * US).fold(0.0, |most, row| row.value.max(most))
 }
@@ -49,7 +49,7 @@ fn depth(link: &str) -> String {
     format!("[[measure]]\nseries = \"queue-depth\"\nevery = \"1us\"\nlinks = \"{link}\"\n")
 }
 
-/// What goes out before the first ACK comes back goes at line rate.
+/// Packets before the first ACK are sent at line rate.
 #[test]
 fn a_flow_of_one_round_trip_takes_the_ideal_time() {
     for bytes in [1, 1_000, 1_001, 40_000] {
@@ -58,8 +58,8 @@ fn a_flow_of_one_round_trip_takes_the_ideal_time() {
     }
 }
 
-/// HPCC, section 3.2: the share of a link that it settles at is eta, and no queue stands. Over a trunk that is faster
-/// than the hosts' links, or slower, the share of the slowest counts.
+/// HPCC, section 3.2: a flow settles at the share eta of a link, without a standing queue. Over a trunk that is faster or
+/// slower than the hosts' links, the share of the slowest link counts.
 #[test]
 fn a_flow_alone_settles_at_eta() {
     for (trunk, slowest) in [(400, 100.0), (100, 100.0), (40, 40.0)] {
@@ -79,12 +79,12 @@ fn a_flow_alone_settles_at_eta() {
     }
 }
 
-/// HPCC, sections 3.2 and 5: flows that begin together fill the queue once, with what they send before they hear of
-/// each other; it is gone after a few round trips, and stays so as long as what they add a round trip (8 * 40 Mb/s)
-/// is less than the 5 Gb/s that eta leaves free. Shares come together slowly at that increase (HPCC, section 3.3), and
-/// each flow measures on its own: at a fixed point W = W_AI / (1 - eta / U), so that a packet more in the queue than
-/// another flow sees (1.7 % of U) moves its share a great deal. They begin near to each other and drift apart: without
-/// jitter the same flows see that packet for milliseconds. (Windows that are cut to whole packets, six of 6.8, hide that.)
+/// HPCC, sections 3.2 and 5: flows that begin together fill the queue once, with the packets that they send before the first
+/// feedback. The queue is empty after a few round trips, and stays so as long as the increase per round trip (8 * 40 Mb/s) is
+/// less than the 5 Gb/s that eta leaves free. Shares converge slowly at that increase (HPCC, section 3.3), and each flow
+/// measures on its own: at a fixed point W = W_AI / (1 - eta / U), so that one more packet in the queue than another flow sees
+/// (1.7 % of U) changes its share a great deal. Shares begin near to each other and drift apart: without jitter the same flows
+/// see that packet for milliseconds. (Windows that are cut to whole packets, six of 6.8, hide that.)
 #[test]
 fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 28_000_000)).collect();
@@ -110,7 +110,7 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
 }
 
-/// The additive increase brings a newcomer and an old flow together (HPCC, section 3.3), to within what each measures.
+/// The additive increase makes a new and an old flow converge (HPCC, section 3.3), up to the error of their measurements.
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
     let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
@@ -123,7 +123,7 @@ fn flows_that_begin_apart_come_to_even_shares() {
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.1, "{rates:?}");
 }
 
-/// Ports of switches report, the sender's own NIC does not: two flows of one host, to two others, fill its link.
+/// Switch ports add telemetry, the sender's NIC does not: two flows of one host to two others fill its link.
 #[test]
 fn a_nic_that_is_the_bottleneck_is_full() {
     let result = flows(SWITCH, "", 9, &[(0, 7, 0, 10_000_000), (0, 8, 0, 10_000_000)]);
@@ -131,8 +131,8 @@ fn a_nic_that_is_the_bottleneck_is_full() {
     assert!(share > 0.98, "{share}");
 }
 
-/// Two hosts on one ToR, and a line of 500 us behind it that nothing uses. With the base RTT of their own path a burst
-/// is answered within microseconds; with that of the fabric's longest, a window of a millisecond's worth fills queues.
+/// Two hosts on one ToR, and an unused link of 500 us behind it. With the base RTT of their own path the flow reacts to a burst
+/// within microseconds; with that of the fabric's longest path a window of a millisecond fills queues.
 #[test]
 fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\
@@ -159,7 +159,7 @@ fn a_flow_over_a_long_line_settles_at_eta_too() {
     assert!((share - wanted).abs() < 0.03, "{share}");
 }
 
-/// Everything that takes a packet out of the fabric takes its record too, or the run would fail.
+/// Each way in which a packet leaves the fabric also removes its record; the run would fail otherwise.
 #[test]
 fn records_are_conserved_whatever_happens() {
     let fabric = r#"
@@ -218,9 +218,8 @@ fn runs_are_the_same_observed_or_not() {
     assert_eq!(unseen.run.digest, seen.run.digest);
 }
 
-/// Records travel beside the packets, so a program may write its own times into them, and hold them: ConWeave reroutes
-/// HPCC's packets, and none of their records is lost, which the engine checks. The paths that it moves flows from are
-/// those of a link that other flows fill.
+/// Records travel beside the packets, so a program may change and hold packets: ConWeave reroutes HPCC's packets, and the
+/// engine checks that none of their records is lost. ConWeave moves flows away from a link that other flows fill.
 #[test]
 fn hpcc_and_conweave_run_together() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! No message is faster than its ideal FCT: not on several queue pairs, not over links that are slower, or that differ,
-//! and not where a short last packet overtakes the others.
+//! No message is faster than its ideal FCT: not on several queue pairs, not over slower or different links, and not if a short
+//! last packet overtakes the others.
 
 use super::support::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, b
 
 const SCHEMES: &str = "\"reps\", \"ops\", \"ecmp\"";
 
-/// Two tiers of which the upper one has `up` Gb/s; 128 hosts at 400 Gb/s, 16 uplinks a ToR.
+/// Two tiers with an upper one of `up` Gb/s; 128 hosts at 400 Gb/s, 16 uplinks per ToR.
 fn two_tiers(up: u64) -> String {
     format!(
         "kind = \"fat-tree\"\nhosts = 128\ntiers = 2\n[[topology.tier]]\nlink = \"400Gbps\"\nlink_latency = \"500ns\"\n\
@@ -37,14 +37,14 @@ fn parts_on_several_queue_pairs_are_not_faster() {
         for qps in [2, 4, 7] {
             for [fct, ideal] in alone(SCHEMES, qps, &two_tiers(400), &[], 127, bytes) {
                 assert!(fct >= ideal, "{bytes} B on {qps} queue pairs: {fct} < {ideal}");
-                // And the bound is close to what is possible.
+                // The bound is close to the simulated FCT.
                 assert!(fct < ideal + ideal / 4, "{bytes} B on {qps} queue pairs: {fct}, {ideal}");
             }
         }
     }
 }
 
-/// Several links that are slower together carry what one alone would not.
+/// Several slower links together carry more than one alone.
 #[test]
 fn spraying_over_slower_uplinks_is_not_faster() {
     for (up, bytes) in
@@ -57,17 +57,17 @@ fn spraying_over_slower_uplinks_is_not_faster() {
             assert!(fct >= ideal, "{bytes} B on 4 queue pairs over {up} Gb/s: {fct} < {ideal}");
         }
     }
-    // On one path the slow link paces all, to the picosecond.
+    // On one path the slow link paces all packets, to the picosecond.
     for [fct, ideal] in alone("\"ecmp\"", 1, &two_tiers(100), &[], 127, 100 * PAYLOAD) {
         assert_eq!(fct, ideal);
     }
-    // 16 of 100 Gb/s together are faster than a host: its link decides. Among them one waits now and then.
+    // 16 links of 100 Gb/s together are faster than a host, so its link decides. Packets sometimes wait for one of them.
     let [fct, ideal] = alone("\"ops\"", 1, &two_tiers(100), &[], 127, 4_000_000)[0];
     let at_line_rate = (4_000_000 / PAYLOAD) * FULL * 20;
     assert!(ideal > at_line_rate && ideal < at_line_rate + 10 * US && fct < 2 * ideal, "{fct}, {ideal}");
 }
 
-/// Host 0 - switch 2 - one of three middle switches - switch 3 - host 1.
+/// The path host 0 - switch 2 - one of three middle switches - switch 3 - host 1.
 fn graph(rates: [u64; 6], latencies: [u64; 6]) -> String {
     let mut text = "7 5 8\n2 3 4 5 6\n".to_owned();
     let ends = [(2, 4), (2, 5), (2, 6), (4, 3), (5, 3), (6, 3)];

@@ -1,18 +1,18 @@
-//! A run in which packets go on and nothing new arrives has stalled.
+//! A run in which packets keep flowing and nothing new arrives has stalled.
 //!
-//! DCP over a fabric that drops what it was to trim. Ten messages of 263 packets come together for host 14; the spine's
-//! port to it has room for a megabyte, and loses 372 packets of the eight messages from other ToRs. DCP's receiver
-//! counts packets and starts anew with each round of its sender, so that a round has to come whole. All senders sent
-//! their last packet at the same time and time out at the same time, again and again: each round is the one before.
+//! DCP on a fabric that drops packets instead of trimming them. Ten messages of 263 packets are sent to host 14 at once; the
+//! spine's port to it has room for a megabyte, and loses 372 packets of the eight messages from other ToRs. DCP's receiver
+//! counts packets and starts anew with each round of its sender, so that a whole round has to arrive. All senders send their
+//! last packet at the same time and time out at the same time, again and again: each round repeats the one before.
 
 use super::support::*;
 use anabranch_base::Time;
 use anabranch_sim::{RunError, RunResult};
 
-/// The senders that 10 hosts are drawn as: all that do not share the receiver's ToR stay behind.
+/// The ten senders that are drawn. Those that do not share the receiver's ToR never finish.
 const SENDERS: [u32; 10] = [0, 2, 3, 4, 6, 7, 8, 10, 12, 13];
 
-/// Each of [`SENDERS`] starts `apart` ns after the one before.
+/// A scenario in which each of [`SENDERS`] starts `apart` ns after the one before.
 fn attempted(apart: u64, rest: &str) -> Result<RunResult, RunError> {
     let message = |(slot, from): (u64, u32)| {
         let start = slot * apart;
@@ -44,8 +44,8 @@ kind = "messages"
 
 const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
 
-/// A stall of 10 ms, the RTO of 4 ms and a round trip after the last new packet, which came in the second round; the
-/// watchdog looks four times in that time.
+/// The run ends after a stall of 10 ms, the RTO of 4 ms and a round trip after the last new packet, which arrives in the second
+/// round; the watchdog checks four times in that time.
 #[test]
 fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
@@ -64,8 +64,7 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// More patience waits longer, and finds the same: when something happens next, which may be some doublings of the
-/// timeout later.
+/// More patience only delays the same end, until the next event, which may be some doublings of the timeout later.
 #[test]
 fn patience_is_that_of_the_scenario() {
     for (stall, from, to) in [("2ms", 6_000, 12_500), ("50ms", 54_000, 95_000)] {
@@ -78,7 +77,7 @@ fn patience_is_that_of_the_scenario() {
     }
 }
 
-/// It is the step that does it: senders that start 20 us apart are through with the next round.
+/// Lockstep is the cause: senders that start 20 us apart finish with the next round.
 #[test]
 fn senders_out_of_step_get_through() {
     let run = attempted(20_000, "").unwrap_or_else(|e| panic!("{e}")).run;

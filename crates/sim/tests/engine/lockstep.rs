@@ -1,4 +1,4 @@
-//! Senders in step with each other, and what of a real fabric undoes that: each rule by hand.
+//! Senders in lockstep, and the imperfections of real fabrics that undo it; each rule computed by hand.
 
 use super::support::*;
 use super::threads::{came_of, measures, tight};
@@ -7,7 +7,7 @@ use anabranch_base::{Purpose, stream};
 use anabranch_results::FlowRow;
 use anabranch_sim::RunResult;
 
-/// Hosts 0 and 1 send `packets` full packets each to the third host of a single switch, in step.
+/// Hosts 0 and 1 send `packets` full packets each to the third host of a single switch, in lockstep.
 fn two_to_one(packets: u64, seed: u64, settings: &str) -> RunResult {
     finish_one(
         &format!(
@@ -42,15 +42,14 @@ fn lost(result: &RunResult) -> Vec<u32> {
     result.flows.iter().map(|flow| flow.lost.unwrap_or_default()).collect()
 }
 
-/// Whether a count of fair coins, of which there were so many, is within five standard deviations.
+/// Whether a count of heads among `of` tosses of a fair coin is within five standard deviations.
 fn is_fair(count: u32, of: u32) -> bool {
     f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
 }
 
-/// Two packets arrive at each instant at which one leaves. Once the queue is full the first of them, of the lower port,
-/// takes the place that is free, and the other one finds none: it is dropped, or by the coin the one before it. Where the
-/// order is drawn, either is the first. So one of the two is lost at each instant, and both flows send theirs again an RTO
-/// later, at different instants.
+/// Two packets arrive at each instant at which one leaves. Once the queue is full the first of them, at the lower port, takes
+/// the free place, and the other one is dropped, or by the coin the one before it. With a random order either is the first.
+/// So one of the two is lost at each instant, and both flows retransmit an RTO later, at different instants.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -73,8 +72,8 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     }
 }
 
-/// Packets of 1,064 B and of 4,150 B in a queue of three full packets: the youngest may be shorter than the arriving one, in
-/// whose place it does not fit. Then both are dropped, and the queue counts what is left.
+/// Packets of 1,064 B and of 4,150 B in a queue of three full packets: the youngest may be shorter than the arriving one, which
+/// then does not fit in its place. Both are dropped, and the queue counts the remaining bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     let messages: String = (0..60)
@@ -126,7 +125,7 @@ fn delivery(flow: &FlowRow) -> u64 {
     flow.delivery_ps.expect("it was delivered")
 }
 
-/// One packet takes `2 T + 2 us` to the receiver and its ACK `2 A + 2 us` back. Each of the two NICs was idle.
+/// One packet takes `2 T + 2 us` to the receiver and its ACK `2 A + 2 us` back. Both NICs were idle.
 #[test]
 fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     let most = 500_000;
@@ -139,10 +138,10 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
         let back = one.fct_ps.unwrap() - delivery(one) - 2 * A - 2 * US;
         assert!(by <= most && back <= most && by != back, "{by} ps, {back} ps");
         late.extend([by, back]);
-        // A long message begins with the same draw, and then delivers a packet in each T.
+        // A long message begins with the same draw, and then delivers a packet per T.
         let many = messages(seed, &[(0, 1, 0, 1_000)], &jitter);
         assert_eq!(delivery(&many.flows[0]), delivery(one) + 999 * T);
-        // The ACK of the last packet may have its own jitter, or follow one that had.
+        // The ACK of the last packet may have its own jitter, or follow an ACK with jitter.
         let acked = many.flows[0].fct_ps.unwrap() - delivery(&many.flows[0]) - 2 * A - 2 * US;
         assert!(acked <= most, "{acked} ps");
     }
@@ -154,7 +153,7 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     assert!((mean - 250_000.0).abs() < 5.0 * 500_000.0 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
 }
 
-/// A sender at line rate that is paced leaves gaps of picoseconds where its NIC's clock is fast. They are no idle time.
+/// A paced sender at line rate leaves gaps of picoseconds where the clock of its NIC is fast. They do not count as idle time.
 #[test]
 fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     let exact_and_not = |schemes: &str, seed: u64| {
@@ -172,13 +171,13 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     for seed in 1..=4 {
         let [exact, not] = exact_and_not(&quoted, seed);
         for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
-            // ACKs are late by 50 ns of 4 us, by which a window of one BDP is short.
+            // ACKs are 50 ns of 4 us late, for which a window of one BDP is too short.
             assert!(not < 1.05 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
         }
     }
 }
 
-/// The first packet of each message is lost. It is sent again when its RTO is over, at the next tick of its host.
+/// The first packet of each message is lost. It is sent again after its RTO, at the next tick of its host.
 fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
     let down: String = of
         .iter()
@@ -201,7 +200,7 @@ fn a_timeout_fires_at_the_next_tick_of_its_host() {
     let tick = 4_096_000;
     let late = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
     assert!(late.iter().all(|late| *late < tick), "{late:?}");
-    // Ticks of a host are at the same phase for ever, and not at that of another host.
+    // Ticks of a host keep their phase, which differs from that of another host.
     let phases: Vec<u64> =
         late.iter().zip(of).map(|(late, (.., start, _))| (start + RTO + late) % tick).collect();
     assert_eq!((phases[0], phases[2]), (phases[1], phases[3]));
@@ -223,13 +222,13 @@ fn jitter_puts_off_each_timeout_by_a_draw_of_its_own() {
     late.sort_unstable();
     late.dedup();
     assert!(late.len() > 115, "few draws differ: {}", late.len());
-    // Behind a tick: its own draw on top of it.
+    // Each timeout has its own draw on top of the tick.
     let ticks = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
     let both = resent(1, &of, &format!("{jitter}\"*.fabric.timer_tick\" = \"4096ns\"\n"));
     assert!(ticks.iter().zip(&both).all(|(tick, both)| (*tick..=*tick + most).contains(both)));
 }
 
-/// Where nothing times out, coarse timers change nothing: paced packets keep to their times.
+/// Without timeouts coarse timers change nothing, since pacing is exact.
 #[test]
 fn coarse_timers_are_none_of_pacing() {
     for scheme in ["irn-ecmp-dcqcn", "dcqcn", "strack", "dcp-dcqcn", "eqds"] {
@@ -246,12 +245,12 @@ fn coarse_timers_are_none_of_pacing() {
     }
 }
 
-/// The deviation of the clock of a node under a seed, in 10^-9ths.
+/// The deviation of the clock of a node under a seed, in parts per billion.
 fn off(seed: u64, node: u64, ppm: u64) -> i128 {
     i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
 }
 
-/// By hand: packet k leaves a device that does not stop after `k T` by its clock, to the picosecond that is over by then.
+/// By hand: packet k leaves a device that sends without a pause after `k T` by its clock, rounded down to a picosecond.
 #[test]
 fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
     let settings = format!("{AT_LINE_RATE}\"*.fabric.clock_ppm\" = 100\n");
@@ -265,7 +264,7 @@ fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
         };
         let mut free = 0;
         for packet in 1..=packets {
-            // In at the switch, on its way from there when that is free.
+            // The arrival at the switch, and the departure when its port is free.
             let from = u64::max(by(packet, host) + US, free);
             free = from + by(packet, switch) - by(packet - 1, switch);
         }
@@ -274,12 +273,12 @@ fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
         (fast, slow) = (fast + u32::from(host < 0), slow + u32::from(host > 0));
     }
     assert!(fast > 1 && slow > 1, "{fast} fast clocks, {slow} slow ones");
-    // Exact ones take as long as ever.
+    // Exact clocks give the nominal time.
     let exact = messages(1, &[(0, 1, 0, packets)], AT_LINE_RATE);
     assert_eq!(delivery(&exact.flows[0]), (packets + 1) * T + 2 * US);
 }
 
-/// The settings of all that undoes lockstep, for a scheme.
+/// All settings that undo lockstep, for a scheme.
 pub fn all_on(scheme: &str) -> Vec<String> {
     let lossless = anabranch_sim::scenario::scheme_on(scheme, paper(scheme)).unwrap().fabric.pfc.is_some();
     let keys = [
@@ -326,7 +325,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
             timeouts += run.timeouts;
             digests.push(run.digest);
         }
-        // Each of them changes something, where packets time out.
+        // Each of them changes the result where packets time out.
         let runs = digests.len();
         digests.sort_unstable();
         digests.dedup();
@@ -335,7 +334,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
     assert!(drops > 500 && pauses > 50 && timeouts > 20, "{drops} {pauses} {timeouts}");
 }
 
-/// Faults of a host where nobody is cut windows elsewhere.
+/// Faults of an idle host cut windows elsewhere.
 #[test]
 fn runs_do_not_depend_on_where_windows_are_cut() {
     for scheme in ["reps", "rocev2", "dcp", "irn-ar"] {
@@ -365,8 +364,8 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
     }
 }
 
-/// Frames in its way take 337,120 ps by an exact clock, 34 ps more by a slow one, and the whole time of 1,337,154 ps carries
-/// 134 ps more of a fast sender: 16,716 B where exact clocks need 16,714 B, at each of eight ports.
+/// Frames before the pause frame take 337,120 ps by an exact clock and 34 ps more by a slow one; a fast sender sends 134 ps
+/// worth more within the total of 1,337,154 ps: 16,716 B where exact clocks need 16,714 B, at each of eight ports.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {
     let of = |more| {

@@ -1,4 +1,4 @@
-//! Data centres a long link apart: lossless over milliseconds, and the programs at their edges.
+//! Data centres with a long link between them: losslessness over milliseconds, and the programs at their edges.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -12,7 +12,7 @@ fn fabric(wan_latency: &str) -> String {
     )
 }
 
-/// All hosts of one data centre send to those of one ToR in the other, which cannot take it.
+/// All hosts of one data centre send to those of one ToR in the other, whose links are too slow for them.
 fn crowd(bytes: &str) -> String {
     let message = |from: u32| {
         format!("[[workload.message]]\nfrom = {from}\nto = {}\nbytes = \"{bytes}\"\n", 28 + from % 4)
@@ -60,7 +60,7 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
     assert!(said.ends_with("write: \"dcqcn.fabric.pfc.headroom_apart\" = true"), "{said}");
 }
 
-/// The timeout of these schemes is ten times the usual limit of a stall: who waits for it is not stuck.
+/// The timeout of these schemes is ten times the usual limit of a stall: a flow that waits for it has not stalled.
 #[test]
 fn a_line_that_comes_back_is_waited_for() {
     let schemes = "schemes = [\"dcqcn\", \"themis-longhaul\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
@@ -74,8 +74,8 @@ fn a_line_that_comes_back_is_waited_for() {
     }
 }
 
-/// What programs keep aside and send of their own is accounted for (the checkers at the end of each run), and nothing
-/// depends on anything but scenario and seed.
+/// Packets that programs hold and emit are accounted for (the checks at the end of each run), and results depend on scenario
+/// and seed alone.
 #[test]
 fn programs_at_the_edge_are_deterministic() {
     let schemes = "schemes = [\"themis-longhaul\", \"pnp-only\", \"trp-only\", \"annulus\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
@@ -102,14 +102,14 @@ fn programs_at_the_edge_are_deterministic() {
     let marks = ["tor", "leaf", "esw"].map(|class| extra(of("pnp-only"), &format!("ecn_marks_{class}")));
     assert_eq!(marks.iter().sum::<f64>(), of("pnp-only").run.ecn_marks as f64);
     assert!(extra(of("pnp-only"), "marks_cleared") >= extra(of("pnp-only"), "pnp_cnps"));
-    // BiCC never has more than its window on the way to one host, and lets everything go.
+    // BiCC never has more than its window in flight to one host, and releases all packets at last.
     assert!(extra(of("bicc"), "max_in_flight_bytes") <= 100_000.0);
     assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
 }
 
-/// What was held back goes on while the link that brought it is paused and its headroom full: it must not want room
-/// there. All hosts of one data centre send to one ToR of the other by a short link, with little headroom, and slow down
-/// for pauses alone.
+/// Packets that a program held are sent while their ingress link is paused and its headroom full: they must not need room
+/// there. All hosts of one data centre send to one ToR of the other by a short link, with little headroom, and slow down for
+/// pauses alone.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {
     let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n\
@@ -128,8 +128,8 @@ fn what_was_set_aside_needs_no_room_of_the_line() {
     }
 }
 
-/// A flow of 10 MB within a data centre shares a link with one that crosses, near its sender: with PNP that one hears of
-/// the congestion as soon as the other, and leaves it its share.
+/// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP the latter
+/// learns of the congestion as early as the former, and leaves it its share.
 #[test]
 fn a_near_congestion_is_answered_near_the_sender() {
     let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\
@@ -147,7 +147,7 @@ fn a_near_congestion_is_answered_near_the_sender() {
     assert!(extra(&results[1], "pnp_cnps") > 0.0);
 }
 
-/// The QP_field entry comes as late as the control plane: a flow that starts with its connection has none at first.
+/// The QP_field entry is as late as the control plane: a flow that starts with its connection has none at first.
 #[test]
 fn a_connection_set_up_too_late_has_no_entry_for_its_first_marks() {
     let text = |setup: &str| {

@@ -1,5 +1,4 @@
-//! The lossless fabric: pauses and buffers by hand, deadlocks, what holds always, and messages over several queue
-//! pairs.
+//! The lossless fabric: pauses and buffers computed by hand, deadlocks, and invariants.
 
 use super::support::*;
 use anabranch_base::Bytes;
@@ -10,7 +9,7 @@ use anabranch_sim::{RunError, RunResult};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Picoseconds that a full packet takes at 100 Gb/s.
+/// The time of a full packet at 100 Gb/s, in picoseconds.
 const T: u64 = FULL * 80;
 
 /// RoCEv2 without its congestion control, its marks and its ACKs (but those at the end of a message).
@@ -24,7 +23,7 @@ const UNCONTROLLED: &str = r#"
         "rocev2.fabric.ecn_kmax" = "60000packets"
 "#;
 
-/// The same point over ample buffers with a static threshold, and what else is given.
+/// A RoCEv2 point with ample buffers, a static threshold of `packets` and this headroom; without one, that of each link.
 pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
     let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
     *pfc = PfcSpec {
@@ -56,7 +55,7 @@ fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a S
     rows
 }
 
-/// When a link's only pause began and ended, to the picosecond, from the shares of the intervals that it filled.
+/// The begin and end of a link's only pause, to the picosecond, from the shares of the intervals that it filled.
 fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     let rows = points_of(result, "pause_time_us", link);
     let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();
@@ -79,7 +78,7 @@ fn measured(series: &str, links: &str) -> String {
 mod line {
     use super::*;
 
-    /// Picoseconds that a full packet takes on the trunk, and a pause frame.
+    /// The times of a full packet and of a pause frame on the trunk, in picoseconds.
     pub const H: u64 = FULL * 40;
     pub const FRAME: u64 = 64 * 40;
     pub const HOST_LINK: u64 = US;
@@ -87,18 +86,18 @@ mod line {
     pub const SWITCH: u64 = 300_000;
     pub const THRESHOLD: u64 = 20;
     pub const RESUME: u64 = 2;
-    /// When the trunk's first packet is at the second switch. The others follow one in H; one leaves in T = 2H.
+    /// The arrival of the trunk's first packet at the second switch. The others follow, one per H; one leaves per T = 2H.
     pub const FIRST: u64 = T + HOST_LINK + SWITCH + H + TRUNK + SWITCH;
     /// Packet k finds (k + 1) / 2 - 1 packets there, so the first one above the threshold is number 2 * 20 + 1.
     pub const DECIDES: u64 = 2 * THRESHOLD + 1;
-    /// The pause acts on the trunk.
+    /// The time at which the pause takes effect on the trunk.
     pub const XOFF: u64 = FIRST + DECIDES * H + FRAME + TRUNK;
     /// Packet k begins at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for
     /// `k < 42 + (2 * TRUNK + SWITCH + FRAME) / H = 67.9`: 26 packets come after the one that decides.
     pub const LAST: u64 = 67;
-    /// In each T two come and one leaves: 34 wait when the last one is in.
+    /// In each T two arrive and one leaves: 34 wait when the last one has arrived.
     pub const DEEPEST: u64 = LAST.div_ceil(2);
-    /// From then on one leaves in T: at `FIRST + m * T` there are `67 - m` left, and 18 for m = 49.
+    /// From then on one leaves per T: at `FIRST + m * T` there are `67 - m` left, and 18 for m = 49.
     pub const RESUMES: u64 = LAST - (THRESHOLD - RESUME);
     pub const XON: u64 = FIRST + RESUMES * T + FRAME + TRUNK;
 
@@ -137,7 +136,7 @@ mod line {
         finish(&with_threshold(points[0].clone(), THRESHOLD, None))
     }
 
-    /// When the last byte was delivered.
+    /// The delivery of the last byte.
     pub fn delivered(result: &RunResult) -> u64 {
         result.flows.iter().filter_map(|flow| flow.delivery_ps).max().expect("flows that ended")
     }
@@ -157,7 +156,7 @@ fn a_pause_on_a_line_of_two_switches_by_hand() {
     let reached = depth.iter().find(|row| row.value as u64 == 34 * FULL).expect("it was reached").time_ps;
     let expected = line::FIRST + line::LAST * line::H;
     assert!(reached > expected && reached <= expected + EVERY, "{reached} for {expected}");
-    // The bottleneck never ran dry: the pause cost nothing.
+    // The queue of the bottleneck was never empty, so the pause cost no time.
     assert_eq!(line::delivered(&result), line::FIRST + 80 * T + line::HOST_LINK);
     assert_eq!((result.run.drops, result.run.retransmissions, result.run.timeouts), (0, 0, 0));
 }
@@ -169,8 +168,8 @@ fn trunk_down(from: u64, until: u64) -> String {
     )
 }
 
-/// The trunk goes down after the last packet before the pause is in. A link that is down is no longer paused: the 12
-/// packets that wait for it go where those on any dead link go, and the XON that is lost with it holds nothing up.
+/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused: the 12
+/// packets that wait for it are lost as on any dead link, and the XON that is lost with it delays nothing.
 #[test]
 fn a_link_that_fails_forgets_its_pause() {
     let (from, until) = (line::FIRST + 40 * T, line::FIRST + 80 * T);
@@ -182,11 +181,11 @@ fn a_link_that_fails_forgets_its_pause() {
     assert!(result.run.retransmissions >= 12);
 }
 
-/// The link fails while the pause holds, and comes back while it still should. The headroom is in use, so nothing
-/// may come before the pause holds again.
+/// The link fails while the pause holds, and comes up while it still should. The headroom is in use, so nothing may arrive
+/// before the pause holds again.
 #[test]
 fn a_pause_that_still_holds_holds_after_a_repair() {
-    // The last packet is in at 54 T, and from 80 T on what came over the trunk leaves.
+    // The last packet arrives at 54 T, and from 80 T on packets from the trunk leave.
     let fault = trunk_down(worst::FIRST + 56 * T, worst::FIRST + 57 * T);
     assert_lossless_after(worst::attempted(None, true, &fault));
 }
@@ -207,9 +206,9 @@ fn a_pause_frame_takes_its_time_on_a_slower_link() {
     assert_eq!(began, line::XOFF - line::FRAME + 512_000);
 }
 
-/// The link fails just behind the pause frame and comes back before it lands: what was on the wire is lost, so the
-/// second switch has room again, says so in vain, and knows of no pause. The frame must be lost like all else, or
-/// nothing would ever take the pause back.
+/// The link fails just after the pause frame is sent and comes up before it would arrive: the packets on the wire are lost, so
+/// the second switch has room again, sends XON in vain, and has no pause outstanding. The frame must be lost like everything
+/// else, or nothing would ever end the pause.
 #[test]
 fn a_pause_frame_on_a_link_that_fails_is_lost() {
     let sent = line::FIRST + line::DECIDES * line::H + line::FRAME;
@@ -245,8 +244,8 @@ fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     points.into_iter().map(|point| with_threshold(point, 10, None)).collect()
 }
 
-/// What waits for a link that is paused and then fails for good must not wait for ever, and hold up everybody
-/// behind it: it is lost like all that goes out on that link, and sent again over the other cable.
+/// Packets that wait for a paused link that then fails for good must not wait for ever and block those behind them: they are
+/// lost like all packets sent on that link, and retransmitted over the other cable.
 #[test]
 fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     for point in a_cable_fails(0, "").iter().chain(&a_cable_fails(1, "")) {
@@ -254,7 +253,7 @@ fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     }
 }
 
-/// Even if nothing else is left to happen before the repair, the repair is.
+/// The repair of the link is an event even if no other event is left before it.
 #[test]
 fn a_run_waits_for_the_repair_of_a_link() {
     let duration = "duration = \"5ms\"";
@@ -263,14 +262,14 @@ fn a_run_waits_for_the_repair_of_a_link() {
     }
 }
 
-/// The worst case of a trunk's headroom: a full packet in the other direction starts in the very instant at which the
-/// second switch decides to pause, and nothing that came over the trunk leaves meanwhile.
+/// The worst case of a trunk's headroom: a full packet in the other direction starts at the instant at which the second switch
+/// decides to pause, and no packet from the trunk leaves meanwhile.
 ///
 /// Trunk and hosts at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80 T.
-/// Then 40 packets of host 0 come over the trunk, one in T: 20 fit, the 21st decides. By hand, from the end of its
-/// transmission on, packets begin until the pause frame acts, which is
-/// `latency + switch + T (the packet in its way) + frame + latency = 7 T + 160 ps` later: 8 packets. So the headroom
-/// takes 9 packets in all, 37,350 B, and not one byte less.
+/// Then 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By hand, from the end of its
+/// transmission on, packets begin until the pause frame takes effect, which is
+/// `latency + switch + T (the packet before it) + frame + latency = 7 T + 160 ps` later: 8 packets. So the headroom needs 9
+/// packets in all, 37,350 B, and not one byte less.
 pub mod worst {
     use super::*;
 
@@ -281,7 +280,7 @@ pub mod worst {
     pub const NEEDED: u64 = 9 * FULL;
     pub const THRESHOLD: u64 = 20;
 
-    /// Host 0's first packet would be at the second switch if it started at 0.
+    /// The arrival of host 0's first packet at the second switch if it started at 0.
     pub const FIRST: u64 = (T + HOST_LINK + SWITCH) + (T + TRUNK + SWITCH);
 
     pub fn text(rest: &str) -> String {
@@ -347,14 +346,14 @@ fn headroom_covers_the_worst_case_and_nothing_less_does() {
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL), true, ""));
 }
 
-/// Without the packet in the pause frame's way the headroom takes a packet less.
+/// Without a packet before the pause frame the headroom needs one packet less.
 #[test]
 fn an_idle_way_back_needs_a_packet_less() {
     assert_lossless(worst::attempted(Some(worst::NEEDED - FULL), false, ""));
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL - 1), false, ""));
 }
 
-/// No pause frame goes back over half a cable that is down; with all of it down nothing comes that needs one.
+/// No pause frame can be sent back over the direction of a cable that is down; with both down no packet needs one.
 #[test]
 fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     let down = |both: bool| {
@@ -372,8 +371,8 @@ fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     assert!(down(true).is_ok());
 }
 
-/// What the formula asks for is enough, and above what the worst case takes by less than a packet, whatever the
-/// link's latency.
+/// The headroom of the formula is sufficient, and exceeds that of the worst case by less than a packet, for any latency of the
+/// link.
 #[test]
 fn the_headroom_asked_for_is_tight_within_a_packet() {
     let checked = |bytes: u64| {
@@ -389,7 +388,7 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the rates, latencies and sizes, and however little the ports may hold.
+    /// For any rates, latencies and sizes, and however small the share of ports is.
     #[test]
     fn no_dumbbell_loses_anything(
         link in 20u64..400, trunk in 20u64..400, latency in 0u64..3000, trunk_latency in 0u64..9000,
@@ -425,7 +424,7 @@ proptest! {
     }
 }
 
-/// Four switches in a ring, a host on each; each host sends to the one two switches on. Either way round is as
+/// Four switches in a ring, a host on each. Each host sends to the one two switches away, for which both directions are equally
 /// short.
 pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
     let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
@@ -441,7 +440,7 @@ pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
 #[test]
 fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
     let seeds = format!("{:?}", (1..=48).collect::<Vec<u64>>());
-    // Each switch's two cables are in the order of the switches that they lead to.
+    // The two cables of each switch are in the order of the switches that they lead to.
     let onward = ["tor:0/up:0", "tor:1/up:1", "tor:2/up:1", "tor:3/up:0"];
     let backward = ["tor:0/up:1", "tor:3/up:1", "tor:2/up:0", "tor:1/up:0"];
     let turned = |cycle: &[&str; 4], by: usize| -> Vec<String> {
@@ -462,7 +461,7 @@ fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
         }
     }
     assert!(!ways.is_empty(), "no seed sends all four flows the same way round");
-    // One in eight goes round.
+    // One in eight goes round the ring.
     assert!(stuck_seeds.len() < 24, "{stuck_seeds:?}");
     for point in ring(8, &format!("{stuck_seeds:?}")) {
         assert_eq!(finish(&point).run.pause_frames, 0);
@@ -507,8 +506,8 @@ pub fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest:
 const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"200KB\"";
 pub const INCAST: &str = "kind = \"incast\"\nbytes = \"100KB\"\ndegree = 15";
 
-/// What the eight headrooms of a ToR take: `500 ns + T + frame + 500 ns` at 12.5 B/ns are 16,714 B, and one more
-/// byte, and two packets.
+/// The total of the eight headrooms of a ToR: `500 ns + T + frame + 500 ns` at 12.5 B/ns are 16,714 B, plus one byte and two
+/// packets, for each.
 pub const HEADROOMS: u64 = 8 * (16_714 + 1 + 2 * FULL);
 
 #[test]
@@ -551,82 +550,12 @@ fn links_that_fail_and_are_repaired_do_not_stop_a_lossless_fabric() {
     }
 }
 
-/// ACKs are not in the lossless class: one that finds its queue full is dropped, and the run goes on.
+/// ACKs are not in the lossless class: an ACK that finds its queue full is dropped, and the run goes on.
 #[test]
 fn a_full_control_queue_is_no_loss_of_the_lossless_class() {
     let settings = "[set]\n\"*.fabric.control_queue\" = \"1B\"\n\"*.transport.rto\" = \"300us\"\n";
     for point in small_fabric("rocev2", PERMUTATION, 1.0, 64_000_000, settings) {
         finish(&point);
-    }
-}
-
-/// One message of `bytes` bytes between two hosts of a switch, over four queue pairs.
-fn split(bytes: u64) -> RunResult {
-    let text = r#"
-        schemes = ["rocev2-4qp"]
-        setup = "strack-paper"
-        [topology]
-        kind = "single-switch"
-        hosts = 2
-        link = "100Gbps"
-        link_latency = "1us"
-        switch_latency = "0ns"
-        [workload]
-        file = "f.cm"
-        [set]
-        "*.cc" = { kind = "constant", window = "60000packets" }
-        "*.transport.ack_every" = 65535
-    "#;
-    let flow = format!("Nodes 2\nConnections 1\n0->1 start 0 size {bytes}\n");
-    finish_one(text, &[("f.cm", &flow)])
-}
-
-/// Wire sizes of the packets of each part, by hand: parts as even as can be, of a byte at least.
-fn parts(bytes: u64) -> Vec<Vec<u64>> {
-    let count = bytes.clamp(1, 4);
-    let part = |i: u64| bytes / count + u64::from(i < bytes % count);
-    let packets = |bytes: u64| {
-        let full = (bytes - 1) / PAYLOAD;
-        let last = bytes - full * PAYLOAD + HEADER;
-        std::iter::repeat_n(FULL, full as usize).chain([last]).collect()
-    };
-    (0..count).map(part).map(packets).collect()
-}
-
-#[test]
-fn a_message_is_split_over_four_queue_pairs() {
-    for bytes in [1, 2, 3, 4, 5, 7, 4 * PAYLOAD, 4 * PAYLOAD + 1, 10 * PAYLOAD, 100_003] {
-        let result = split(bytes);
-        let parts = parts(bytes);
-        let payload: u64 = parts.iter().flatten().map(|wire| wire - HEADER).sum();
-        assert_eq!(payload, bytes);
-        let packets: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        // Each packet passes two links, and so does the ACK of each part.
-        assert_eq!(result.run.packet_hops, 2 * (packets + parts.len() as u64), "{bytes} B");
-        let flow = &result.flows[0];
-        assert_eq!((result.flows.len(), flow.bytes), (1, bytes));
-        // The parts take turns; each packet leaves right after the one before, and crosses the second link when it
-        // is there and that is free.
-        let rounds = parts.iter().map(Vec::len).max().unwrap();
-        let in_turn = (0..rounds).flat_map(|round| parts.iter().filter_map(move |part| part.get(round)));
-        let (mut sent, mut free) = (0, 0);
-        for wire in in_turn {
-            sent += wire * 80;
-            free = free.max(sent + US) + wire * 80;
-        }
-        let delivery = free + US;
-        assert_eq!(flow.delivery_ps, Some(delivery), "{bytes} B");
-        // The last part's ACK ends the message.
-        assert_eq!(flow.fct_ps, Some(delivery + 2 * (ACK * 80 + US)), "{bytes} B");
-    }
-}
-
-/// With as many full packets in each part, the split costs nothing.
-#[test]
-fn four_equal_parts_take_as_long_as_the_whole() {
-    for packets in [1, 3, 50] {
-        let result = split(4 * packets * PAYLOAD);
-        assert_eq!(result.flows[0].fct_ps, Some(result.flows[0].ideal_fct_ps));
     }
 }
 

@@ -1,4 +1,4 @@
-//! A typed scheme with a parameter out of its range is refused, and no number is changed in silence.
+//! A typed scheme with a parameter out of its range is refused; no value is changed silently.
 
 use super::support::*;
 use anabranch_sim::Bytes;
@@ -6,7 +6,7 @@ use anabranch_sim::RunError;
 use anabranch_sim::proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, Scheme};
 
-/// A scheme, what changes in it, and what is said of that.
+/// A scheme, a change to it, and the expected error.
 type Case<'a> = (&'a str, &'a dyn Fn(&mut Scheme), &'a str);
 
 fn point(scheme: &str) -> RunPoint {
@@ -20,7 +20,7 @@ fn point(scheme: &str) -> RunPoint {
     points(&text, &[]).remove(0)
 }
 
-/// What is said of a scheme of ours after a change.
+/// The error of a built-in scheme after a change.
 fn refused(scheme: &str, change: &dyn Fn(&mut Scheme)) -> String {
     let mut point = point(scheme);
     change(&mut point.scheme);

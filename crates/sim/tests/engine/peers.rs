@@ -1,4 +1,4 @@
-//! Published inputs run, and distributions agree with another simulator's.
+//! Published inputs run, and distributions agree with those of other simulators.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -6,7 +6,7 @@ use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Each matrix with the fabrics that it runs on; the last ones only in the long tests.
+/// Each matrix with its fabrics; the last ones only in the long tests.
 const MATRICES: &[(&str, &[&str])] = &[
     ("one", &["leaf_spine_tiny", "fat_tree_128_1os"]),
     ("bidir", &["leaf_spine_tiny", "fat_tree_128_1os"]),
@@ -77,7 +77,7 @@ fn a_serial_all_to_all_keeps_its_order() {
     for (source, mut messages) in by_source {
         messages.sort_unstable();
         assert_eq!(messages.len(), 15, "host {source}");
-        // Each starts at the end of the one before.
+        // Each message starts at the end of the one before.
         assert!(messages.windows(2).all(|pair| pair[1].0 == pair[0].1), "host {source}");
     }
 }
@@ -95,7 +95,7 @@ fn the_ns3_topology_and_flows_run() {
     assert_eq!(result.run.flows, count);
 }
 
-/// What all runs against ConWeave's simulator have in common: its fabric, without switch latency, and its flows.
+/// The common part of all runs against ConWeave's simulator: its fabric, without switch latency, and its flows.
 const NS3_RUN: &str = r#"
 seeds = [1, 2, 3]
 [topology]
@@ -109,7 +109,7 @@ file = "f.txt"
 stall = "100ms"
 "#;
 
-/// RoCEv2 over PFC as the simulator's configuration has it: 9 MB per switch, alpha 1/16.
+/// RoCEv2 over PFC as in the configuration of that simulator: 9 MB per switch, alpha 1/16.
 const ROCEV2: &str = r#"
 [[scheme]]
 base = "rocev2"
@@ -120,9 +120,8 @@ name = "rocev2-conweave"
 "fabric.pfc" = { buffer = "9MB", alpha = 0.0625, resume = "3KB" }
 "#;
 
-/// IRN without PFC. The cap is the simulator's BDP of this fabric, 104,000 B of payload; a timeout repeats all that is
-/// in flight. A queue there may take as much as is left of the 9 MB (alpha 1): where it is the only long one, half of
-/// them.
+/// IRN without PFC. The cap is the simulator's BDP of this fabric, 104,000 B of payload; a timeout repeats all packets in
+/// flight. A queue there may take as much as is left of the 9 MB (alpha 1): half of them if it is the only long queue.
 const IRN: &str = r#"
 [[scheme]]
 base = "irn-ecmp-dcqcn"
@@ -136,7 +135,7 @@ name = "irn-conweave"
 "fabric.queue" = "4.5MB"
 "#;
 
-/// Settings of both: DCQCN with the simulator's parameters, an ACK per packet that carries the mark, and its ECN.
+/// Settings of both: DCQCN and ECN with the simulator's parameters, and an ACK per packet that carries the mark.
 const CONWEAVE: &str = r#"
 "cc.preset" = "conweave"
 "transport.payload" = "1000B"
@@ -167,8 +166,8 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// RoCEv2 over PFC with ConWeave in the ToRs, where P99 depends on the deadline of a reply: with 12.36 us (a
-/// round trip between hosts and 4 us) instead of 8 us it is 9 % above.
+/// RoCEv2 over PFC with ConWeave in the ToRs. P99 depends on the deadline of a reply: with 12.36 us (a round trip between hosts
+/// and 4 us) instead of 8 us it is 9 % higher.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -180,8 +179,8 @@ fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// ConWeave over IRN. The reference has no row for it: their mean and P99 are what earlier runs of this program, 1.355 and
-/// 4.191 with a deadline of 12.36 us, were found to be 3.1 and 16.3 % above.
+/// ConWeave over IRN. The reference has no row for it: mean and P99 are those values that earlier runs of this program, 1.355
+/// and 4.191 with a deadline of 12.36 us, were found to exceed by 3.1 and 16.3 %.
 #[test]
 fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -192,8 +191,8 @@ fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
 
 /// IRN on the same fabric without PFC.
 ///
-/// No queue grows to what a switch takes (nor to 2 MB), so that nothing is lost. This says nothing of what a loss costs,
-/// where the simulators differ: theirs repeats all unSACKed data at the first SACK, ours follows IRN's paper.
+/// No queue grows to its limit (nor to 2 MB), so nothing is lost. The cost of a loss is not compared, as the simulators differ
+/// there: theirs repeats all unSACKed data at the first SACK, this one follows IRN's paper.
 #[test]
 fn irns_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -201,12 +200,12 @@ fn irns_slowdowns_agree_with_the_ns3_reference() {
     assert!(compared.agrees(), "{:?}", compared.off);
     for RunResult { run, .. } in &compared.results {
         assert!(run.drops == 0 && run.ecn_marks > 0);
-        // With few packets in flight, some wait longer than RTO_low.
+        // Some packets wait longer than RTO_low while few are in flight.
         assert!(run.timeouts < run.flows / 1_000, "{} timeouts", run.timeouts);
     }
 }
 
-/// Without either of what holds IRN's queues down, it does not agree.
+/// IRN does not agree without either of the two mechanisms that keep its queues short.
 #[test]
 fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -219,19 +218,19 @@ fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     }
 }
 
-/// The reference's slowdowns, which its columns name.
+/// The columns of slowdowns in the reference.
 const NS3_COLUMNS: [&str; 4] = ["mean", "p50", "p95", "p99"];
 
-/// Runs beside a row of the reference.
+/// A comparison of runs with a row of the reference.
 struct Compared {
     results: Vec<RunResult>,
-    /// How far the mean over seeds is off (salts differ, and the largest flows decide the tail), as a share of the
-    /// reference's value, in the order of [`NS3_COLUMNS`].
+    /// The relative error of the mean over seeds (salts differ, and the largest flows decide the tail), in the order of
+    /// [`NS3_COLUMNS`].
     off: [f64; 4],
 }
 
 impl Compared {
-    /// Whether all of them are within 10 %.
+    /// Whether all errors are within 10 %.
     fn agrees(&self) -> bool {
         self.is_within(0.10)
     }
@@ -241,7 +240,7 @@ impl Compared {
     }
 }
 
-/// Runs a scenario beside the reference's row for the same. None where there are no peers.
+/// Runs a scenario and compares it with a row of the reference. None without peers' data.
 fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     let (results, ours) = on_ns3_flows(mode, balancer, text)?;
     let csv = peer_file(&peers()?, "reference/ns3.csv");
@@ -258,8 +257,7 @@ fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     Some(Compared { results, off })
 }
 
-/// Runs a scenario on the reference's inputs: all its results, and their slowdowns, means over seeds. None where there are no
-/// peers.
+/// Runs a scenario on the reference's inputs: all results, and the slowdowns as means over seeds. None without peers' data.
 fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult>, [f64; 4])> {
     let data = peers()?.join("data/ns3");
     let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
@@ -284,14 +282,14 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
     Some((results, means))
 }
 
-/// Mean, P50, P95 and P99 of FCT over the ideal that the reference uses: the latencies there and back, 1,000 B per hop,
-/// and every byte with its headers at the line rate; 1 at the least.
+/// Mean, P50, P95 and P99 of FCT over the ideal FCT of the reference: the latencies there and back, 1,000 B per hop, and every
+/// byte with its headers at line rate; at least 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows
         .iter()
         .map(|flow| {
-            // 16 hosts a ToR, 100G, 1 us a link.
+            // 16 hosts per ToR, 100G, 1 us per link.
             let hops = if flow.src / 16 == flow.dst / 16 { 2.0 } else { 4.0 };
             let bytes = (flow.bytes + flow.bytes.div_ceil(1_000) * 48) as f64;
             let ideal_us = 2.0 * hops + (hops * 1_000.0 + bytes) * 8.0 / 100e3;
@@ -363,9 +361,9 @@ fn distributions_agree_with_the_reference() {
     );
 }
 
-/// Four ToRs each have an uplink at half the rate: upward alone, as there, since a rate fault on both directions also
-/// narrows what comes down and makes spraying look 8 % worse. There half the rate also comes with half the queue, which
-/// is not ours to say.
+/// Four ToRs each have an uplink at half the rate, in the upward direction alone as in the reference: a rate fault of both
+/// directions also slows the downlinks and makes spraying 8 % worse. In the reference half the rate also means half the queue,
+/// which cannot be configured here.
 #[test]
 fn distributions_agree_where_uplinks_are_slow() {
     let text = REFERENCE.replace("\"reps\", \"ops\", \"ecmp\"", "\"reps\", \"ops\"");
@@ -382,8 +380,7 @@ rate = "200Gbps"
     );
 }
 
-/// Runs a scenario beside the rows of an input of the reference; how far off the mean and the maximum of a scheme may
-/// be.
+/// Runs a scenario and compares it with the rows of an input of the reference, within limits for the mean and the maximum.
 fn against_htsim(input: &str, text: &str, bands: &[(&str, f64, Option<f64>)]) {
     let Some(folder) = peers() else { return };
     let csv = peer_file(&folder, "reference/htsim.csv");

@@ -45,7 +45,7 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// The least and the most that an uplink of ToR 0 carried, in the units of its curve.
+/// The smallest and the largest value of the curves of ToR 0's uplinks.
 fn spread(result: &RunResult) -> (f64, f64) {
     let mut sums: std::collections::BTreeMap<&str, f64> = Default::default();
     for row in result.series.iter().filter(|row| row.entity.starts_with("tor:0/up")) {
@@ -65,13 +65,13 @@ fn each_scheme_spreads_as_it_says() {
         assert_eq!(even.run.retransmissions, 0, "{}", even.run.scheme);
     }
     assert!(themis.run.fct_max_us < 1.05 * themis.run.ideal_fct_max_us, "{}", themis.run.fct_max_us);
-    // Adaptive routing sees the ToR's queues alone: those of the spines' ports down still walk at random.
+    // Adaptive routing sees only the ToR's queues: those of the spines' downlinks still walk at random.
     assert!(timeouts.run.fct_max_us < 0.5 * ecmp.run.fct_max_us, "{}", timeouts.run.fct_max_us);
     let (least, most) = spread(spray);
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
     assert!(most > 1.5 * least, "four flows on four ports collide: {least} to {most}");
-    // Late packets look lost to the NIC, unless Themis is there.
+    // Reordered packets look lost to the NIC, unless Themis is in use.
     assert!(extra(adaptive, "nacks") > 0.0 && extra(spray, "nacks") > 0.0);
     assert!(extra(themis, "nacks_invalid") > 0.0);
     assert_eq!((extra(themis, "nacks"), extra(ecmp, "nacks"), extra(timeouts, "nacks")), (0.0, 0.0, 0.0));
@@ -117,7 +117,7 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     );
     let (themis, timeouts) = (&results[0], &results[1]);
     assert!(themis.run.link_losses > 20, "{}", themis.run.link_losses);
-    // Each NACK that came asked for a packet that was lost.
+    // Each NACK that arrived requested a lost packet.
     assert!(extra(themis, "nacks") <= themis.run.link_losses as f64);
     let forwarded = ["nacks_valid", "nacks_confirmed", "avoidance_signals"].map(|name| extra(themis, name));
     assert_eq!(forwarded.iter().sum::<f64>(), extra(themis, "nacks"), "NACKs are not lost here");
@@ -125,7 +125,7 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     assert!(timeouts.run.timeouts > 0 && timeouts.run.fct_max_us > themis.run.fct_max_us + 4_000.0);
 }
 
-/// Themis-spraying, section 7: what is lost behind the ToR counts as delivered there, and waits for the timeout.
+/// Themis-spraying, section 7: a packet that is lost after the ToR counts as delivered there, and waits for the timeout.
 #[test]
 fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/down:0\"\nprobability = 0.004\nboth_directions = false\n";
@@ -138,7 +138,7 @@ fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     assert_eq!(extra(&result, "nacks"), 0.0);
 }
 
-/// A dead link: with failure handling Themis stops using it, without it runs into timeouts until routing knows.
+/// A dead link: with failure handling Themis stops using it; without, it has timeouts until routing follows.
 #[test]
 fn failure_handling_avoids_a_dead_link() {
     let text = r#"
@@ -159,7 +159,7 @@ both_directions = false
 [limits]
 stall = "100ms"
 "#;
-    // ACKs go by ECMP, which the dead link must not take: only data goes up from ToR 0.
+    // ACKs are routed by ECMP and must not take the dead link: only data goes up from ToR 0.
     let (tree, _) = LEAF_SPINE.split_once("[workload]").unwrap();
     let tree = format!("{text}{tree}[workload]\nkind = \"cm\"\nfile = \"up.cm\"\n");
     let pairs = "Nodes 16\nConnections 4\n0->4 start 0 size 32000000\n1->8 start 0 size 32000000\n2->12 start 0 size 32000000\n3->5 start 0 size 32000000\n";
@@ -174,8 +174,8 @@ stall = "100ms"
     assert!(with.run.fct_max_us + 4_000.0 < without.run.fct_max_us);
 }
 
-/// What programs hold, drop and emit is accounted for (the checkers at the end of a run), and nothing depends on
-/// anything but scenario and seed.
+/// Packets that programs hold, drop and emit are accounted for (the checks at the end of a run), and results depend on scenario
+/// and seed alone.
 #[test]
 fn programs_are_deterministic_also_under_pfc_loss_and_failures() {
     let faults = r#"

@@ -4,7 +4,7 @@ use anabranch_sim::scenario::{self, Files, Overrides, RunPoint, Scenario};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::path::PathBuf;
 
-/// The files that a scenario names: name and contents.
+/// The names and contents of the files of a scenario.
 pub type Named<'a> = [(&'a str, &'a str)];
 
 struct InMemory<'a>(&'a Named<'a>);
@@ -16,13 +16,13 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Reads a scenario that must be good.
+/// Reads a valid scenario.
 pub fn read(text: &str, files: &Named<'_>) -> Scenario {
     scenario::read("test.toml", text, &InMemory(files), &Overrides::default())
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The setup of the paper that a scheme comes from, whose numbers the tests count with.
+/// The setup of the paper of a scheme, whose numbers the tests use.
 pub fn paper(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
@@ -42,7 +42,7 @@ pub fn points(text: &str, files: &Named<'_>) -> Vec<RunPoint> {
     read(text, files).points().unwrap()
 }
 
-/// Runs a point, whatever comes of it.
+/// Runs a point, which may fail.
 pub fn attempt(point: &RunPoint) -> Result<RunResult, RunError> {
     anabranch_sim::run(point, &Control::default())
 }
@@ -66,7 +66,7 @@ pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
     results.remove(0)
 }
 
-/// The folder with other simulators' inputs and results; says so where there is none.
+/// The folder with inputs and results of other simulators. Prints a note where there is none.
 pub fn peers() -> Option<PathBuf> {
     let folder = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from);
     if folder.is_none() {
@@ -97,7 +97,7 @@ link_latency = "600ns"
 switch_latency = "300ns"
 "#;
 
-/// What makes a queue pair send at line rate and nothing drop: windows and queues that never fill.
+/// Settings with windows and queues that never fill, so that queue pairs send at line rate and nothing is dropped.
 pub const UNBOUNDED: &str = r#"
 [set]
 "*.cc" = { kind = "constant", window = "60000packets" }
@@ -106,7 +106,7 @@ pub const UNBOUNDED: &str = r#"
 "*.fabric.control_queue" = "60000packets"
 "#;
 
-/// Payload, header and ACK on the ground of the REPS paper, in bytes.
+/// The sizes of payload, header and ACK in the setup of the REPS paper, in bytes.
 pub const PAYLOAD: u64 = 4086;
 /// Wire size of a full packet.
 pub const FULL: u64 = 4150;
@@ -128,21 +128,21 @@ pub fn time_on_wire(bytes: u64, rate: u64) -> u64 {
 pub struct Hop {
     /// Bits per second.
     pub rate: u64,
-    /// From the last bit's departure until the next node may act on the packet, in ps.
+    /// The time from the last bit's departure until the next node may act on the packet, in ps.
     pub delay: u64,
 }
 
-/// What arithmetic says about a flow that is alone on one path.
+/// Closed forms of a flow that is alone on one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
     /// FCT at the sender, in ps.
     pub fct: u64,
-    /// The same if the last ACK met no other ACK. Shorter only where a short last packet arrives right behind a
-    /// full one and the return path has a slow link.
+    /// The FCT if the last ACK does not wait for another ACK. It is shorter only where a short last packet arrives right after
+    /// a full one and the return path has a slow link.
     pub ideal: u64,
 }
 
-/// The FCT packet by packet and link by link: each packet starts on a link when it is there and the link is free.
+/// The FCT packet by packet and link by link: each packet starts on a link once it has arrived and the link is free.
 pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     let packets = bytes.div_ceil(PAYLOAD);
     let payload = |packet: u64| PAYLOAD.min(bytes - packet * PAYLOAD);
@@ -153,7 +153,7 @@ pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     Alone { fct: travel(back, &acks)[last], ideal: travel(back, &acks[last..])[0] }
 }
 
-/// When packets (ready at a time, bytes) that follow each other along a path are at its end.
+/// The arrivals at the end of a path of packets (time, bytes) that follow each other along it.
 fn travel(path: &[Hop], packets: &[(u64, u64)]) -> Vec<u64> {
     let mut free = vec![0; path.len()];
     let along = |&(ready, bytes): &(u64, u64)| {

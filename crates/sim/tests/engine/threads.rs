@@ -5,7 +5,7 @@ use anabranch_sim::scenario::{RunPoint, schemes};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::collections::BTreeSet;
 
-/// Two data centres of eight hosts, so far apart that what crosses comes in hundreds of windows later.
+/// Two data centres of eight hosts, so far apart that packets between them arrive hundreds of windows later.
 const CROSS_DC: &str = r#"
 [topology]
 kind = "cross-dc"
@@ -18,7 +18,7 @@ link_latency = "1us"
 wan_latency = "300us"
 "#;
 
-/// Every kind of fault, all of which end; what a lossy and what a lossless fabric measure.
+/// Every kind of fault, all of them temporary, with the curves of a lossy or a lossless fabric.
 const FAULTS: &str = r#"
 [[fault]]
 kind = "link-down"
@@ -82,7 +82,7 @@ pub fn measures() -> String {
     [of_links.concat(), of_switches.concat(), of_flows.to_owned(), of_acks.concat()].concat()
 }
 
-/// What came of a run, whole or not.
+/// The end of a run: its results, partial if it failed, and the text of its error.
 pub struct Came {
     pub result: Option<RunResult>,
     pub error: Option<String>,
@@ -106,7 +106,7 @@ pub fn came_of(point: &RunPoint, threads: usize) -> Came {
 }
 
 impl Came {
-    /// Says where two of them differ first.
+    /// Panics with the first difference between two ends.
     pub fn assert_is(&self, other: &Came, what: &str) {
         assert_eq!(self.error, other.error, "{what}");
         let (Some(one), Some(other)) = (&self.result, &other.result) else {
@@ -122,7 +122,7 @@ impl Came {
     }
 }
 
-/// What must have happened in some run of a scenario, so that the comparison means something.
+/// Events that must have occurred in some run of a scenario, so that the comparison is meaningful.
 #[derive(Debug, Default)]
 struct Seen {
     runs: usize,
@@ -135,7 +135,7 @@ struct Seen {
     curves: BTreeSet<String>,
 }
 
-/// Runs a scenario with every scheme, whose settings `settings` gives by its name, on 1, 2, 3 and 8 threads.
+/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads; `settings` maps the name of a scheme to its settings.
 fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
     let mut seen = Seen::default();
     for scheme in schemes() {
@@ -174,7 +174,7 @@ pub fn short_timeouts(name: &str) -> String {
     format!("\"{name}.transport.rto\" = \"120us\"\n{low}")
 }
 
-/// The schemes with a program at the edges of data centres, here at every ToR: a fabric of one site has no edge.
+/// Settings that put programs for the edges of data centres at every ToR, since a fabric of one site has no edge.
 pub fn program_at_tors(name: &str) -> String {
     match name {
         "themis-longhaul" | "pnp-only" | "trp-only" | "bicc" => {
@@ -184,7 +184,7 @@ pub fn program_at_tors(name: &str) -> String {
     }
 }
 
-/// Less buffer than the incast or permutation needs: pauses where a scheme pauses, drops or trims elsewhere.
+/// Less buffer than the incast or permutation needs, so that schemes pause, drop or trim.
 pub fn tight(name: &str) -> String {
     let scheme = anabranch_sim::scenario::scheme_on(name, paper(name)).unwrap();
     match scheme.fabric.pfc {
@@ -200,7 +200,7 @@ fn faults_of_every_kind() {
     let workload = "[workload]\nkind = \"permutation\"\nbytes = \"60KB\"\n";
     let text = format!("{LEAF_SPINE}{workload}{FAULTS}{}", measures());
     let settings = |name: &str| {
-        // Half of them learn of what is down.
+        // Routing follows faults under half of the schemes.
         let delay = if name.len().is_multiple_of(2) {
             format!("\"{name}.fabric.routing_delay\" = \"5us\"\n")
         } else {
@@ -216,7 +216,7 @@ fn faults_of_every_kind() {
 fn an_incast_that_pauses_or_drops() {
     let narrow = LEAF_SPINE.replace("switch_latency", "oversubscription = 2\nswitch_latency");
     let text = format!("{narrow}[workload]\nfile = \"incast.cm\"\n{}", measures());
-    // Host 6 beside the target is free, but what goes there waits with the rest.
+    // Host 6 beside the target is idle, but packets to it wait with the rest.
     let flows = (0..16).filter(|src| src / 4 != 1).flat_map(|src| [(src, 5, 25_000), (src, 6, 3_000)]);
     let lines: String =
         flows.map(|(src, dst, bytes)| format!("{src}->{dst} start 0 size {bytes}\n")).collect();
@@ -230,8 +230,8 @@ fn an_incast_that_pauses_or_drops() {
     }
 }
 
-/// Chains of messages over three ToRs, of which each starts the next at another host: on delivery and on
-/// acknowledgement, one by one and after several. Several messages share a queue pair.
+/// Chains of messages over three ToRs. Each message starts the next one at another host: on delivery and on acknowledgement, one
+/// by one and after several. Several messages share a queue pair.
 const CHAINS: &str = "\
 Nodes 16
 Connections 16
@@ -264,7 +264,7 @@ trigger id 6 oneshot
 fn chains_of_triggers_over_hosts_and_split_queue_pairs() {
     let text = format!("{LEAF_SPINE}[workload]\nfile = \"chains.cm\"\n{}", measures());
     let settings = |name: &str| {
-        // MP-RDMA and the rest alike: a message over three queue pairs.
+        // Each message is split over three queue pairs, also under MP-RDMA.
         format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name))
     };
     compare(&text, &[("chains.cm", CHAINS)], settings);
@@ -290,7 +290,7 @@ fn collectives() {
     }
 }
 
-/// What crosses the long link is on its way for hundreds of windows.
+/// Packets over the long link are in flight for hundreds of windows.
 #[test]
 fn data_centres_far_apart() {
     let workload = "[workload]\nkind = \"messages\"\n".to_owned()
@@ -310,7 +310,7 @@ fn data_centres_far_apart() {
             Some(pfc) if !pfc.headroom_apart => format!("\"{name}.fabric.pfc.headroom_apart\" = true\n"),
             _ => String::new(),
         };
-        // Above the round trip, where the default is made for one hall.
+        // A timeout above the round trip, since the default is for a single data centre.
         let rto = if scheme.transport.rto().to_string().ends_with("us") {
             format!("\"{name}.transport.rto\" = \"2ms\"\n")
         } else {

@@ -1,4 +1,4 @@
-//! A run that fails does so alike on any number of threads: the error, to the letter, and what it came to.
+//! A run that fails does so equally on any number of threads: with the same text of the error and the same partial results.
 
 use super::lossless::{ring, with_threshold, worst};
 use super::support::*;
@@ -8,7 +8,7 @@ use anabranch_proto::{Span, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, schemes};
 use std::collections::BTreeMap;
 
-/// How a point fails on one thread, which must be how it does on 2, 3 and 8.
+/// The failure of a point on one thread, which must be the same on 2, 3 and 8.
 fn fails(point: &RunPoint, what: &str) -> String {
     let alone = came_of(point, 1);
     for threads in [2, 3, 8] {
@@ -21,7 +21,7 @@ fn fails(point: &RunPoint, what: &str) -> String {
     alone.error.unwrap_or_default()
 }
 
-/// How often each of `words` is in what the points of all built-in schemes say as they fail.
+/// The number of errors with each of `words` among the points of all built-in schemes.
 fn failures<'w>(
     text: &str,
     words: &[&'w str],
@@ -50,11 +50,11 @@ fn crowded(name: &str) -> String {
     format!("[set]\n{}{}{}", program_at_tors(name), tight(name), short_timeouts(name))
 }
 
-/// A host that nothing reaches any more, from the middle of its message on.
+/// A host becomes unreachable in the middle of its message.
 #[test]
 fn stalled() {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:3\"\nat = \"3us\"\nboth_directions = true\n";
-    // It waits for most of the time: few points.
+    // The run mostly waits, so its curves have few points.
     let rare = permutation()
         .replace("every = \"3us\"", "every = \"200us\"")
         .replace("every = \"5us\"", "every = \"200us\"");
@@ -63,7 +63,7 @@ fn stalled() {
     assert_eq!(said.values().copied().collect::<Vec<_>>(), [schemes().len(); 2], "{said:?}");
 }
 
-/// In the middle of everything, and when nearly all is done.
+/// The limit of events is reached in the middle of the run, and near its end.
 #[test]
 fn out_of_time() {
     for max_time in ["7us", "11us"] {
@@ -83,7 +83,7 @@ fn out_of_events_and_packets() {
     }
 }
 
-/// With curves of events alone, so that their number ends it and not the time that there is room for.
+/// The run has only curves of events, so that their number ends it and not a limit of time.
 #[test]
 fn out_of_room_for_curves() {
     let measures = "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n";
@@ -95,7 +95,7 @@ fn out_of_room_for_curves() {
     }
 }
 
-/// Four switches of which each waits for the next: found when nothing else happens.
+/// Four switches wait for each other in a ring, which is detected when no event is left.
 #[test]
 fn deadlocked() {
     let seeds = format!("{:?}", (1..=24).collect::<Vec<u64>>());

@@ -1,4 +1,4 @@
-//! Timers that an answer brings forward, beside a later one that is set already.
+//! Timers that an answer moves to an earlier time than the one that is set.
 
 use super::support::*;
 
@@ -30,7 +30,7 @@ fn switches_refuse(probability: f64) -> String {
     format!("[[fault]]\nkind = \"switch-loss\"\nlinks = \"all\"\nprobability = {probability}\n")
 }
 
-/// A probe or the reordering window is due long before the last timeout, which was set first.
+/// A probe or the reordering window is due long before the timeout that was set first.
 #[test]
 fn rack_tlp_waits_for_no_timeout_where_it_counts_none() {
     let results = finish_all(&one("rack-tlp", "4MB", 40, &switches_refuse(0.01)), &[]);
@@ -43,7 +43,7 @@ fn rack_tlp_waits_for_no_timeout_where_it_counts_none() {
     assert!(without.iter().all(|&fct| fct < 1_000.0), "{without:?}");
 }
 
-/// RTO_high is set while much is in flight; once little is, RTO_low holds.
+/// RTO_high is set while many packets are in flight; once few are, RTO_low holds.
 #[test]
 fn irn_has_its_short_timeout_when_little_is_in_flight() {
     let low = finish_all(&one("irn-ecmp", "20KB", 60, &switches_refuse(0.05)), &[]);
@@ -77,7 +77,7 @@ probability = 0.3
     assert!(results.iter().filter(|result| result.run.timeouts > 1).count() > 5);
 }
 
-/// What waits for its next message is not stalled, however long it waits, before the first one or between two.
+/// A run that waits for the start of a message has not stalled, however long it waits, before the first or between two.
 #[test]
 fn a_run_that_waits_for_its_next_message_is_not_stalled() {
     for starts in [[0, 100_000], [100_000, 150_000], [90_000, 90_001]] {

@@ -1,9 +1,9 @@
-//! DCP's fabric: trimming, control queues by weight, and what both ends make of it.
+//! DCP's fabric: trimming, weighted control queues, and their effect on both ends.
 
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// All but one of the hosts on one switch send to the last one at once; whatever finds three packets queued is trimmed.
+/// All other hosts on one switch send to the last one at once; packets that find three packets queued are trimmed.
 fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
     incast_of(hosts - 1, hosts, wrr, control_queue)
 }
@@ -48,8 +48,8 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// DCP, section 4.2: with the computed weight the control queue drains what N - 1 ports can bring for one, all of it
-/// trimmed. Packets are 18.5 times as long as their headers, so that N may be 19.
+/// DCP, section 4.2: with the computed weight the control queue drains the headers that N - 1 ports can send to one, if all
+/// packets are trimmed. Packets are 18.5 times as long as their headers, so that N may be 19.
 #[test]
 fn no_header_is_lost_in_any_incast_up_to_n_minus_1_at_the_computed_weight() {
     for hosts in [3, 4, 6, 8, 11, 16, 18, 19] {
@@ -73,12 +73,12 @@ fn headers_are_lost_at_a_third_of_the_computed_weight() {
     let whole = 15.0 / (1057.0 / 57.0 - 15.0);
     let result = incast(16, &format!("{{ weight = {} }}", whole / 3.0), "3KB");
     assert!(extra(&result, "header_drops") > 0.0);
-    // Section 4.5: the timeout makes up for them.
+    // Section 4.5: the timeout recovers them.
     assert!(result.run.timeouts > 0);
 }
 
-/// With a weight of 1 control and data share the link evenly while both wait. Headers alone fill their queue, so that
-/// their goodput tells.
+/// With a weight of 1 control and data share the link evenly while both wait. Headers alone fill their queue, so their goodput
+/// shows the share.
 #[test]
 fn the_weight_divides_the_link() {
     let [even, most] =
@@ -94,8 +94,8 @@ fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
     at_one_switch(8 * receivers, &set, &format!("kind = \"messages\"\n{}", messages.collect::<String>()))
 }
 
-/// A queue takes a packet while it then holds no more than what is left. Alone it is refused one from 141.4 packets on, so
-/// that it holds 142; with an alpha of 1/2, x + 1 packet <= (B - x) / 2, from 93.9 on.
+/// A queue takes a packet if it then holds no more than what is left. A single queue is full from 141.4 packets on, so it holds
+/// 142; with an alpha of 1/2, x + 1 packet <= (B - x) / 2, from 93.9 on.
 #[test]
 fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
     let whole = "\"dcp.fabric.trim\" = false\n";
@@ -104,8 +104,8 @@ fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
         assert_eq!(result.run.peak_queue_bytes, packets * 1_057, "alpha {alpha}");
         assert!(result.run.drops > 1_000, "{}", result.run.drops);
     }
-    // What does not fit is trimmed where switches trim, ACKs and headers among data are counted too, and a buffer that holds
-    // all refuses nothing.
+    // Packets that do not fit are trimmed where switches trim, ACKs and headers among data count too, and a buffer for all
+    // packets refuses none.
     for set in ["", "\"dcp.fabric.acks_with_data\" = true"] {
         let trimmed = full_queues(2, "300KB", set).run;
         assert!(
@@ -161,7 +161,8 @@ fn with_cnps_for_trimmed_packets_fewer_are_trimmed() {
     assert!(with < without / 2, "{with} with, {without} without");
 }
 
-/// The same with what a switch is told to refuse (DCP, section 6.1: the testbed's losses), which others drop.
+/// Exactly-once retransmission of packets that a switch trims by a fault (DCP, section 6.1: the testbed's losses), and which
+/// other fabrics drop.
 #[test]
 fn what_a_switch_refuses_is_trimmed_where_it_trims_and_else_dropped() {
     let results = finish_all(
@@ -197,7 +198,7 @@ probability = 0.01
     }
 }
 
-/// DCP, section 4.5: when the control plane is not lossless, the timeout makes up for it.
+/// DCP, section 4.5: if the control plane is not lossless, the timeout recovers the losses.
 #[test]
 fn messages_are_whole_when_links_lose_headers_and_go_down() {
     let text = format!(

@@ -1,4 +1,4 @@
-//! What must hold of every scenario that can be read.
+//! Properties that hold for every scenario that can be read.
 
 use crate::draw::Case;
 use crate::draw::MOST_EVENTS;
@@ -12,12 +12,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What came of a case in which nothing is wrong.
+/// The outcome of a case in which nothing is wrong.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The reader refused it: what it said.
+    /// The reader refused the scenario, with this error.
     Refused(String),
-    /// It ran: how each run ended.
+    /// The scenario ran, and its runs ended like this.
     Ran(Vec<&'static str>),
 }
 
@@ -29,44 +29,44 @@ impl Files for InMemory<'_> {
     }
 }
 
-/// Runs a case; what is wrong, if anything is.
+/// Runs a case. The error says what is wrong.
 pub fn check(case: &Case) -> Result<Outcome, String> {
-    catch_unwind(AssertUnwindSafe(|| looked_at(case))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| check_case(case))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         Err(format!("panicked: {}", text.unwrap_or_default()))
     })
 }
 
-fn looked_at(case: &Case) -> Result<Outcome, String> {
+fn check_case(case: &Case) -> Result<Outcome, String> {
     let scenario = match read(&case.text, &case.files) {
         Ok(scenario) => scenario,
         Err(refusal) => return refused(refusal),
     };
     let mut ends = Vec::new();
     for point in scenario.points().map_err(|e| e.to_string())? {
-        let came = Came::of(&point, 1);
+        let run_end = RunEnd::of(&point, 1);
         if std::env::var_os("ANABRANCH_CASE").is_some() {
-            println!("{}\n{:?}", came.said(), came.result.as_ref().map(|result| &result.run));
+            println!("{}\n{:?}", run_end.error_text(), run_end.result.as_ref().map(|result| &result.run));
         }
-        ends.push(came.end(&point)?);
-        let beside = Came::of(&point, 3);
-        came.same(&beside).map_err(|what| format!("on 3 threads {what}"))?;
+        ends.push(run_end.end(&point)?);
+        let on_three = RunEnd::of(&point, 3);
+        run_end.compare(&on_three).map_err(|what| format!("on 3 threads {what}"))?;
     }
     if case.seed.is_multiple_of(4) {
-        reads_back(&scenario)?;
+        check_round_trip(&scenario)?;
     }
     Ok(Outcome::Ran(ends))
 }
 
-/// Reads a scenario and builds what it describes, as a user's is before it runs.
+/// Reads a scenario and builds its parts, as before a user's run.
 fn read(text: &str, files: &BTreeMap<String, String>) -> Result<Scenario, String> {
     let scenario = scenario::read("random.toml", text, &InMemory(files), &Overrides::default());
     let checked = scenario.and_then(|scenario| scenario.check().map(|_| scenario));
     checked.map_err(|error| error.to_string())
 }
 
-/// A refusal says where and what to write instead.
+/// Checks that a refusal names the place and a remedy.
 fn refused(refusal: String) -> Result<Outcome, String> {
     match refusal.contains("write: ") && refusal.lines().next().is_some_and(|line| line.contains(':')) {
         true => Ok(Outcome::Refused(refusal)),
@@ -74,8 +74,8 @@ fn refused(refusal: String) -> Result<Outcome, String> {
     }
 }
 
-/// The resolved form is the same scenario.
-fn reads_back(scenario: &Scenario) -> Result<(), String> {
+/// Checks that the resolved form reads back as the same scenario.
+fn check_round_trip(scenario: &Scenario) -> Result<(), String> {
     let text = scenario.to_toml();
     let again =
         read(&text, &scenario.files).map_err(|e| format!("the resolved form is refused: {e}\n{text}"))?;
@@ -84,22 +84,24 @@ fn reads_back(scenario: &Scenario) -> Result<(), String> {
     }
     let points = |scenario: &Scenario| scenario.points().map_err(|e| e.to_string());
     for (one, other) in points(scenario)?.iter().zip(&points(&again)?) {
-        Came::of(one, 1).same(&Came::of(other, 1)).map_err(|what| format!("read back {what}\n{text}"))?;
+        RunEnd::of(one, 1)
+            .compare(&RunEnd::of(other, 1))
+            .map_err(|what| format!("read back {what}\n{text}"))?;
     }
     Ok(())
 }
 
-/// What came of a run, whole or not.
-struct Came {
+/// The end of a run: its results, partial if it failed, and its error.
+struct RunEnd {
     result: Option<RunResult>,
     error: Option<RunError>,
 }
 
-impl Came {
-    fn of(point: &RunPoint, threads: usize) -> Came {
+impl RunEnd {
+    fn of(point: &RunPoint, threads: usize) -> RunEnd {
         let control = Control { threads, ..Control::default() };
         match anabranch_sim::run(point, &control) {
-            Ok(result) => Came { result: Some(result), error: None },
+            Ok(result) => RunEnd { result: Some(result), error: None },
             Err(error) => {
                 let result = match &error {
                     RunError::Stalled { partial, .. }
@@ -107,18 +109,18 @@ impl Came {
                     | RunError::Limit { partial, .. } => Some((**partial).clone()),
                     _ => None,
                 };
-                Came { result, error: Some(error) }
+                RunEnd { result, error: Some(error) }
             }
         }
     }
 
-    fn said(&self) -> String {
+    fn error_text(&self) -> String {
         self.error.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
-    fn same(&self, other: &Came) -> Result<(), String> {
-        if self.said() != other.said() {
-            return Err(format!("it ends otherwise: {:?} and {:?}", self.said(), other.said()));
+    fn compare(&self, other: &RunEnd) -> Result<(), String> {
+        if self.error_text() != other.error_text() {
+            return Err(format!("it ends otherwise: {:?} and {:?}", self.error_text(), other.error_text()));
         }
         let (Some(one), Some(other)) = (&self.result, &other.result) else { return Ok(()) };
         if one.run != other.run {
@@ -137,11 +139,11 @@ impl Came {
         }
     }
 
-    /// How the run ended, if it may end so.
+    /// The kind of the end, if the run may end like this.
     fn end(&self, point: &RunPoint) -> Result<&'static str, String> {
         if let Some(result) = &self.result {
-            adds_up(point, result)?;
-            not_too_fast(point, result)?;
+            check_rows(point, result)?;
+            check_speed(point, result)?;
         }
         let left = self.result.as_ref().map_or(0, |result| result.run.flows - result.run.flows_finished);
         match &self.error {
@@ -155,7 +157,7 @@ impl Came {
                 true => Ok("deadlock"),
                 false => Err(format!("on a tree: {error}")),
             },
-            // Half a cable that is down takes no pause frames.
+            // A cable with one direction down carries no pause frames in that direction.
             Some(RunError::LosslessDrop { what, .. })
                 if what.contains("no pause frame") && half_down(point) =>
             {
@@ -172,8 +174,8 @@ impl Came {
     }
 }
 
-/// Rows agree with each other.
-fn adds_up(point: &RunPoint, result: &RunResult) -> Result<(), String> {
+/// Checks that rows agree with each other.
+fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let run = &result.run;
     let wrong = |what: String| Err(format!("{what}: {run:?}"));
     if result.jobs.is_empty() && result.flows.len() as u64 != run.flows {
@@ -197,11 +199,11 @@ fn adds_up(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody is faster than light, by a bound of these tests' own, nor than the engine says that it would be alone.
-fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
+/// Checks that no flow is faster than a bound of these tests, nor than its ideal FCT.
+fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
     let framing = point.scheme.transport.framing();
-    // Fast clocks make all but latencies shorter, and each packet at each hop by up to a picosecond more.
+    // Fast clocks shorten everything but latencies, and each packet at each hop by up to a picosecond more.
     let ppm = u64::from(point.scheme.fabric.clock_ppm);
     let least = |time: u64| if ppm == 0 { time } else { time - time.div_ceil(1_000_000) * ppm - 100 };
     for flow in &result.flows {
@@ -217,8 +219,8 @@ fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     Ok(())
 }
 
-/// No FCT is less: all bytes leave the host by its link, one after the other; then a packet, the shortest that there
-/// is, takes the fastest path, and an ACK the fastest path back.
+/// A lower bound of the FCT: all bytes leave the host by its link, one after the other; then the shortest packet takes the
+/// fastest path, and an ACK the fastest path back.
 fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> u64 {
     let full = framing.payload.0;
     let packets = flow.bytes.div_ceil(full);
@@ -234,7 +236,7 @@ fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> 
         + fastest(topology, flow.dst, flow.src, framing.ack.0)
 }
 
-/// What `bytes` bytes take from host to host by the fastest path, store and forward.
+/// The time of `bytes` bytes from host to host by the fastest path, store and forward.
 fn fastest(topology: &Topology, from: u32, to: u32, bytes: u64) -> u64 {
     let mut reached = vec![u64::MAX; topology.nodes() as usize];
     let mut next = BinaryHeap::from([Reverse((0, from))]);
@@ -256,7 +258,7 @@ fn lossy_cables(point: &RunPoint) -> bool {
     point.files.get("graph.txt").is_some_and(|graph| graph.contains("0.002"))
 }
 
-/// Routes up and then down never wait in a circle; around a failure, and in graphs, they may.
+/// Whether a run may deadlock: up-down routes never do, but routes around a failure and in graphs may.
 fn may_deadlock(point: &RunPoint) -> bool {
     let reroutes = point.scheme.fabric.routing_delay.is_some()
         && point.faults.iter().any(|f| {
@@ -276,20 +278,19 @@ fn half_down(point: &RunPoint) -> bool {
     point.faults.iter().any(half)
 }
 
-/// Limits that were drawn small end any run. Those that are there for safety end one with much to send, or with a fault
-/// that lasts.
-fn may_reach(point: &RunPoint, limit: &str, came: &RunResult) -> bool {
+/// Whether a run may reach a limit. Small limits end any run, safety limits only one with much to send or a lasting fault.
+fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     match limit {
-        "max_events" => point.limits.max_events < MOST_EVENTS || came.run.packet_hops > MOST_EVENTS / 20,
+        "max_events" => point.limits.max_events < MOST_EVENTS || run_end.run.packet_hops > MOST_EVENTS / 20,
         "max_time" => {
             let drawn = point.limits.max_time < Duration::from_us(1_000_000);
-            drawn || point.limits.max_time == Limits::MOST_TIME || may_stall(point).is_some()
+            drawn || point.limits.max_time == Limits::MAX_TIME || may_stall(point).is_some()
         }
         _ => true,
     }
 }
 
-/// Why nothing new may arrive for long.
+/// The reason why nothing new may arrive for long.
 fn may_stall(point: &RunPoint) -> Option<&'static str> {
     point.faults.iter().any(|fault| fault.duration.is_none()).then_some("stalled by a lasting fault")
 }

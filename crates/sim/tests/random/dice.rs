@@ -1,11 +1,11 @@
-//! Draws of a case, from its seed alone.
+//! Random draws of a case, from its seed alone.
 
-/// SplitMix64. Not the streams of the simulator, which are what is tested.
+/// SplitMix64. The streams of the simulator are not used, since they are under test.
 pub struct Dice(u64);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        // Mixed once, or the draws of a seed would be those of the one before, a place further on.
+        // The seed is mixed once, since the draws of a seed would be those of the previous seed shifted by one otherwise.
         Dice(Dice(seed).next())
     }
 
@@ -17,18 +17,18 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From `least` to `most`, both included.
+    /// A number from `least` to `most`, inclusive.
     pub fn within(&mut self, least: u64, most: u64) -> u64 {
         least + self.next() % (most - least + 1)
     }
 
-    /// The same with every order of magnitude as likely as the next.
+    /// A number from `least` to `most`, with all orders of magnitude equally likely.
     pub fn scaled(&mut self, least: u64, most: u64) -> u64 {
         let bits = self.within(u64::from(least.max(1).ilog2()), u64::from(most.ilog2()));
         self.within(1 << bits, (2 << bits) - 1).clamp(least, most)
     }
 
-    /// With a chance of `percent` in a hundred.
+    /// True with a probability of `percent` %.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
@@ -37,7 +37,7 @@ impl Dice {
         of[(self.next() % of.len() as u64) as usize]
     }
 
-    /// Two hosts of `hosts`, not the same.
+    /// Two different hosts of `hosts`.
     pub fn pair(&mut self, hosts: u32) -> (u32, u32) {
         let from = self.within(0, u64::from(hosts) - 1) as u32;
         let to = (from + self.within(1, u64::from(hosts) - 1) as u32) % hosts;

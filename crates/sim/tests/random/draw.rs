@@ -1,4 +1,4 @@
-//! A scenario as a user could write it: its text, and the files that it names.
+//! Random scenarios as users could write them: text and files.
 
 use crate::dice::Dice;
 use crate::fabrics::{Fabric, fabric};
@@ -8,10 +8,10 @@ use anabranch_sim::scenario::schemes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Events of a run whose end is not drawn.
+/// The limit of events of a run without a drawn limit.
 pub const MOST_EVENTS: u64 = 2_000_000;
 
-/// What a seed stands for.
+/// The case of a seed.
 pub struct Case {
     pub seed: u64,
     pub text: String,
@@ -21,7 +21,7 @@ pub struct Case {
 pub fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let mut files = BTreeMap::new();
-    // What was thought of later has draws of its own, so that a seed's case is otherwise what it was.
+    // Later additions have draws of their own, so that the rest of a seed's case stays the same.
     let mut more = Dice::new(!seed);
     let fabric = fabric(&mut dice, &mut more, &mut files);
     let known = schemes();
@@ -80,7 +80,7 @@ fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
     }
     let lasts = dice.chance(10);
     match kind {
-        // Slower than any link here, so that nothing comes sooner than it could.
+        // This rate is below that of any link here, so that no bound is broken.
         "rate" => text += &format!("rate = \"{}\"\n", dice.pick(&["1Gbps", "2.5Gbps", "9Gbps"])),
         "packet-loss" | "switch-loss" => {
             let most = if lasts { 300 } else { 10_000 };
@@ -114,7 +114,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
         "pause-time",
         "pause-victims",
     ];
-    // Curves of a run that mostly waits have a point an interval all the same.
+    // Curves of a run that mostly waits also have a point per interval.
     let every = dice.scaled(20, 1_000) * if starts.are_far_apart() { 100 } else { 1 };
     match dice.within(0, 9) {
         0..=5 => {
@@ -135,7 +135,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
     }
 }
 
-/// Where a run ends: soon enough for thousands of them, and sometimes too soon.
+/// The limits of a run: low enough for thousands of runs, and sometimes too low.
 fn limits(dice: &mut Dice) -> String {
     let mut text = "[limits]\n".to_owned();
     let events = if dice.chance(4) { dice.scaled(1, 20_000) } else { MOST_EVENTS };

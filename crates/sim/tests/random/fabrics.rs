@@ -1,4 +1,4 @@
-//! Fabrics of every kind, with names of their links and switches.
+//! Random fabrics of every kind, with selectors of their links and switches.
 
 use crate::dice::Dice;
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use std::fmt::Write as _;
 pub struct Fabric {
     pub text: String,
     pub hosts: u32,
-    /// Switches with hosts.
+    /// The number of switches with hosts.
     pub tors: u32,
-    /// Selectors of links beside those of hosts.
+    /// Selectors of links other than those of hosts.
     links: Vec<&'static str>,
-    /// Selectors of switches beside those of ToRs.
+    /// Selectors of switches other than ToRs.
     switches: Vec<&'static str>,
-    /// Data centres.
+    /// The number of data centres.
     pub sites: u32,
-    /// The longest path takes so long that timeouts for one hall are too short.
+    /// Whether the longest path is too long for timeouts of a single data centre.
     pub is_long: bool,
-    /// Numbers that are powers of two, on a tree.
+    /// Whether it is a tree with powers of two as numbers of ports.
     pub is_regular: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn fabric(dice: &mut Dice, more: &mut Dice, files: &mut BTreeMap<String, Str
     fabric
 }
 
-/// Some links take no time but that of the bits: those of a kind, or cables of a graph.
+/// Sets the latency of some links to 0: of a kind, or of cables of a graph.
 fn without_latency(dice: &mut Dice, text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
@@ -112,7 +112,7 @@ fn two_tiers(dice: &mut Dice) -> Fabric {
         latencies(dice)
     );
     if dice.chance(15) {
-        // Other links above.
+        // Upper tiers have other links.
         let _ = writeln!(text, "[[topology.tier]]\n[[topology.tier]]\nlink = \"{}\"", rate(dice));
     }
     Fabric {
@@ -233,7 +233,7 @@ fn cross_dc(dice: &mut Dice) -> Fabric {
     }
 }
 
-/// Switches in a line, cables between any of them beside it, hosts at each.
+/// A graph of switches in a line with hosts, and further cables between any of them.
 fn graph(dice: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
     let switches = dice.within(1, 5) as u32;
     let at_each = dice.within(1, 4) as u32;

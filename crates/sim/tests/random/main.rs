@@ -1,7 +1,7 @@
-//! Scenarios drawn at random, as a user could write them, and what must hold of each.
+//! Random scenarios as users could write them, and properties that hold for each.
 //!
 //! `ANABRANCH_CASE=17` runs the case of seed 17 alone and prints it; `ANABRANCH_CASES=1000..2000` runs those;
-//! `ANABRANCH_SHOW=1` says which were refused or ended early, and why.
+//! `ANABRANCH_SHOW=1` prints the cases that were refused or ended early, with the reason.
 
 mod check;
 mod dice;
@@ -18,13 +18,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often somebody looks whether the runs get on.
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval between checks of the progress of cases.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A case that is still the same after so many looks has hung: its limits would have ended it within seconds.
-const HUNG: u32 = 30_000;
+/// The number of checks after which a case that still runs has hung: its limits would have ended it within seconds.
+const HUNG_POLLS: u32 = 30_000;
 
-/// No case.
+/// The seed that stands for no case.
 const NONE: u64 = u64::MAX;
 
 fn show(case: &Case) -> String {
@@ -41,16 +41,16 @@ fn cases() -> Range<u64> {
     if std::env::var_os("ANABRANCH_LONG").is_some() { 0..20_000 } else { 0..500 }
 }
 
-/// What came of the cases, by seed.
+/// The outcomes of cases, by seed.
 #[derive(Default)]
-struct Found {
+struct Tally {
     ends: BTreeMap<&'static str, u64>,
     early: Vec<(u64, Vec<&'static str>)>,
     refused: Vec<(u64, String)>,
     wrong: Vec<(u64, String)>,
 }
 
-impl Found {
+impl Tally {
     fn add(&mut self, seed: u64, outcome: Result<Outcome, String>) {
         match outcome {
             Ok(Outcome::Refused(why)) => self.refused.push((seed, why)),
@@ -65,15 +65,15 @@ impl Found {
     }
 }
 
-/// Runs the cases, one a core at a time.
-fn run(cases: &Range<u64>) -> Found {
+/// Runs the cases, one per core at a time.
+fn run(cases: &Range<u64>) -> Tally {
     let next = AtomicU64::new(cases.start);
-    let found = Mutex::new(Found::default());
+    let tally = Mutex::new(Tally::default());
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     let running: Vec<AtomicU64> = (0..workers).map(|_| AtomicU64::new(cases.start)).collect();
     std::thread::scope(|scope| {
         for mine in &running {
-            let (next, found) = (&next, &found);
+            let (next, tally) = (&next, &tally);
             scope.spawn(move || {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -82,25 +82,25 @@ fn run(cases: &Range<u64>) -> Found {
                     }
                     mine.store(seed, Ordering::Relaxed);
                     let outcome = check(&draw::case(seed));
-                    found.lock().unwrap().add(seed, outcome);
+                    tally.lock().unwrap().add(seed, outcome);
                 }
                 mine.store(NONE, Ordering::Relaxed);
             });
         }
         let mut looks = vec![(NONE, 0); workers];
         while running.iter().any(|seed| seed.load(Ordering::Relaxed) != NONE) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             for (look, seed) in looks.iter_mut().zip(&running) {
                 let seed = seed.load(Ordering::Relaxed);
                 *look = if look.0 == seed { (seed, look.1 + 1) } else { (seed, 0) };
-                if seed != NONE && look.1 > HUNG {
+                if seed != NONE && look.1 > HUNG_POLLS {
                     eprintln!("case {seed} hangs\n{}", show(&draw::case(seed)));
                     std::process::abort();
                 }
             }
         }
     });
-    found.into_inner().unwrap()
+    tally.into_inner().unwrap()
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn what_a_user_could_write_runs_as_it_must() {
         return;
     }
     let cases = cases();
-    // Panics are told with their case.
+    // Panics are reported with their case.
     std::panic::set_hook(Box::new(|_| {}));
-    let Found { ends, early, refused, wrong } = run(&cases);
+    let Tally { ends, early, refused, wrong } = run(&cases);
     drop(std::panic::take_hook());
     let count = cases.end - cases.start;
     println!("{count} cases: {} refused, runs {ends:?}", refused.len());

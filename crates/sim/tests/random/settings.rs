@@ -1,4 +1,4 @@
-//! Parameters of a scheme, set to other values that make sense.
+//! Random values of parameters of a scheme.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
@@ -24,7 +24,7 @@ pub fn settings(dice: &mut Dice, name: &str, fabric: &Fabric) -> String {
     if lines.is_empty() { lines } else { format!("[set]\n{lines}") }
 }
 
-/// Sets parameters that keep senders from running in step with each other.
+/// Sets parameters that keep senders out of lockstep.
 fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, String>) {
     let pauses = has(scheme, "fabric.pfc") && !set.contains_key("fabric.queue");
     let drops = !pauses && !set.contains_key("fabric.pfc");
@@ -43,7 +43,7 @@ fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, Stri
     drawn("fabric.timer_jitter", &["\"1ps\"", "\"2us\"", "\"50us\""]);
 }
 
-/// What a scheme needs on a fabric that it was not made for.
+/// Settings that a scheme needs on other fabrics than its own.
 fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
     let mut put = |path: &str, value: &str| drop(set.insert(path.to_owned(), value.to_owned()));
     match scheme.name.as_str() {
@@ -51,7 +51,7 @@ fn must(scheme: &Scheme, fabric: &Fabric, set: &mut BTreeMap<String, String>) {
             put("fabric.program_at", "\"tor:100%\"");
         }
         "themis-spraying" if !fabric.is_regular => {
-            // Its paths are powers of two.
+            // Its numbers of paths are powers of two.
             put("fabric.program", "{ kind = \"flowlet\", gap = \"10us\" }");
         }
         _ => {}
@@ -83,109 +83,135 @@ fn kind(scheme: &Scheme, part: &str) -> String {
     kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A parameter that the scheme has, with another value.
+/// Parameters that may be set. Some are listed twice, to be drawn more often.
+const PATHS: &[&str] = &[
+    "qps",
+    "transport.payload",
+    "transport.header",
+    "transport.ack",
+    "transport.ack_every",
+    "transport.rto",
+    "transport.nack_interval",
+    "transport.cnp_interval",
+    "transport.window",
+    "transport.window_packets",
+    "transport.rto_low_packets",
+    "transport.timeout_takes_all",
+    "transport.hears_nacks",
+    "transport.retransmission_block",
+    "transport.counter_bits",
+    "transport.tracked_messages",
+    "transport.round_quota",
+    "transport.batch",
+    "transport.pcie",
+    "transport.reo_wnd",
+    "transport.delta",
+    "transport.bitmap",
+    "transport.restart_after",
+    "transport.sack_bytes",
+    "transport.min_threshold",
+    "cc",
+    "cc.window",
+    "cc.initial_window",
+    "cc.max_window",
+    "cc.eta",
+    "cc.max_stage",
+    "cc.min_rate",
+    "cc.byte_counter",
+    "cc.decrease_interval",
+    "cc.decrease",
+    "cc.beta",
+    "lb",
+    "lb.evs",
+    "lb.buffer",
+    "lb.freezing",
+    "lb.explore_packets",
+    "lb.max_paths",
+    "lb.paths",
+    "mix",
+    "fabric.queue",
+    "fabric.queue",
+    "fabric.pfc",
+    "fabric.pfc.buffer",
+    "fabric.pfc.alpha",
+    "fabric.pfc.threshold",
+    "fabric.pfc.resume",
+    "fabric.control_queue",
+    "fabric.ecn_kmin",
+    "fabric.ecn_pmax",
+    "fabric.trim",
+    "fabric.trim",
+    "fabric.routing",
+    "fabric.routing_delay",
+    "fabric.routing_delay",
+    "fabric.wrr",
+    "fabric.acks_with_data",
+    "fabric.shared_buffer",
+    "fabric.shared_alpha",
+    "fabric.program",
+    "fabric.program.confirmation",
+    "fabric.program.lazy_drop",
+    "fabric.program.failure_handling",
+    "fabric.program.paths",
+    "fabric.program.default_wait",
+    "fabric.program.flush_extra",
+    "fabric.program.inter_only",
+    "fabric.program.clear_marks",
+    "fabric.program.window",
+    "fabric.program.trp.recovery",
+    "fabric.program.trp.growth",
+    "fabric.program.trp.cache",
+    "fabric.program.pnp.clear_marks",
+    "fabric.program.pnp.setup",
+];
+
+/// Parameters that may be set although the scheme does not have them.
+const OPTIONAL: &[&str] = &[
+    "mix",
+    "fabric.routing_delay",
+    "fabric.queue",
+    "fabric.pfc",
+    "fabric.acks_with_data",
+    "fabric.program",
+    "fabric.shared_buffer",
+    "fabric.shared_alpha",
+];
+
+/// A random parameter of the scheme, with a random value.
 fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, String)> {
-    let whole = |dice: &mut Dice, least, most| dice.scaled(least, most).to_string();
-    let yes = |dice: &mut Dice| dice.chance(50).to_string();
-    let quoted = |text: String| format!("\"{text}\"");
-    let of = |dice: &mut Dice, from: &[&str]| format!("\"{}\"", dice.pick(from));
-    let paths = [
-        "qps",
-        "transport.payload",
-        "transport.header",
-        "transport.ack",
-        "transport.ack_every",
-        "transport.rto",
-        "transport.nack_interval",
-        "transport.cnp_interval",
-        "transport.window",
-        "transport.window_packets",
-        "transport.rto_low_packets",
-        "transport.timeout_takes_all",
-        "transport.hears_nacks",
-        "transport.retransmission_block",
-        "transport.counter_bits",
-        "transport.tracked_messages",
-        "transport.round_quota",
-        "transport.batch",
-        "transport.pcie",
-        "transport.reo_wnd",
-        "transport.delta",
-        "transport.bitmap",
-        "transport.restart_after",
-        "transport.sack_bytes",
-        "transport.min_threshold",
-        "cc",
-        "cc.window",
-        "cc.initial_window",
-        "cc.max_window",
-        "cc.eta",
-        "cc.max_stage",
-        "cc.min_rate",
-        "cc.byte_counter",
-        "cc.decrease_interval",
-        "cc.decrease",
-        "cc.beta",
-        "lb",
-        "lb.evs",
-        "lb.buffer",
-        "lb.freezing",
-        "lb.explore_packets",
-        "lb.max_paths",
-        "lb.paths",
-        "mix",
-        "fabric.queue",
-        "fabric.queue",
-        "fabric.pfc",
-        "fabric.pfc.buffer",
-        "fabric.pfc.alpha",
-        "fabric.pfc.threshold",
-        "fabric.pfc.resume",
-        "fabric.control_queue",
-        "fabric.ecn_kmin",
-        "fabric.ecn_pmax",
-        "fabric.trim",
-        "fabric.trim",
-        "fabric.routing",
-        "fabric.routing_delay",
-        "fabric.routing_delay",
-        "fabric.wrr",
-        "fabric.acks_with_data",
-        "fabric.shared_buffer",
-        "fabric.shared_alpha",
-        "fabric.program",
-        "fabric.program.confirmation",
-        "fabric.program.lazy_drop",
-        "fabric.program.failure_handling",
-        "fabric.program.paths",
-        "fabric.program.default_wait",
-        "fabric.program.flush_extra",
-        "fabric.program.inter_only",
-        "fabric.program.clear_marks",
-        "fabric.program.window",
-        "fabric.program.trp.recovery",
-        "fabric.program.trp.growth",
-        "fabric.program.trp.cache",
-        "fabric.program.pnp.clear_marks",
-        "fabric.program.pnp.setup",
-    ];
-    let path = dice.pick(&paths);
-    let optional = [
-        "mix",
-        "fabric.routing_delay",
-        "fabric.queue",
-        "fabric.pfc",
-        "fabric.acks_with_data",
-        "fabric.program",
-        "fabric.shared_buffer",
-        "fabric.shared_alpha",
-    ];
+    let path = dice.pick(PATHS);
     let of_pfc = path.starts_with("fabric.pfc.") && has(scheme, "fabric.pfc");
-    if !optional.contains(&path) && !of_pfc && !has(scheme, path) {
+    if !OPTIONAL.contains(&path) && !of_pfc && !has(scheme, path) {
         return None;
     }
-    let lossless = has(scheme, "fabric.pfc");
-    let value = match path {
+    let value = match path.split('.').next() {
+        Some("transport" | "qps") => transport_value(dice, path),
+        Some("cc") => cc_value(dice, scheme, path),
+        Some("lb" | "mix") => balancer_value(dice, scheme, path)?,
+        _ if path.starts_with("fabric.program") => program_value(dice, scheme, path)?,
+        _ => fabric_value(dice, scheme, fabric, path)?,
+    };
+    Some((path.to_owned(), value))
+}
+
+fn whole(dice: &mut Dice, least: u64, most: u64) -> String {
+    dice.scaled(least, most).to_string()
+}
+
+fn yes(dice: &mut Dice) -> String {
+    dice.chance(50).to_string()
+}
+
+fn quoted(text: String) -> String {
+    format!("\"{text}\"")
+}
+
+fn of(dice: &mut Dice, from: &[&str]) -> String {
+    format!("\"{}\"", dice.pick(from))
+}
+
+fn transport_value(dice: &mut Dice, path: &str) -> String {
+    match path {
         "qps" => dice.within(1, 4).to_string(),
         "transport.payload" => quoted(format!("{}B", dice.scaled(200, 9_000))),
         "transport.header" => quoted(format!("{}B", dice.within(20, 120))),
@@ -196,7 +222,7 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "transport.window" | "cc.initial_window" => of(dice, &["1packets", "0.3bdp", "1bdp", "3bdp"]),
         "transport.window_packets" => whole(dice, 1, 2_000),
         "transport.rto_low_packets" => whole(dice, 1, 20),
-        "transport.timeout_takes_all" | "transport.hears_nacks" | "lb.freezing" | "fabric.trim" => yes(dice),
+        "transport.timeout_takes_all" | "transport.hears_nacks" => yes(dice),
         "transport.retransmission_block" | "transport.pcie" => quoted(format!("{}ns", dice.within(0, 5_000))),
         "transport.counter_bits" => dice.within(8, 20).to_string(),
         "transport.tracked_messages" | "transport.batch" | "transport.delta" => whole(dice, 1, 64),
@@ -205,9 +231,20 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "transport.bitmap" => whole(dice, 32, 512),
         "transport.restart_after" => of(dice, &["1rtt", "10rtt"]),
         "transport.min_threshold" => whole(dice, 1, 50),
+        _ => yes(dice),
+    }
+}
+
+fn cc_value(dice: &mut Dice, scheme: &Scheme, path: &str) -> String {
+    match path {
         "cc" => match kind(scheme, "transport").as_str() {
-            "mp-rdma" => "{ kind = \"mp-rdma\", initial_window = \"2packets\", max_window = \"4bdp\" }".to_owned(),
-            _ => format!("{{ kind = \"constant\", window = {} }}", of(dice, &["1packets", "7packets", "1bdp", "40bdp"])),
+            "mp-rdma" => {
+                "{ kind = \"mp-rdma\", initial_window = \"2packets\", max_window = \"4bdp\" }".to_owned()
+            }
+            _ => format!(
+                "{{ kind = \"constant\", window = {} }}",
+                of(dice, &["1packets", "7packets", "1bdp", "40bdp"])
+            ),
         },
         "cc.window" => of(dice, &["1packets", "1bdp", "20bdp"]),
         "cc.max_window" => of(dice, &["1packets", "1bdp", "3bdp"]),
@@ -218,11 +255,21 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "cc.decrease_interval" => quoted(format!("{}us", dice.within(0, 60))),
         "cc.decrease" => of(dice, &["0.0", "0.5", "1.0"]).replace('"', ""),
         "cc.beta" => of(dice, &["0.5", "8.0"]).replace('"', ""),
+        _ => yes(dice),
+    }
+}
+
+fn balancer_value(dice: &mut Dice, scheme: &Scheme, path: &str) -> Option<String> {
+    Some(match path {
         "lb" => match kind(scheme, "lb").as_str() {
             "mp-rdma" | "strack" => return None,
             _ if scheme.name == "themis-spraying" => return None,
             _ => dice
-                .pick(&["{ kind = \"ecmp\" }", "{ kind = \"ops\", evs = 32 }", "{ kind = \"ops\", evs = 65536 }"])
+                .pick(&[
+                    "{ kind = \"ecmp\" }",
+                    "{ kind = \"ops\", evs = 32 }",
+                    "{ kind = \"ops\", evs = 65536 }",
+                ])
                 .to_owned(),
         },
         "mix" => match kind(scheme, "lb").as_str() {
@@ -238,6 +285,13 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "lb.explore_packets" => dice.within(0, 255).to_string(),
         "lb.max_paths" => dice.scaled(8, 256).to_string(),
         "lb.paths" => whole(dice, 1, 65_536),
+        _ => yes(dice),
+    })
+}
+
+fn fabric_value(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric, path: &str) -> Option<String> {
+    let lossless = has(scheme, "fabric.pfc");
+    Some(match path {
         "fabric.queue" => of(dice, &["10KB", "10packets", "0.5bdp", "1bdp", "100packets", "1MB"]),
         "fabric.pfc" => match dice.within(0, 1) {
             0 => "{ buffer = \"400KB\", headroom_apart = true, alpha = 0.25, resume = \"1packets\" }".to_owned(),
@@ -261,32 +315,39 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "fabric.shared_buffer" | "fabric.shared_alpha" if lossless => return None,
         "fabric.shared_buffer" => of(dice, &["0B", "30KB", "400KB", "32MB"]),
         "fabric.shared_alpha" => of(dice, &["0.125", "1.0", "8.0"]).replace('"', ""),
+        _ => yes(dice),
+    })
+}
+
+fn program_value(dice: &mut Dice, scheme: &Scheme, path: &str) -> Option<String> {
+    Some(match path {
         "fabric.program" if has(scheme, "fabric.program") => return None,
         "fabric.program" => dice
             .pick(&["{ kind = \"flowlet\", gap = \"3us\" }", "{ kind = \"nack-drop\", share = 0.5 }"])
             .to_owned(),
         "fabric.program.paths" => dice.pick(&["128", "256"]).to_owned(),
-        "fabric.program.default_wait" | "fabric.program.flush_extra" => quoted(format!("{}us", dice.scaled(1, 400))),
+        "fabric.program.default_wait" | "fabric.program.flush_extra" => {
+            quoted(format!("{}us", dice.scaled(1, 400)))
+        }
         "fabric.program.window" if scheme.name != "bicc" => return None,
         "fabric.program.window" => quoted(format!("{}KB", dice.scaled(5, 500))),
         "fabric.program.trp.recovery" => of(dice, &["rate", "direct", "none"]),
         "fabric.program.trp.growth" => of(dice, &["printed", "spaced"]),
         "fabric.program.pnp.setup" => of(dice, &["0us", "1ms"]),
         _ => yes(dice),
-    };
-    Some((path.to_owned(), value))
+    })
 }
 
-/// What a setting needs beside it, or does not go with.
+/// Adds settings that others need, and removes those that do not go together.
 fn together(scheme: &Scheme, set: &mut BTreeMap<String, String>) {
-    // A whole part takes the place of what is in it.
+    // A whole part replaces the parameters within it.
     for part in
         ["cc", "lb", "fabric.program"].into_iter().filter(|part| set.contains_key(*part)).collect::<Vec<_>>()
     {
         set.retain(|path, _| !path.starts_with(&format!("{part}.")));
     }
     if set.contains_key("fabric.queue") {
-        // A queue that drops takes the place of a lossless class.
+        // A queue that drops replaces a lossless class.
         set.retain(|path, _| !path.starts_with("fabric.pfc"));
     } else if set.contains_key("fabric.pfc") {
         set.retain(|path, _| {

@@ -1,21 +1,21 @@
-//! Workloads of every kind, of some megabytes at most.
+//! Random workloads of every kind, of some megabytes at most.
 
 use crate::dice::Dice;
 use crate::fabrics::Fabric;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Bytes of a workload at most, about.
+/// The approximate limit of the bytes of a workload.
 const MOST: u64 = 1_200_000;
 
-/// When messages start that name a time.
+/// The start times of messages.
 #[derive(Clone, Copy)]
 pub enum Starts {
-    /// At times of their own, within 300 us.
+    /// Independent times within 300 us.
     AnyTime,
-    /// All but together: so many ns from each other at most.
+    /// Nearly simultaneous: at most this many ns apart.
     Jittered { at: u64, most: u64 },
-    /// In bursts, of which each starts when the one before has long ended: so many ns later.
+    /// Bursts, each this many ns after the one before, which has long ended by then.
     FarApart { gap: u64 },
 }
 
@@ -32,7 +32,7 @@ impl Starts {
         matches!(self, Starts::FarApart { .. })
     }
 
-    /// When a message starts, in ns, that would start at `usual`.
+    /// The start in ns of a message whose usual start is `usual`.
     fn at(self, dice: &mut Dice, usual: u64) -> u64 {
         match self {
             Starts::AnyTime => usual,
@@ -155,7 +155,7 @@ fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     }
     let mut jobs = dice.within(1, u64::from(hosts) / ranks);
     if hosts >= 4 && jobs == 1 && more.chance(50) {
-        // Several of them, where most have one.
+        // Several of them, where most workloads have one.
         jobs = more.within(2, u64::from(hosts / 2).min(6));
         ranks = ranks.min(u64::from(hosts) / jobs);
         if algorithm.ends_with("doubling") {
@@ -176,7 +176,7 @@ fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     text
 }
 
-/// A connection matrix with triggers: each waits for messages above it alone, so all can start.
+/// A connection matrix with triggers. Each waits only for earlier messages, so all can start.
 fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> String {
     struct Line {
         head: String,
@@ -186,11 +186,11 @@ fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> S
     let mut lines: Vec<Line> = Vec::new();
     let mut triggers = Vec::new();
     let mut connections: Vec<(u64, u32, u32)> = Vec::new();
-    // Messages that fire nothing yet on delivery.
+    // Messages that fire no trigger on delivery yet.
     let mut free: Vec<usize> = Vec::new();
     for number in 1..=count {
         let bytes = dice.scaled(1, (MOST / count).max(2));
-        // A further message of a connection that is there, or one of its own.
+        // A further message of an existing connection, or a new connection.
         let further = !connections.is_empty() && dice.chance(25);
         let (id, from, to) = if further {
             dice.pick(&connections)

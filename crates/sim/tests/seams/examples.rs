@@ -1,4 +1,4 @@
-//! The examples run, print what they promise, and do not depend on threads.
+//! The examples run, print their documented output, and do not depend on threads.
 
 #[expect(dead_code, reason = "an example's main is not called here")]
 #[path = "../../examples/own_balancer.rs"]
@@ -15,7 +15,7 @@ mod own_topology;
 
 use std::error::Error;
 
-/// What an example prints, as words: one row per line.
+/// The output of an example, as rows of words.
 fn table(compare: impl Fn(usize) -> Result<String, Box<dyn Error>>) -> Vec<Vec<String>> {
     let text = compare(1).unwrap();
     assert_eq!(text, compare(2).unwrap());
@@ -55,7 +55,7 @@ fn a_program_that_takes_uplinks_in_turn_drops_nothing() {
 fn a_dragonfly_is_faster_than_a_ring() {
     let table = table(own_topology::compare);
     assert_eq!(names(&table), ["ring", "dragonfly"]);
-    // Cables: a host each; around the ring; five meshes of four switches and one of five groups.
+    // Cables: one per host; around the ring; five meshes of four switches and one of five groups.
     assert_eq!([1, 2].map(|column| number(&table, "ring", column)), [40.0, 40.0 + 20.0]);
     assert_eq!([1, 2].map(|column| number(&table, "dragonfly", column)), [40.0, 40.0 + 5.0 * 6.0 + 10.0]);
     assert!(number(&table, "dragonfly", 3) < number(&table, "ring", 3), "{table:?}");

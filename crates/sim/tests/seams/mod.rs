@@ -1,4 +1,4 @@
-//! What other programs bring: algorithms, fabrics, workloads and observers of their own, through the front door alone.
+//! Parts of other programs: algorithms, fabrics, workloads and observers, by the public API alone.
 
 mod examples;
 mod observed;

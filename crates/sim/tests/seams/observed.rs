@@ -1,4 +1,4 @@
-//! Who looks on sees everything and changes nothing.
+//! An observer sees all events and changes nothing.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, QpId};
@@ -36,7 +36,7 @@ every = "5us"
 qps = "0-3"
 "#;
 
-/// Counts, and wants all that there is.
+/// An observer that counts the calls of all hooks.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     transmitted: u64,

@@ -1,4 +1,4 @@
-//! Observers that scenarios name; and what any observer of somebody else's sees, on any number of threads.
+//! Observers that scenarios name, and the events that any registered observer gets on any number of threads.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, NodeId, QpId};
@@ -40,7 +40,7 @@ kind = "log"
 shift = 7
 "#;
 
-/// Everything that it is told, mixed into one number in that order. Joined, it is another number for another order.
+/// A hash of all events in their order. Joining in another order gives another hash.
 #[derive(Clone, Default)]
 struct Log {
     victims: bool,
@@ -59,7 +59,7 @@ impl Log {
     }
 
     fn note(&mut self, kind: u64, index: u64, now: Time, what: u64) {
-        // A node's events come in the order of time.
+        // The events of a node are in the order of time.
         assert!(now >= self.last, "{now} after {}", self.last);
         (self.told, self.last) = (self.told + 1, now);
         self.mix(&[kind, index, now.0, what]);
@@ -115,7 +115,7 @@ impl Recorder for Log {
     }
 }
 
-/// Counts drops, and keeps a point for each.
+/// An observer with a point for each drop.
 #[derive(Default)]
 struct Drops(Vec<(Time, f64)>);
 
@@ -140,7 +140,7 @@ impl Recorder for Drops {
     }
 }
 
-/// Panics where it is told to.
+/// An observer that panics in a chosen hook.
 #[derive(Clone)]
 struct Fragile(u32);
 
@@ -190,7 +190,7 @@ fn attempt(text: &str) -> Result<Scenario, String> {
     read.and_then(|scenario| scenario.check().map(|_| scenario)).map_err(|e| e.to_string())
 }
 
-/// What observers by name gave.
+/// The curves of observers that scenarios name.
 fn named(rows: &[SeriesRow]) -> Vec<&SeriesRow> {
     rows.iter().filter(|row| row.series.contains('.')).collect()
 }
@@ -229,10 +229,10 @@ fn what_a_named_one_has_seen_is_among_the_curves_and_changes_nothing_else() {
             let rows = named(&first.series);
             assert_eq!(first.series.len(), plain.series.len() + rows.len());
             assert_eq!(first.series[..plain.series.len()], plain.series);
-            // In the order of the scenario; the two logs mix in ways of their own.
+            // Curves come in the order of the scenario; the two logs have different hashes.
             let (logs, counted): (Vec<&SeriesRow>, Vec<&SeriesRow>) =
                 rows.iter().partition(|row| row.series.ends_with(".told"));
-            // The second one of a kind has a number.
+            // The second observer of a kind has a number.
             let names: Vec<&str> = logs.iter().map(|row| row.series.as_str()).collect();
             assert_eq!(names, ["log.told", "log.told", "log-2.told", "log-2.told"]);
             assert!(counted.iter().all(|row| row.series == "drops.drops" && row.entity == "fabric"));
@@ -246,7 +246,7 @@ fn what_a_named_one_has_seen_is_among_the_curves_and_changes_nothing_else() {
                 assert_eq!(result.run.digest, plain.run.digest);
                 assert_eq!(result.series, first.series, "{threads} threads");
             }
-            // Beside one that the scenario does not name.
+            // Beside an observer that the scenario does not name.
             let mut own = Log::default();
             assert_eq!(run_observed(point, &on(3), &mut own).unwrap(), first);
             assert!(own.told > 1_000);

@@ -1,4 +1,4 @@
-//! What other programs bring panics or breaks its word: the run ends with an error that names it, and other runs go on.
+//! Registered parts that panic or break a rule: the run ends with an error that names the part, and other runs go on.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{HostId, LinkId, MessageId};
@@ -15,7 +15,7 @@ use anabranch_sim::{
     Bytes, Duration, Observer, Parameter, Rate, Registry, RunError, Time, run, run_observed,
 };
 
-/// Does what it must until a message of too many packets.
+/// A part of any kind that panics when it is used.
 struct Fragile;
 
 impl LoadBalancer for Fragile {
@@ -64,7 +64,7 @@ impl Program for Fragile {
     }
 }
 
-/// Emits as held what it never held.
+/// A program that emits packets as held that it never held.
 struct Lying(Held);
 
 impl Program for Lying {
@@ -122,13 +122,13 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// REPS with one thing else, and then REPS.
+/// A scheme that is REPS with one other part, and then REPS.
 fn with(set: &str) -> String {
     format!("{GROUND}[[scheme]]\nname = \"mine\"\nbase = \"reps\"\nset = {{ {set} }}\n")
         .replace("\n[topology]", "\nschemes = [\"reps\"]\n[topology]")
 }
 
-/// How the run of `mine` ends on 1 and on 3 threads, beside one of REPS that ends well.
+/// The error of the run of `mine` on 1 and on 3 threads, beside a run of REPS that ends well.
 fn error(set: &str) -> RunError {
     let points = scenario(&registry(), &with(set)).points().unwrap();
     let errors = [1, 3].map(|threads| {
@@ -223,14 +223,14 @@ fn a_panic_of_a_topology_or_a_workload_is_told_where_it_is_chosen() {
     }
 }
 
-/// Breaks at the first packet.
-struct Blind;
+/// An observer that panics at the first packet.
+struct PanickingObserver;
 
-impl Observer for Blind {
+impl Observer for PanickingObserver {
     fn fork(&self) -> Self {
-        Blind
+        PanickingObserver
     }
-    fn join(&mut self, Blind: Self) {}
+    fn join(&mut self, PanickingObserver: Self) {}
     fn transmitted(&mut self, link: LinkId, _: Time, _: Time, _: u16) {
         panic!("what is link {link}?")
     }
@@ -241,7 +241,7 @@ fn a_panic_of_an_observer_is_its_own() {
     let text = format!("schemes = [\"reps\"]\n{GROUND}");
     let point = &scenario(&Registry::new(), &text).points().unwrap()[0];
     for threads in [1, 3] {
-        let error = run_observed(point, &on(threads), &mut Blind).unwrap_err().to_string();
+        let error = run_observed(point, &on(threads), &mut PanickingObserver).unwrap_err().to_string();
         assert!(error.starts_with("the observer of scheme \"reps\" panicked: what is link "), "{error}");
     }
 }

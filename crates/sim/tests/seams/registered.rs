@@ -1,4 +1,4 @@
-//! Everything that can be registered runs from a scenario's text; a copy of one of ours does what ours does.
+//! Each kind of registered part runs from a scenario's text, and a copy of a built-in part behaves like the original.
 
 use super::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;
@@ -13,7 +13,7 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read, read_with};
 use anabranch_sim::workload::Start;
 use anabranch_sim::{Bytes, Duration, Parameter, Parameters, Rate, Registry, Time, run};
 
-/// Copies of ours, under names of their own.
+/// Copies of built-in parts under other names.
 fn copies() -> Registry {
     let ack_every = || Parameter::new("ack_every", 1u32, "packets that an ACK answers");
     let sack = |parameters: &Parameters| SackConfig {
@@ -202,7 +202,7 @@ fn a_copy_that_learns_from_telemetry_gets_it() {
     let flows = flows(&scenario(&copies(), &text));
     assert_eq!(flows[0], flows[1]);
     assert_eq!(flows[0], flows[2]);
-    // One that wants telemetry needs a transport that hands it on.
+    // A congestion control with telemetry needs a transport that passes it on.
     let wrong = text.replace("base = \"hpcc\"", "base = \"reps\"");
     let error =
         read_with(&copies(), "t.toml", &wrong, &NoFiles, &Overrides::default()).unwrap_err().to_string();
@@ -284,7 +284,7 @@ fn the_resolved_form_gives_the_same_digest() {
     assert!(read("t.toml", &first.to_toml(), &NoFiles, &Overrides::default()).is_err());
 }
 
-/// Lets each data packet that leaves for another ToR be followed by one of a single byte, the shortest that there is.
+/// A program that emits a packet of one byte, the shortest possible, after each data packet to another ToR.
 struct Chatty;
 
 impl Program for Chatty {
@@ -336,7 +336,7 @@ fn what_a_workload_does_wrong_is_an_error() {
     }
 }
 
-/// Sends by the path map's entropy values, where there is one.
+/// A program that changes entropy values by the path map, where there is one.
 struct Steering(Vec<u16>);
 
 impl Program for Steering {

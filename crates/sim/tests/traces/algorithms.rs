@@ -1,4 +1,4 @@
-//! Which algorithm does a trace's collectives.
+//! The algorithms for the collectives of traces.
 
 use super::*;
 

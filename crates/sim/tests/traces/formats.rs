@@ -1,11 +1,11 @@
-//! Each format, and what it comes to.
+//! Each format, with the closed form of its result.
 
 use super::*;
 use std::fmt::Write;
 
 const GOAL: &str = "format = \"goal\"";
 
-/// A packet there, a microsecond of computing, a packet back, and its ACK.
+/// A packet to the other rank, a microsecond of computing, a packet back, and its ACK.
 #[test]
 fn a_reply_is_computed_before_it_is_sent() {
     let file = "num_ranks 2\n\
@@ -29,9 +29,9 @@ fn what_follows_a_send_waits_for_its_ack_unless_a_send_is_over_at_once() {
     let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 4086b to 1\nb requires a\n}\n\
                 rank 1 {\na: recv 4086b from 0\nb: recv 4086b from 0\n}\n";
     assert_eq!(cct(2, GOAL, file), 2 * (THERE + BACK));
-    // One packet behind the other.
+    // One packet after the other.
     assert_eq!(cct(2, "format = \"goal\"\nends = \"posted\"", file), T + THERE + BACK);
-    // It only has to begin.
+    // The operation only has to begin.
     assert_eq!(cct(2, GOAL, &file.replace("b requires a", "b irequires a")), T + THERE + BACK);
 }
 
@@ -48,7 +48,7 @@ fn computations_of_one_processor_follow_each_other() {
     assert_eq!(cct(2, GOAL, &file(1)), 3_000 * NS + message);
 }
 
-/// A receive that begins late is over late, although the message has been there for long.
+/// A receive that begins late ends late, although the message arrived long before.
 #[test]
 fn a_receive_is_over_when_it_has_begun_and_the_message_is_there() {
     let file = "num_ranks 2\nrank 0 {\ns: send 1b to 1 tag 1\nr: recv 1b from 1 tag 2\n}\n\
@@ -64,7 +64,7 @@ fn messages_of_one_tag_match_in_their_order() {
     assert_eq!(cct(2, GOAL, file), 2 * T + THERE + BACK);
 }
 
-/// A ring AllReduce as MSCCL has it: a thread block a GPU, which sends, receives and reduces, and sends that on.
+/// A ring AllReduce in MSCCL: a thread block per GPU, which sends, receives and reduces, and sends the result on.
 fn ring(ranks: u32) -> String {
     let mut text = format!(
         "<algo name=\"ring\" nchannels=\"1\" nchunksperloop=\"{ranks}\" ngpus=\"{ranks}\" coll=\"allreduce\">\n"
@@ -74,7 +74,7 @@ fn ring(ranks: u32) -> String {
         writeln!(text, "<gpu id=\"{rank}\">\n<tb id=\"0\" send=\"{next}\" recv=\"{before}\" chan=\"0\">")
             .unwrap();
         for step in 0..2 * (ranks - 1) {
-            // Block r - s is sent in step s, and the one before it received.
+            // Block r - s is sent in step s, and the previous one received.
             let sent = (rank + 2 * ranks - step % ranks) % ranks;
             let received = (sent + ranks - 1) % ranks;
             let kind = if step < ranks - 1 { "rrc" } else { "r" };
@@ -108,7 +108,7 @@ fn the_ring_of_msccl_takes_as_long_as_our_own() {
 
 const SIMAI: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// Two layers forward and backward: what is computed and each collective follow each other.
+/// Two layers forward and backward: computing and collectives follow each other.
 #[test]
 fn layers_compute_and_reduce_one_after_the_other() {
     let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 ep: 1 pp: 1 vpp: 4 ga: 1 all_gpus: 4 \
@@ -135,11 +135,11 @@ fn weight_gradients_are_reduced_beside_what_follows() {
     let among = collective(4, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
     let experts = collective(2, "algorithm = \"alltoall\"\nbytes = \"40860B\"");
     assert!(among < 1_000_000 * NS);
-    // Hidden behind a millisecond of computing.
+    // The collective is hidden behind a millisecond of computing.
     assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
 }
 
-/// A protobuf message by hand.
+/// A protobuf message, encoded by hand.
 #[derive(Clone, Default)]
 pub(super) struct Proto(Vec<u8>);
 
@@ -167,7 +167,7 @@ impl Proto {
         &self.0
     }
 
-    /// An attribute of a node, with a value in this field of its own.
+    /// An attribute of a node, with its value in this field.
     pub(super) fn attribute(self, name: &str, field: u64, value: u64) -> Self {
         let attribute = Proto::default().bytes(1, name.as_bytes()).number(field, value);
         self.bytes(10, &attribute.0)
@@ -179,7 +179,7 @@ pub(super) fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
     after.iter().fold(node, |node, before| node.number(5, *before))
 }
 
-/// The file of a rank: what it is, and its nodes, each behind its length.
+/// The file of a rank: its metadata and its nodes, each preceded by its length.
 pub(super) fn file(nodes: &[Proto]) -> Vec<u8> {
     let about = Proto::default().bytes(1, b"0.0.4");
     let all = std::iter::once(&about).chain(nodes);
@@ -243,7 +243,7 @@ fn each_rank_and_collective_has_a_row_of_what_is_exposed() {
     assert_eq!((reduce.part.as_str(), reduce.algorithm.as_str()), ("collective", "allreduce-ring"));
     assert_eq!((reduce.place, reduce.bytes, reduce.ranks), (Some(7), 40_860, 2));
     assert_eq!((reduce.start_ps, reduce.end_ps), (Some(10 * us), Some(cct)));
-    // Rank 1 waits for rank 0's first block, and computes nothing meanwhile.
+    // Rank 1 waits for rank 0's first block and computes nothing meanwhile.
     assert!(reduce.compute_ps == 0 && (20 * us..=cct - 10 * us).contains(&reduce.exposed_ps), "{reduce:?}");
     let exposed = result.run.extra["exposed_max_us"];
     assert!((exposed - second.exposed_ps as f64 / 1e6).abs() < 1e-9, "{exposed}");
@@ -317,8 +317,8 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// One file for all ranks, hosts by a list and by a file, streams beside each other, `runtime` for the duration, and what
-/// comm_size is: what a rank has before.
+/// One file for all ranks, hosts by a list and by a file, parallel streams, `runtime` as the duration, and comm_size as the
+/// bytes that a rank has before the collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let coll = |id, kind, after: &[u64]| {
@@ -379,7 +379,7 @@ fn a_job_is_the_same_on_any_number_of_threads() {
     assert_eq!((&one.run.digest, &one.run.digest), (&two.run.digest, &three.run.digest));
 }
 
-/// Samples of the formats' own projects, where they are.
+/// Samples of the projects of the formats, where they are available.
 #[test]
 fn published_files_run_to_their_end() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {
@@ -394,7 +394,7 @@ fn published_files_run_to_their_end() {
     assert!((5 * hop + BACK..=5 * (hop + 5 * 65 * 20) + BACK).contains(&cct), "{cct}");
     assert_eq!(tree.run.flows, 31);
     let ring = file("msccl/custom_allreduce.xml");
-    // By LL128 a block of 125,000 or 125,001 B has 1,042 times 8 B of flags.
+    // With LL128 a block of 125,000 or 125,001 B has 1,042 times 8 B of flags.
     let bytes = 1_000_003 + 8 * 1_042 * 8;
     let own =
         collective(8, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1GB\""));
@@ -417,10 +417,10 @@ fn published_files_run_to_their_end() {
     assert_eq!(chakra("chunk = \"1MB\"", &gather), Some(expected));
     let ring = own(8, "algorithm = \"allreduce-ring\"");
     assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
-    // It computes for 7 us after each of 7 reductions, in which the ACK goes that else a block waits for.
+    // A rank computes for 7 us after each of 7 reductions; meanwhile the ACK is sent that a block would wait for.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
-    // Rank 0 alone of a run under PyTorch, with broadcasts and AllReduces.
+    // Rank 0 of a run under PyTorch, with broadcasts and AllReduces.
     let traced = std::process::Command::new("tar")
         .arg("xzOf")
         .arg(folder.join("data/jobs/chakra/feeder_tests_trace.tar.gz"))
@@ -442,7 +442,7 @@ fn published_files_run_to_their_end() {
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
 
-/// What the book calls an example. A step of the GPT is 50 million packets, and only built.
+/// The example of the book. A step of the GPT has 50 million packets, so it is only built.
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {
@@ -454,7 +454,7 @@ fn examples_are_jobs() {
         ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
     );
     let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
-    // Three stages hand on, and the last micro-batch comes two computations after the first.
+    // Three stages pass data on, and the last micro-batch comes two computations after the first.
     let cct = pipeline.jobs[0].cct_ps.unwrap();
     assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
     let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());

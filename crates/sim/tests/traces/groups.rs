@@ -1,17 +1,17 @@
-//! Collectives of Chakra among some ranks.
+//! Collectives of Chakra among a part of the ranks.
 
 use super::formats::{BOOL, INT64, Proto, UINT64, file, node};
 use super::*;
 
 const KEYS: &str = "comm_groups = \"groups.json\"\nchunk = \"1MB\"";
 
-/// An AllReduce, its size as a number of this type.
+/// An AllReduce with its size as a number of this type.
 fn reduce(id: u64, bytes: u64, number: u64, after: &[u64]) -> Proto {
     let node = node(id, 7, after).attribute("is_cpu_op", BOOL, 0);
     node.attribute("comm_type", number, 0).attribute("comm_size", number, bytes)
 }
 
-/// The same with `pg_name`, which is a text.
+/// An AllReduce with the text attribute `pg_name`.
 fn named(node: Proto, group: &str) -> Proto {
     let attribute = Proto::default().bytes(1, b"pg_name").bytes(29, group.as_bytes());
     node.bytes(10, attribute.as_bytes())
@@ -26,7 +26,7 @@ fn ring(ranks: u32, bytes: u64) -> u64 {
     collective(ranks, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
 }
 
-/// Two groups at a time, and then all: by the name of a group and by its number, with sizes of either type.
+/// Two groups at once, and then all ranks: by the name of a group and by its number, with sizes of either type.
 #[test]
 fn ranks_of_a_group_reduce_among_themselves() {
     let groups = "{\"7\": [0, 2, 4], \"12\": [1, 3, 5]}";
@@ -53,7 +53,7 @@ fn ranks_of_a_group_reduce_among_themselves() {
     }
 }
 
-/// What a run keeps of the trace has the groups.
+/// The resolved form of a run contains the groups of the trace.
 #[test]
 fn the_resolved_form_needs_no_files() {
     let files: Vec<Vec<u8>> = (0..2).map(|_| file(&[named(reduce(1, 40_860, INT64, &[]), "1")])).collect();

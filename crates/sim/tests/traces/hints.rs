@@ -1,5 +1,5 @@
-//! A mistake inside an imported file is answered with that file's line and in its own format; what the answer says to write,
-//! written there, makes the file mean what was meant.
+//! The error of a mistake in an imported file names the line of that file and a fix in its format. The fix, applied to the
+//! file, makes it valid.
 
 mod mistakes;
 
@@ -7,49 +7,49 @@ use super::*;
 use anabranch_sim::scenario::Diagnostic;
 use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
-/// Where what is to be written goes.
+/// The place of the text of a fix.
 #[derive(Clone, Copy, Debug)]
-enum Place {
-    /// In the place of this, in the line of the error.
+enum FixPlace {
+    /// Instead of this text, in the line of the error.
     Of(&'static str),
-    /// In the place of this, wherever it is.
+    /// Instead of this text, in all lines.
     AllOf(&'static str),
-    /// In the place of the line that reads so.
+    /// Instead of this line.
     Line(&'static str),
-    /// Into the tag of the line of the error.
+    /// In the tag of the line of the error.
     Tag,
-    /// Behind the line of the error, in the same line.
+    /// At the end of the line of the error.
     Behind,
-    /// Into a line of its own above that of the error, or above all.
+    /// A new line above the line of the error, or above all lines.
     Above,
-    /// Into a line of its own behind the line of the error, or at the end where it names none.
+    /// A new line below the line of the error, or at the end if the error names no line.
     Below,
-    /// Into a line of its own at the end.
+    /// A new line at the end.
     End,
-    /// Into a line of its own behind the one that reads so.
+    /// A new line below this line.
     After(&'static str),
-    /// The line of the error goes.
+    /// The line of the error is removed.
     Nowhere,
-    /// Below `[workload]` in the scenario.
+    /// A line below `[workload]` in the scenario.
     Scenario,
 }
 
 /// A mistake in a file.
 struct Mistake {
-    /// A good file.
+    /// A valid file.
     meant: &'static str,
-    /// A passage of the good file, and the text that was written instead.
+    /// A passage of the valid file, and the text that replaces it.
     written: (&'static str, &'static str),
-    /// The line that the error names; 0: none.
+    /// The line that the error names; 0 for none.
     line: usize,
-    /// The end of the error: what to write and what may stand beside it. Empty where the message itself says what to remove.
+    /// The end of the error: the fix with its context. Empty where the message itself says what to remove.
     help: &'static str,
-    /// The part of the answer that is to be written, and its place.
-    write: (&'static str, Place),
+    /// The text of the fix, and its place.
+    write: (&'static str, FixPlace),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum FileFormat {
     Cm,
     Topo,
     Trace(&'static str),
@@ -60,20 +60,20 @@ fn mistake(
     written: (&'static str, &'static str),
     line: usize,
     help: &'static str,
-    write: (&'static str, Place),
+    write: (&'static str, FixPlace),
 ) -> Mistake {
     Mistake { meant, written, line, help, write }
 }
 
 /// A scenario of 16 hosts around a file.
-fn around(kind: Kind, keys: &str) -> String {
+fn around(kind: FileFormat, keys: &str) -> String {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
     match kind {
-        Kind::Cm => format!("schemes = [\"reps\"]\n{fabric}[workload]\nfile = \"f.cm\"\n{keys}"),
-        Kind::Topo => format!(
+        FileFormat::Cm => format!("schemes = [\"reps\"]\n{fabric}[workload]\nfile = \"f.cm\"\n{keys}"),
+        FileFormat::Topo => format!(
             "schemes = [\"reps\"]\n[topology]\nfile = \"f.topo\"\n{keys}[workload]\nkind = \"permutation\"\nbytes = \"1KB\"\n"
         ),
-        Kind::Trace(format) => {
+        FileFormat::Trace(format) => {
             let bytes = if format == "msccl" { "bytes = \"8KB\"\n" } else { "" };
             format!(
                 "schemes = [\"reps\"]\n{fabric}[workload]\nkind = \"trace\"\nformat = \"{format}\"\nfile = \"f.txt\"\n{bytes}{keys}"
@@ -82,16 +82,16 @@ fn around(kind: Kind, keys: &str) -> String {
     }
 }
 
-fn name(kind: Kind) -> &'static str {
+fn name(kind: FileFormat) -> &'static str {
     match kind {
-        Kind::Cm => "f.cm",
-        Kind::Topo => "f.topo",
-        Kind::Trace(_) => "f.txt",
+        FileFormat::Cm => "f.cm",
+        FileFormat::Topo => "f.topo",
+        FileFormat::Trace(_) => "f.txt",
     }
 }
 
-/// The fabric and the messages that a file comes to.
-fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
+/// The fabric and the messages of a file.
+fn read(kind: FileFormat, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
     scenario.check()?;
@@ -100,15 +100,15 @@ fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Bu
     Ok((format!("{:?}", point.topology), built))
 }
 
-/// The error of a mistake, whose answer is followed.
-fn follow(kind: Kind, mistake: &Mistake) -> String {
+/// The error of a mistake. Its fix, applied to the file, must make it valid.
+fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Mistake { meant, written: (good, bad), line, help, write: (write, place) } = *mistake;
     let wrong = meant.replacen(good, bad, 1);
     assert!(wrong != meant || good == bad, "{good:?} is not in:\n{meant}");
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
     assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
     assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
-    // Where something is too much the message says to remove it.
+    // Without a fix, the message says what to remove.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
         true => message.contains(line) || message.contains("remove one"),
@@ -119,36 +119,36 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
     let at = line.saturating_sub(1);
     let mut keys = String::new();
     match place {
-        Place::Of(what) => {
+        FixPlace::Of(what) => {
             assert!(lines[at].contains(what), "{what:?} is not in line {line}:\n{wrong}");
             lines[at] = lines[at].replacen(what, write, 1);
         }
-        Place::AllOf(what) => lines.iter_mut().for_each(|line| *line = line.replace(what, write)),
-        Place::Line(what) => {
+        FixPlace::AllOf(what) => lines.iter_mut().for_each(|line| *line = line.replace(what, write)),
+        FixPlace::Line(what) => {
             let at = lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("no {what:?}"));
             write.clone_into(&mut lines[at]);
         }
-        Place::Tag => {
+        FixPlace::Tag => {
             let end = lines[at].find("/>").or_else(|| lines[at].find('>')).unwrap();
             lines[at].insert_str(end, &format!(" {write}"));
         }
-        Place::Behind => lines[at] = format!("{} {write}", lines[at]),
-        Place::Above => lines.insert(at, write.to_owned()),
-        Place::Below if line == 0 => lines.push(write.to_owned()),
-        Place::End => lines.push(write.to_owned()),
-        Place::Below => lines.insert(line, write.to_owned()),
-        Place::After(what) => {
+        FixPlace::Behind => lines[at] = format!("{} {write}", lines[at]),
+        FixPlace::Above => lines.insert(at, write.to_owned()),
+        FixPlace::Below if line == 0 => lines.push(write.to_owned()),
+        FixPlace::End => lines.push(write.to_owned()),
+        FixPlace::Below => lines.insert(line, write.to_owned()),
+        FixPlace::After(what) => {
             let before = lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("no {what:?}"));
             lines.insert(before + 1, write.to_owned());
         }
-        Place::Nowhere => drop(lines.remove(at)),
-        Place::Scenario => keys = format!("{write}\n"),
+        FixPlace::Nowhere => drop(lines.remove(at)),
+        FixPlace::Scenario => keys = format!("{write}\n"),
     }
     let mended = lines.join("\n");
     let (fabric, built) = read(kind, &mended, &keys).unwrap_or_else(|error| panic!("{error}\n{mended}"));
     let (meant_fabric, meant) = read(kind, meant, &keys).unwrap_or_else(|error| panic!("{error}\n{meant}"));
     assert_eq!(fabric, meant_fabric, "{mended}");
-    // The line of a collective may have moved, so that places do not count.
+    // The line of a collective may have moved, so places are not compared.
     let content = |built: &anabranch_sim::Built| {
         let mut workload = built.workload.clone();
         workload.jobs.iter_mut().flat_map(|job| &mut job.collectives).for_each(|its| its.place = 0);
@@ -161,9 +161,9 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
     }
 }
 
-/// Offers of the readers that no rule can write into a file, below the reason for each group.
+/// Fixes of the readers that no rule can apply to a file, each group with the reason.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
-    // Keys of the scenario: servers.rs has those of shares.
+    // Keys of the scenario; servers.rs tests those of shares.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
     ("simai.rs", "has layers 1 to"),
@@ -172,7 +172,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("fat_tree.rs", "hosts a ToR do not fit"),
     ("fat_tree.rs", "ports up, which is no whole number"),
     ("fat_tree.rs", "hosts do not fill {filled}; write"),
-    // Who wrote the file alone knows which of several was meant.
+    // Only the author of the file knows the intended one of several.
     ("cm.rs", "messages with id"),
     ("lines.rs", "to itself"),
     ("goal.rs", "is here for the second time"),
@@ -181,7 +181,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("msccl.rs", "stands behind step"),
     ("msccl.rs", "depid and deps"),
     ("fat_tree.rs", "hosts are not possible"),
-    // More is missing than this.
+    // More than this is missing.
     ("lines.rs", "it has no `Nodes` line"),
     ("simai.rs", "there are at most"),
     ("msccl.rs", "it is no XML"),
@@ -190,7 +190,7 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("goal.rs", "; write {bytes}b"),
 ];
 
-/// The texts of a source file that say what to write: without placeholders, in pieces.
+/// The texts of fixes in a source file, in pieces between placeholders.
 fn offers(source: &str) -> Vec<Vec<String>> {
     let source = source.split("#[cfg(test)]").next().unwrap();
     let mut joined = String::new();
@@ -215,13 +215,13 @@ fn offers(source: &str) -> Vec<Vec<String>> {
 fn what_is_offered_for_a_file_works_there() {
     let (mut said, mut wrong) = (Vec::new(), Vec::new());
     for (kind, mistakes) in [
-        (Kind::Cm, of_cm()),
-        (Kind::Cm, of_connections()),
-        (Kind::Topo, of_topo()),
-        (Kind::Topo, of_shapes()),
-        (Kind::Trace("simai"), of_simai()),
-        (Kind::Trace("goal"), of_goal()),
-        (Kind::Trace("msccl"), of_msccl()),
+        (FileFormat::Cm, of_cm()),
+        (FileFormat::Cm, of_connections()),
+        (FileFormat::Topo, of_topo()),
+        (FileFormat::Topo, of_shapes()),
+        (FileFormat::Trace("simai"), of_simai()),
+        (FileFormat::Trace("goal"), of_goal()),
+        (FileFormat::Trace("msccl"), of_msccl()),
     ] {
         for mistake in &mistakes {
             match std::panic::catch_unwind(|| follow(kind, mistake)) {
@@ -251,7 +251,7 @@ fn what_is_offered_for_a_file_works_there() {
         ("fat_tree.rs", include_str!("../../../fabric/src/fat_tree.rs")),
     ] {
         for mut pieces in offers(source) {
-            // A file's reader puts its own key before what is to be written.
+            // The reader of a file puts its own key before the fix.
             if file == "fat_tree.rs" {
                 pieces
                     .iter_mut()
@@ -274,7 +274,7 @@ fn what_is_offered_for_a_file_works_there() {
     assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
 }
 
-/// Tools write traces of Chakra; what is offered goes into the file of groups, or says to name one.
+/// Traces of Chakra are written by tools, so their fixes apply to the file of groups or say to name one.
 #[test]
 fn what_is_offered_for_groups_of_chakra_works() {
     use super::formats::{BOOL, INT64, file, node};

@@ -1,4 +1,4 @@
-//! Jobs from traces: that they end when arithmetic says, and what is said of those that cannot be.
+//! Jobs from traces: closed forms of their CCTs, and errors.
 
 mod aicb;
 mod algorithms;
@@ -14,14 +14,14 @@ use anabranch_sim::scenario::{self, Files, Overrides};
 use anabranch_sim::{Control, RunResult};
 use std::collections::BTreeMap;
 
-/// Payload of a packet.
+/// The payload of a packet, in bytes.
 const PAYLOAD: u64 = 4086;
-/// A full packet and an ACK, in ps at 400 Gb/s.
+/// The times of a full packet and of an ACK at 400 Gb/s, in ps.
 const T: u64 = 4150 * 20;
 const A: u64 = 64 * 20;
-/// Latency of a link, in ps.
+/// The latency of a link, in ps.
 const D: u64 = 1_000_000;
-/// From a sender to a receiver, and back with an ACK: a switch between them, which stores and forwards.
+/// The times from a sender to a receiver, and of an ACK back, with a store-and-forward switch between them.
 const THERE: u64 = 2 * (T + D);
 const BACK: u64 = 2 * (A + D);
 const NS: u64 = 1_000;
@@ -49,7 +49,7 @@ fn scenario(hosts: u32, workload: &str, scheme: &str) -> String {
     )
 }
 
-/// What comes of a file under these keys of `[workload]`.
+/// The result of a file under these keys of `[workload]`.
 fn simulated(hosts: u32, keys: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     let text = scenario(hosts, &format!("kind = \"trace\"\nfile = \"job\"\n{keys}"), "reps");
     run(&text, file, threads)
@@ -59,12 +59,12 @@ fn run(text: &str, file: &str, threads: usize) -> Result<RunResult, String> {
     run_in(&Folder([("job".to_owned(), file.as_bytes().to_vec())].into()), text, threads)
 }
 
-/// The job of these files of ranks.
+/// The result of a job from these files of ranks.
 fn of_ranks(keys: &str, files: &[Vec<u8>]) -> Result<RunResult, String> {
     of_ranks_beside(keys, files, Vec::new())
 }
 
-/// The same, beside other files.
+/// The result of a job from files of ranks, with other files beside them.
 fn of_ranks_beside(
     keys: &str,
     files: &[Vec<u8>],
@@ -95,7 +95,7 @@ fn cct(hosts: u32, keys: &str, file: &str) -> u64 {
     result.jobs[0].cct_ps.unwrap()
 }
 
-/// The CCT of a collective of ours, in ps.
+/// The CCT of a built-in collective, in ps.
 fn collective(ranks: u32, keys: &str) -> u64 {
     let text = scenario(ranks, &format!("kind = \"collective\"\n{keys}"), "reps");
     run(&text, "", 1).unwrap_or_else(|error| panic!("{error}")).jobs[0].cct_ps.unwrap()

@@ -1,14 +1,14 @@
-//! Plans of MSCCL++: when they end, and what is said of those that cannot be.
+//! Plans of MSCCL++: closed forms of their CCTs, and errors.
 
 use super::*;
 
 /// A signal on the wire, in ps: 8 B of payload and headers of 64 B.
 const S: u64 = 72 * 20;
-/// What asks for a read, likewise.
+/// A read request on the wire, in ps.
 const R: u64 = 80 * 20;
 
-/// A GPU with one channel to each of these others, all of one kind, and buffers of so many chunks. Of the remote buffers 0 is
-/// the first one's output, 1 its scratch buffer, 2 the second one's output, and so on.
+/// A GPU with one channel to each of these others, all of one kind, and buffers of this number of chunks. Remote buffer 0 is the
+/// output of the first one, 1 its scratch buffer, 2 the output of the second one, and so on.
 fn gpu(id: u32, kind: &str, chunks: u32, others: &[u32], blocks: &[&[String]]) -> String {
     let counted =
         |numbers: std::ops::Range<usize>| numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -44,7 +44,7 @@ fn plan(gpus: &[String]) -> String {
     )
 }
 
-/// An operation that writes a chunk of its own into one of a remote buffer, or reads it from there.
+/// An operation that writes a local chunk to a remote buffer, or reads a remote chunk.
 fn moves(name: &str, kind: &str, own: (&str, u32), remote: (u32, u32)) -> String {
     let own = format!("[{{\"type\": \"{}\", \"index\": {}, \"size\": 1}}]", own.0, own.1);
     let remote = format!("[{{\"buffer_id\": {}, \"index\": {}, \"size\": 1}}]", remote.0, remote.1);
@@ -70,13 +70,13 @@ fn keys(bytes: u64) -> String {
     format!("format = \"mscclpp\"\nbytes = \"{bytes}B\"")
 }
 
-/// When two GPUs end that do this, with buffers of one packet.
+/// The CCT of two GPUs with these operations and buffers of one packet, in ps.
 fn pair(first: &[&[String]], second: &[&[String]]) -> u64 {
     let plan = plan(&[gpu(0, "port", 1, &[1], first), gpu(1, "port", 1, &[0], second)]);
     cct(2, &keys(PAYLOAD), &plan)
 }
 
-/// A wait is over when the signal is there, which goes behind what was put, and so is that.
+/// A wait ends when the signal arrives, which is sent after the data of the put, so that the data has arrived, too.
 #[test]
 fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     let there = [put(), on_channel("signal")];
@@ -84,9 +84,9 @@ fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     let once = THERE + S + BACK;
     assert_eq!(pair(&[&there], &[&[on_channel("wait")]]), once);
     let and_back = [put(), on_channel("signal"), on_channel("wait")];
-    // The ACK of the signal goes before the answer.
+    // The ACK of the signal is sent before the answer.
     assert_eq!(pair(&[&and_back], &[&answers]), 2 * (THERE + S) + A + BACK);
-    // In one operation, and behind another thread block that puts: the same.
+    // The time is equal in one operation, and after another thread block that puts.
     assert_eq!(pair(&[&[moves("pws", "port", ("i", 0), (0, 0))]], &[&[on_channel("wait")]]), once);
     let release = says("\"name\": \"sem_release\", \"semaphore_ids\": [0]");
     let acquire = says("\"name\": \"sem_acquire\", \"semaphore_ids\": [0]");
@@ -94,7 +94,7 @@ fn a_wait_takes_a_signal_and_what_was_put_before_it() {
     assert_eq!(pair(&[blocks[0], blocks[1]], &[&[on_channel("wait")]]), once);
 }
 
-/// A signal on another channel overtakes what is put; a wait is for both, unless the signal is relaxed.
+/// A signal on another channel overtakes the data of a put; a wait is for both, unless the signal is relaxed.
 #[test]
 fn a_relaxed_signal_says_nothing_of_what_was_put() {
     let cct_with = |signal: &str, wait: &str| {
@@ -105,7 +105,7 @@ fn a_relaxed_signal_says_nothing_of_what_was_put() {
         cct(2, &keys(10 * PAYLOAD), &plan)
     };
     let (told, relaxed) = (cct_with("signal", "wait"), cct_with("rlxsignal", "rlxwait"));
-    // One put after the other, the signal between packets of the first, and the ACK of its last packet before the second.
+    // One put after the other, with the signal between packets of the first, and the ACK of its last packet before the second.
     assert_eq!(told, 2 * (9 * T + THERE) + S + A + BACK);
     assert!(told - relaxed > 7 * T, "{told} and {relaxed}");
 }
@@ -114,7 +114,7 @@ fn a_relaxed_signal_says_nothing_of_what_was_put() {
 fn a_flush_waits_for_acks_and_a_put_does_not() {
     assert_eq!(pair(&[&[put(), put()]], &[&[]]), T + THERE + BACK);
     assert_eq!(pair(&[&[put(), on_channel("flush"), put()]], &[&[]]), 2 * (THERE + BACK));
-    // With the signal that goes behind it.
+    // With the signal after it.
     let flushes = moves("pwsf", "port", ("i", 0), (0, 0));
     assert_eq!(pair(&[&[flushes, put()]], &[&[on_channel("wait")]]), S + 2 * (THERE + BACK));
 }
@@ -122,10 +122,10 @@ fn a_flush_waits_for_acks_and_a_put_does_not() {
 #[test]
 fn a_read_is_asked_for() {
     let get = moves("get", "port", ("i", 0), (0, 0));
-    // The ACK of what asks goes before the data.
+    // The ACK of the request is sent before the data.
     let read = 2 * (R + D) + A + THERE;
     assert_eq!(pair(&[&[get]], &[&[]]), read + BACK);
-    // Read, reduced and put back, behind the ACK of what was read.
+    // Read, reduced and put back, after the ACK of the read data.
     let both =
         "[{\"type\": \"i\", \"index\": 0, \"size\": 1}, {\"buffer_id\": 0, \"index\": 0, \"size\": 1}]";
     let words =
@@ -133,7 +133,7 @@ fn a_read_is_asked_for() {
     assert_eq!(pair(&[&[says(&words)]], &[&[]]), read + A + THERE + BACK);
 }
 
-/// Who meets at a barrier goes on when the last one is there.
+/// Thread blocks at a barrier continue when the last one has arrived.
 #[test]
 fn thread_blocks_meet() {
     let barrier = says("\"name\": \"barrier\", \"barrier_id\": 0, \"num_threadblocks\": 2");
@@ -141,7 +141,8 @@ fn thread_blocks_meet() {
     assert_eq!(pair(&first, &[&[on_channel("signal")]]), 2 * (S + D) + A + THERE + BACK);
 }
 
-/// A ring AllReduce of packets, which bring flags as long as the data and need no signals: our own of twice the bytes.
+/// A ring AllReduce of packets with flags as long as the data, without signals: it takes as long as the built-in one of twice the
+/// bytes.
 #[test]
 fn a_ring_of_packets_takes_as_long_as_our_own_of_twice_the_bytes() {
     for (ranks, bytes) in [(2_u32, 20_430), (4, 81_720), (8, 400_000)] {

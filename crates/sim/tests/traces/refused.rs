@@ -1,4 +1,4 @@
-//! Files and keys that make no job: where, what was expected, and what to write instead.
+//! Errors of files and keys that make no job: place, expectation and fix.
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use super::formats::{BOOL, INT64, file, node};
 use super::*;
 
-/// 400 Gb/s and 3 us: 100,000 B take 2 us.
+/// A server link of 400 Gb/s and 3 us: 100,000 B take 2 us.
 const SERVER: &str = "[workload.server]\nranks = 2\nlink = \"400Gbps\"\nlink_latency = \"3us\"\n";
 const GOAL: &str = "format = \"goal\"\n";
 const US: u64 = 1_000 * NS;
@@ -13,7 +13,7 @@ fn four(statements: [&str; 4]) -> String {
     format!("num_ranks 4\n{}", ranks.collect::<String>())
 }
 
-/// Within the server of ranks 0 and 1, and then from there to the next one.
+/// A message within the server of ranks 0 and 1, and then one to the next server.
 #[test]
 fn what_stays_in_a_server_takes_latency_and_bytes_over_rate() {
     let file = four([
@@ -41,7 +41,7 @@ fn a_sender_sends_one_after_the_other_and_each_rank_by_itself() {
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 4 + 3) * US + THERE + BACK);
 }
 
-/// What follows a send begins when it is there, or when it was handed over.
+/// An operation after a send begins when the message has arrived, or when it was handed over.
 #[test]
 fn a_send_within_a_server_ends_as_others_do() {
     let file = four([
@@ -51,7 +51,7 @@ fn a_send_within_a_server_ends_as_others_do() {
         "",
     ]);
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 3) * US + THERE + BACK);
-    // The message is over before the arrival in the server.
+    // The message ends before the arrival in the server.
     let posted = THERE + BACK;
     assert!(posted < 6 * US);
     let slow = SERVER.replace("3us", "30us");
@@ -66,7 +66,7 @@ fn simai(tensor: u32, ranks: u32, layers: &[&str]) -> String {
     )
 }
 
-/// A ring of n ranks takes 2 (n - 1) times a block and the latency.
+/// A ring of n ranks takes 2 (n - 1) times the time of a block and the latency.
 #[test]
 fn a_collective_within_servers_is_its_closed_form() {
     for ranks in [2, 4, 8] {
@@ -77,7 +77,7 @@ fn a_collective_within_servers_is_its_closed_form() {
         // A byte takes 2.5 ps.
         let block = 800_000 / u64::from(ranks) * 5 / 2;
         let within = 2 * u64::from(ranks - 1) * (block + US);
-        // Then pairs of ranks across the two servers, all at a time.
+        // Then pairs of ranks across the two servers, all at once.
         let across = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
         assert_eq!(cct(2 * ranks, &keys, &file), within + across, "{ranks}");
     }
@@ -112,7 +112,7 @@ fn servers_that_make_no_sense_are_explained() {
     }
 }
 
-/// Nothing of it crosses the network: it takes what servers take, under every scheme, and says so.
+/// A job without network traffic takes equally long under every scheme, with a warning.
 #[test]
 fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
     let goal = four(["s: send 100000b to 1\nc: calc 500\nc requires s", "r: recv 100000b from 0", "", ""]);
@@ -147,14 +147,14 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
         );
         assert!(result.parts.iter().any(|part| part.part == "rank"), "{what}");
     }
-    // Beside it another job is what it is alone, and only the first says so.
+    // Another job beside it takes as long as alone, and only the first has a warning.
     let job = |more: &str| format!("[[workload.job]]\nformat = \"goal\"\nfile = \"job\"\n{more}");
     let within = job(&SERVER.replace("[workload.server]", "[workload.job.server]"));
     let both = run(&scenario(8, &format!("kind = \"jobs\"\n{within}{}", job("")), "reps"), &goal, 1).unwrap();
     let alone = simulated(4, GOAL, &goal, 1).unwrap();
     assert_eq!(both.jobs[1].cct_ps, alone.jobs[0].cct_ps);
     assert_eq!((both.run.flows, both.run.warnings.len()), (1, 1), "{:?}", both.run.warnings);
-    // On any number of threads the same.
+    // The results are equal on any number of threads.
     let [one, three] =
         [1, 3].map(|threads| simulated(4, &format!("{GOAL}{SERVER}"), &goal, threads).unwrap());
     assert_eq!(one.run.digest, three.run.digest);
@@ -185,7 +185,7 @@ fn a_share_of_layers_and_ranks_is_simulated_and_said() {
     assert_eq!(of("layers = [1, 1]\nranks = 4"), 1_000 * NS + tensor + ring(2, 400_000));
     assert_eq!(of("layers = [1, 1]\nranks = 8"), 1_000 * NS + tensor + ring(4, 400_000));
     assert_eq!(of("layers = [2, 2]\nranks = 4"), 2_000 * NS + experts);
-    // Of one group of experts there is no other one with which to reduce.
+    // A single group of experts has no other one with which to reduce.
     assert_eq!(of("layers = [2, 3]\nranks = 4"), 6_000 * NS + experts);
     assert_eq!(of("layers = [3, 3]\nranks = 8"), 4_000 * NS + ring(2, 81_720));
     assert_eq!(of("ranks = 16"), of(""));

@@ -5,7 +5,7 @@ use crate::scenario::read::table::fault;
 use anabranch_base::Diagnostic;
 use anabranch_base::{Fix, Span};
 use anabranch_base::{HostId, LinkId, NodeId};
-use anabranch_engine::Taken;
+use anabranch_engine::FaultTargets;
 use anabranch_engine::{FaultKind, FaultSpec};
 use anabranch_fabric::TopologySpec;
 use anabranch_fabric::{Routing, Topology};
@@ -42,7 +42,7 @@ impl RareLoss {
     /// Looks at the faults of another point, of which these links are taken; packets have the payload `payload`.
     pub(in crate::scenario) fn look(
         &mut self,
-        faults: &[(&FaultSpec, Taken)],
+        faults: &[(&FaultSpec, FaultTargets)],
         workload: &Workload,
         (topology, fabric): (&Topology, &TopologySpec),
         routing: &Routing,

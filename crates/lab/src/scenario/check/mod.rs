@@ -31,7 +31,7 @@ use anabranch_base::Problem;
 use anabranch_base::{Bytes, Duration, Refused};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{
-    AnyRecorder, PfcError, PfcPlan, ProgramPlan, QpSelector, Taken, check_headrooms, weights,
+    AnyRecorder, FaultTargets, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights,
 };
 use anabranch_engine::{FaultKind, FaultSpec, MeasureSpec, Scheme};
 use anabranch_fabric::TopologySpec;
@@ -155,7 +155,7 @@ impl Scenario {
                 curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
             }
             for (i, observer) in self.observers.iter().enumerate() {
-                let made = AnyRecorder::made(observer, &ground.topology, &workload);
+                let made = AnyRecorder::build(observer, &ground.topology, &workload);
                 made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), &refused))?;
             }
             laid = Some((step.topology, step.workload, workload));
@@ -334,9 +334,15 @@ impl Scenario {
         Ok(workload)
     }
 
-    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<Taken, Diagnostic> {
+    fn find_fault(
+        &self,
+        i: usize,
+        fault: &FaultSpec,
+        on: &Topology,
+        seed: u64,
+    ) -> Result<FaultTargets, Diagnostic> {
         let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
-        fault.takes(i, on, seed).map_err(|e| {
+        fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
             // Of several the others stay.

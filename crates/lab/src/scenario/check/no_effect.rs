@@ -11,7 +11,7 @@ use crate::scenario::resolve::scheme::setting;
 use anabranch_base::Span;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_base::{Duration, Rate};
-use anabranch_engine::Taken;
+use anabranch_engine::FaultTargets;
 use anabranch_engine::{FaultKind, FaultSpec, Limits, Scheme, Several};
 use anabranch_fabric::{Selector, Topology};
 use anabranch_fabric::{TierSpec, TopologySpec};
@@ -57,7 +57,7 @@ impl WithoutEffect {
         &mut self,
         number: usize,
         fault: &FaultSpec,
-        taken: &Taken,
+        taken: &FaultTargets,
         (on, spec): (&Topology, &TopologySpec),
     ) {
         self.is_broken = true;

@@ -14,14 +14,14 @@ pub(in crate::scenario) fn check(
     workload: &Workload,
     origin: &Origin,
 ) -> Result<(), Diagnostic> {
-    let ends = Time::ZERO + Limits::MOST_TIME;
+    let ends = Time::ZERO + Limits::MAX_TIME;
     let late = workload.messages.iter().enumerate().find_map(|(number, message)| match message.start {
         Start::At(start) if start >= ends => Some((number, start.since(Time::ZERO))),
         _ => None,
     });
     let Some((number, start)) = late else { return Ok(()) };
     let message =
-        format!("message {number} starts at {start}, and simulated time ends at {}", Limits::MOST_TIME);
+        format!("message {number} starts at {start}, and simulated time ends at {}", Limits::MAX_TIME);
     let (place, help) = match spec {
         WorkloadSpec::Messages { .. } => {
             (format!("workload.message.{number}.start"), "start = \"280s\" or earlier".to_owned())

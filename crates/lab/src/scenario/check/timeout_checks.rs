@@ -77,7 +77,7 @@ impl TooShort {
                 limits.max_time,
                 soonest.rounded_up(3)
             );
-            let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MOST_TIME));
+            let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MAX_TIME));
             fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()))
         });
         let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {

@@ -370,12 +370,12 @@ pub(in crate::scenario) fn limits(table: Option<&Table>) -> Result<Limits, Diagn
         max_packets: table.get("max_packets")?.unwrap_or(default.max_packets),
     };
     table.above_zero("max_time", limits.max_time)?;
-    if limits.max_time > Limits::MOST_TIME {
-        let message = format!("max_time may be at most {} of simulated time", Limits::MOST_TIME);
+    if limits.max_time > Limits::MAX_TIME {
+        let message = format!("max_time may be at most {} of simulated time", Limits::MAX_TIME);
         return Err(table.wrong(
             "max_time",
             message,
-            Fix::set("max_time", format!("\"{}\"", Limits::MOST_TIME)),
+            Fix::set("max_time", format!("\"{}\"", Limits::MAX_TIME)),
         ));
     }
     table.above_zero("stall", limits.stall)?;

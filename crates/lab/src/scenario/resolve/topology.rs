@@ -301,7 +301,7 @@ pub(in crate::scenario) fn losses(
     let Some(file) = spec.file() else { return Ok(Vec::new()) };
     let text = cx.file(table, "file", file)?;
     let rates = anabranch_fabric::build(spec, Some(&text)).map_err(|e| refused(table, e))?.error_rates;
-    let unsaid = rates.iter().filter(|rate| !written.iter().any(|fault| fault.says_of(rate)));
+    let unsaid = rates.iter().filter(|rate| !written.iter().any(|fault| fault.covers_error_rate(rate)));
     Ok(unsaid.map(FaultSpec::of_error_rate).collect())
 }
 

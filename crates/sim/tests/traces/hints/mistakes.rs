@@ -1,6 +1,6 @@
-//! Mistakes in files of each format, one for each answer.
+//! Mistakes in files of each format, one for each fix.
 
-use super::{Mistake, Place, mistake};
+use super::{FixPlace, Mistake, mistake};
 
 const CM: &str = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 1 size 1000 send_done_trigger 1\n\
                   1->2 id 2 trigger 1 size 2000\n2->3 id 3 start 5 size 3000\ntrigger id 1 oneshot\n";
@@ -10,11 +10,11 @@ const BARRIER: &str = "Nodes 4\nConnections 3\nTriggers 1\n0->1 start 0 size 9 s
 const ONE: &str = "Nodes 16\nConnections 1\nFailures 0\n0->1 start 0 size 2000000\n";
 
 pub(super) fn of_cm() -> Vec<Mistake> {
-    use Place::{Above, After, Below, Of};
+    use FixPlace::{Above, After, Below, Of};
     let three = "`Connections 3`";
     vec![
         mistake(CM, ("Connections 3", "Connections 4"), 2, three, ("Connections 3", Of("Connections 4"))),
-        // htsim takes a count that is smaller for a mistake too.
+        // htsim also treats a smaller count as a mistake.
         mistake(CM, ("Connections 3", "Connections 2"), 2, three, ("Connections 3", Of("Connections 2"))),
         mistake(CM, ("Triggers 1", "Triggers 2"), 3, "`Triggers 1`", ("Triggers 1", Of("Triggers 2"))),
         mistake(
@@ -43,7 +43,7 @@ pub(super) fn of_cm() -> Vec<Mistake> {
 }
 
 pub(super) fn of_connections() -> Vec<Mistake> {
-    use Place::{Behind, Of};
+    use FixPlace::{Behind, Of};
     vec![
         mistake(CM, ("size 1000", "size 1KB"), 4, "1000", ("1000", Of("1KB"))),
         mistake(CM, ("start 5", "start 5ps"), 6, "5", ("5", Of("5ps"))),
@@ -107,7 +107,7 @@ const DEEP: &str = "Nodes 16\nTiers 3\nPodsize 8\nTier 0\nDownlink_speed_Gbps 40
                     Downlink_Latency_ns 500\nTier 2\nDownlink_speed_Gbps 400\nRadix_Down 2\nDownlink_Latency_ns 500\n";
 
 pub(super) fn of_topo() -> Vec<Mistake> {
-    use Place::Of;
+    use FixPlace::Of;
     vec![
         mistake(
             TOPO,
@@ -148,7 +148,7 @@ pub(super) fn of_topo() -> Vec<Mistake> {
 }
 
 pub(super) fn of_shapes() -> Vec<Mistake> {
-    use Place::{Line, Nowhere, Of};
+    use FixPlace::{Line, Nowhere, Of};
     vec![
         mistake(TOPO, ("Podsize 16", "Podsize 8"), 3, "Podsize 16", ("Podsize 16", Of("Podsize 8"))),
         mistake(DEEP, ("Podsize 8", "Podsize 10"), 3, "Podsize 8 or 16", ("Podsize 8", Of("Podsize 10"))),
@@ -192,7 +192,7 @@ const HYBRID: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 
                       b -1 5 NONE 0 0 NONE 0 0 BROADCAST 6000 1\n";
 
 pub(super) fn of_simai() -> Vec<Mistake> {
-    use Place::{Above, Behind, Of, Scenario};
+    use FixPlace::{Above, Behind, Of, Scenario};
     let with = |header: &str| -> &'static str {
         let header = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD {header}");
         format!("{header}\n1\na -1 1000 ALLREDUCE 4000 7 NONE 0 9 NONE 0 1\n").leak()
@@ -258,7 +258,7 @@ const PAST: &str =
     "num_ranks 3\nrank 0 {\na: send 9b to 2 nic 0\n}\nrank 1 { }\nrank 2 {\nb: recv 9b from 0\n}\n";
 
 pub(super) fn of_goal() -> Vec<Mistake> {
-    use Place::{Above, After, AllOf, Behind, End, Of};
+    use FixPlace::{Above, After, AllOf, Behind, End, Of};
     let two = "num_ranks 2\n/* a comment */\nrank 0 {\na: send 1b to 1\nc: calc 5\na requires c\n}\nrank 1 {\nb: recv 1b from 0\n}\n";
     vec![
         mistake(GOAL, ("num_ranks 3", "num_ranks 4"), 1, "`num_ranks 3`", ("num_ranks 3", Of("num_ranks 4"))),
@@ -326,7 +326,7 @@ fn gpu(number: u32, [send, recv]: [&str; 2], step: &str) -> String {
 }
 
 pub(super) fn of_msccl() -> Vec<Mistake> {
-    use Place::{Below, Of, Tag};
+    use FixPlace::{Below, Of, Tag};
     let (sends, receives) = (gpu(0, ["1", "-1"], "s"), gpu(1, ["-1", "0"], "r"));
     let pair: &'static str =
         format!("<algo ngpus=\"2\" nchunksperloop=\"1\">\n{sends}{receives}</algo>\n").leak();

@@ -1,4 +1,4 @@
-//! Every scheme on common ground, over each kind of workload, with and without a fault: all messages arrive.
+//! Every scheme on the setup `common`, with each kind of workload, with and without a fault: all messages arrive.
 
 mod alone;
 
@@ -24,7 +24,7 @@ const WORKLOADS: [(&str, &str); 5] = [
 const FAULTS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\
                       [[fault]]\nkind = \"link-down\"\nlinks = \"tor:1/up:1\"\nat = \"20us\"\nduration = \"50us\"\n";
 
-/// Whether a scheme's program sits where data centres meet the long link.
+/// Whether a scheme's program is at the edges of data centres.
 fn needs_sites(scheme: &str) -> bool {
     let scheme = scenario::scheme(scheme).unwrap();
     scheme.fabric.program_at.is_some_and(|at| at.starts_with("esw"))

@@ -1,16 +1,18 @@
-//! Messages that are posted while the run goes on: what is heard, when, and what comes of it depends neither on threads nor
-//! on where windows are cut.
+//! Messages that are injected while the run goes on: calls of the injector and results depend neither on threads nor on where
+//! windows are cut.
 
 use super::support::*;
 use anabranch_base::{HostId, Purpose, Stream, stream};
 use anabranch_sim::workload::Done;
-use anabranch_sim::{Control, Duration, MessageEnd, Post, Poster, RunResult, Time, run_posted};
+use anabranch_sim::{
+    Control, Duration, InjectedEnd, InjectedMessage, Injector, RunResult, Time, run_injected,
+};
 use std::sync::{Arc, Mutex};
 
-/// What the poster heard: when, the message, and which end.
+/// The ends that the injector got: time, message, and which end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
 
-/// Posts at random: a few at the beginning and at times of its own, and some at any host for each that ended.
+/// A random injector: it posts a few messages at the beginning and at times of its own, and some at any host per end.
 struct AtRandom {
     random: Stream,
     left: u32,
@@ -18,19 +20,19 @@ struct AtRandom {
 }
 
 impl AtRandom {
-    fn draw(&mut self, posts: &mut Vec<Post>) {
+    fn draw(&mut self, posts: &mut Vec<InjectedMessage>) {
         if self.left > 0 {
             self.left -= 1;
             let src = self.random.below(15);
             let dst = (src + 1 + self.random.below(14)) % 15;
             let bytes = u64::from(1 + self.random.below(120_000));
-            posts.push(Post { src: HostId(src), dst: HostId(dst), bytes });
+            posts.push(InjectedMessage { src: HostId(src), dst: HostId(dst), bytes });
         }
     }
 }
 
-impl Poster for AtRandom {
-    fn post(&mut self, now: Time, ends: &[MessageEnd], posts: &mut Vec<Post>) -> Option<Time> {
+impl Injector for AtRandom {
+    fn inject(&mut self, now: Time, ends: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
         let heard = ends.iter().map(|end| (now, end.message.0, end.on));
         self.heard.lock().unwrap().extend(heard);
         let count = match ends.len() as u32 {
@@ -38,12 +40,12 @@ impl Poster for AtRandom {
             ends => self.random.below(2 * ends + 1),
         };
         (0..count).for_each(|_| self.draw(posts));
-        // Also when nothing has been under way for long.
+        // It also posts when nothing has been in flight for long.
         (self.left > 0).then(|| now + Duration(1 + u64::from(self.random.below(300_000_000))))
     }
 }
 
-/// With a link that goes down and up where nobody is, so that windows are cut there.
+/// Faults on a link of an idle host, which cut windows.
 fn text(scheme: &str, cut: bool) -> String {
     let fault = |at: u32| {
         format!(
@@ -60,10 +62,11 @@ fn text(scheme: &str, cut: bool) -> String {
 fn run_on(threads: usize, scheme: &str, cut: bool) -> (RunResult, Vec<(Time, u32, Done)>) {
     let heard = Log::default();
     let random = stream(99, 0, Purpose::Registered);
-    let poster = AtRandom { random, left: 150, heard: heard.clone() };
+    let injector = AtRandom { random, left: 150, heard: heard.clone() };
     let control = Control { threads, ..Control::default() };
     let point = points(&text(scheme, cut), &[]).remove(0);
-    let result = run_posted(&point, &control, Box::new(poster)).unwrap_or_else(|e| panic!("{scheme}: {e}"));
+    let result =
+        run_injected(&point, &control, Box::new(injector)).unwrap_or_else(|e| panic!("{scheme}: {e}"));
     let heard = std::mem::take(&mut *heard.lock().unwrap());
     (result, heard)
 }
@@ -75,7 +78,7 @@ fn it_depends_neither_on_threads_nor_on_windows() {
         assert_eq!(result.flows.len(), 150, "{scheme}");
         assert_eq!(result.run.flows_finished, 150, "{scheme}");
         assert_eq!(heard.len(), 300, "{scheme}");
-        // What was heard is what the rows say.
+        // The ends agree with the rows.
         for (at, message, on) in &heard {
             let row = &result.flows[*message as usize];
             let time = if *on == Done::Delivered { row.delivery_ps } else { row.fct_ps };
@@ -92,11 +95,11 @@ fn it_depends_neither_on_threads_nor_on_windows() {
     }
 }
 
-/// Hears of everything and posts nothing more.
-struct Once(Vec<Post>);
+/// An injector that posts all its messages at the first call.
+struct Once(Vec<InjectedMessage>);
 
-impl Poster for Once {
-    fn post(&mut self, _: Time, _: &[MessageEnd], posts: &mut Vec<Post>) -> Option<Time> {
+impl Injector for Once {
+    fn inject(&mut self, _: Time, _: &[InjectedEnd], posts: &mut Vec<InjectedMessage>) -> Option<Time> {
         posts.append(&mut self.0);
         None
     }
@@ -105,21 +108,21 @@ impl Poster for Once {
 #[test]
 fn a_run_ends_when_nothing_is_left_that_could_happen() {
     let point = points(&text("reps", false), &[]).remove(0);
-    let run = |posts| run_posted(&point, &Control::default(), Box::new(Once(posts))).unwrap();
+    let run = |posts| run_injected(&point, &Control::default(), Box::new(Once(posts))).unwrap();
     assert_eq!(run(Vec::new()).run.sim_time_us, 0.0);
-    let post = Post { src: HostId(3), dst: HostId(9), bytes: 10 * PAYLOAD };
+    let post = InjectedMessage { src: HostId(3), dst: HostId(9), bytes: 10 * PAYLOAD };
     let alone = run(vec![post]);
     assert_eq!(alone.flows[0].fct_ps, Some(alone.flows[0].ideal_fct_ps));
     assert_eq!(alone.run.sim_time_us, alone.run.fct_max_us);
 }
 
 #[test]
-fn what_a_poster_may_not_post_is_its_fault() {
+fn what_an_injector_may_not_post_is_its_fault() {
     let point = points(&text("reps", false), &[]).remove(0);
     let wrong = [(3, 3, 1), (3, 16, 1), (3, 4, 0)];
     for (src, dst, bytes) in wrong {
-        let post = Post { src: HostId(src), dst: HostId(dst), bytes };
-        let error = run_posted(&point, &Control::default(), Box::new(Once(vec![post]))).unwrap_err();
-        assert!(error.to_string().contains("the poster of scheme \"reps\" panicked: it posts"), "{error}");
+        let post = InjectedMessage { src: HostId(src), dst: HostId(dst), bytes };
+        let error = run_injected(&point, &Control::default(), Box::new(Once(vec![post]))).unwrap_err();
+        assert!(error.to_string().contains("the injector of scheme \"reps\" panicked: it posts"), "{error}");
     }
 }

@@ -1,41 +1,41 @@
-//! What is on its way over long links.
+//! A calendar of arrivals over long links.
 
-use crate::frame::What;
-use crate::mail::Far;
+use crate::frame::FrameKind;
+use crate::mail::FarArrival;
 use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Arrivals over long links, by time. A heap of all would hold as many as there are on the way, millions over a thousand km,
-/// and fall through the cache with each: they lie by the bin of time that they come in at, where nothing is in order. A heap
-/// has those of the bin that a window's end has cut.
+/// Arrivals over long links, by time. A heap of all of them would have millions of entries over a thousand km and miss the
+/// cache with each. So arrivals wait unsorted in bins of time; only those of the bin in which the last window ended are in
+/// a heap.
 #[derive(Default)]
-pub struct Arriving {
-    /// Those in bins before `horizon`: time, and place in `slab`.
+pub struct FarCalendar {
+    /// Arrivals in bins before `horizon`: time, and index in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
-    slab: Vec<Option<Far>>,
+    slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The first bin that no window has reached.
+    /// The number of the first bin that no window has reached.
     horizon: u64,
-    /// By time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
-    bins: BTreeMap<u64, Vec<Vec<Far>>>,
-    /// Chunks that nothing is in.
-    spare: Vec<Vec<Far>>,
-    /// When the first in a bin comes in.
+    /// Bins by time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
+    bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
+    /// Empty chunks.
+    spare: Vec<Vec<FarArrival>>,
+    /// The time of the first arrival in a bin.
     first_binned: Option<Time>,
-    /// Those of the present window, by node and time.
-    due: Vec<Far>,
+    /// The arrivals of the present window, by node and time.
+    due: Vec<FarArrival>,
 }
 
-/// A bin is half a microsecond: no longer than most windows.
+/// Bits of the length of a bin in ps: half a microsecond, no longer than most windows.
 const BIN_BITS: u32 = 19;
 
-/// So many to a chunk. A bin that grew as a vector does would have room for half as many again as it holds.
+/// Arrivals in a chunk. A bin in one growing vector would have unused capacity for half as many arrivals as it holds.
 const CHUNK: usize = 32;
 
-impl Arriving {
-    /// Something is on its way.
-    pub fn add(&mut self, far: Far) {
+impl FarCalendar {
+    /// Adds an arrival.
+    pub fn add(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         if time.0 >> BIN_BITS < self.horizon {
             self.add_near(far);
@@ -53,7 +53,7 @@ impl Arriving {
         }
     }
 
-    fn add_near(&mut self, far: Far) {
+    fn add_near(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         let place = match self.free.pop() {
             Some(place) => {
@@ -68,13 +68,13 @@ impl Arriving {
         self.near.push(Reverse((time, place)));
     }
 
-    /// When the first comes in that is not [due](Arriving::due); never, if there is none.
+    /// The time of the first arrival that is not [due](FarCalendar::due); never, if there is none.
     pub fn first(&self) -> Time {
         let near = self.near.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
         near.min(self.first_binned.unwrap_or(Time::NEVER))
     }
 
-    /// Takes those before `end` out.
+    /// Makes the arrivals before `end` those of the present window.
     pub fn take_due(&mut self, end: Time) {
         self.due.clear();
         while let Some(&Reverse((time, place))) = self.near.peek()
@@ -105,13 +105,13 @@ impl Arriving {
         self.due.sort_by_key(|far| (far.node, far.arrival.time));
     }
 
-    /// All those of the present window.
-    pub fn due(&self) -> &[Far] {
+    /// The arrivals of the present window.
+    pub fn due(&self) -> &[FarArrival] {
         &self.due
     }
 
-    /// Those of the present window that come in at `node`.
-    pub fn due_at(&self, node: NodeId) -> &[Far] {
+    /// The arrivals of the present window at `node`.
+    pub fn due_at(&self, node: NodeId) -> &[FarArrival] {
         if self.due.is_empty() {
             return &[];
         }
@@ -123,7 +123,7 @@ impl Arriving {
     /// Packets that are not due yet.
     pub fn packets(&self) -> u64 {
         let all = self.bins.values().flatten().flatten().chain(self.slab.iter().flatten());
-        all.filter(|far| far.arrival.frame.what == What::Packet).count() as u64
+        all.filter(|far| far.arrival.frame.kind == FrameKind::Packet).count() as u64
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a plain list, window by window: all that is before a window's end comes out in it, by node and time.
+        /// Against a plain list: each window gets all arrivals before its end, by node and time.
         #[test]
         fn what_is_due_comes_out_by_node_and_time(
             windows in prop::collection::vec(
@@ -147,18 +147,18 @@ mod tests {
                 1..40,
             ),
         ) {
-            let (mut arriving, mut plain, mut now, mut sent) = (Arriving::default(), Vec::new(), 0, 0);
+            let (mut arriving, mut plain, mut now, mut sent) = (FarCalendar::default(), Vec::new(), 0, 0);
             for (length, more) in windows {
                 now += length;
                 for (node, delay, is_packet) in more {
                     let repr = Repr::Nack { psn: sent, sent_at: Time::ZERO };
                     let (qp, dst) = (QpId(0), HostId(0));
                     let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
-                    let what = if is_packet { What::Packet } else { What::Pause };
-                    let frame = Frame { what, ..Frame::new(packet, 0) };
-                    // Some come in together, in one bin several at other times.
+                    let kind = if is_packet { FrameKind::Packet } else { FrameKind::Pause };
+                    let frame = Frame { kind, ..Frame::new(packet, 0) };
+                    // Some arrive at one instant, others at several instants of one bin.
                     let time = Time((now + delay) / 50_000 * 50_000 + 50_000);
-                    arriving.add(Far { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
+                    arriving.add(FarArrival { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
                     plain.push((NodeId(node), time, sent, is_packet));
                     sent += 1;
                 }
@@ -167,11 +167,11 @@ mod tests {
                 let (mut due, rest): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, time, ..)| *time < end);
                 due.sort_unstable();
                 plain = rest;
-                let number = |far: &Far| match far.arrival.frame.packet.repr {
+                let number = |far: &FarArrival| match far.arrival.frame.packet.repr {
                     Repr::Nack { psn, .. } => psn,
                     _ => u32::MAX,
                 };
-                let seen = |far: &Far| (far.node, far.arrival.time, number(far));
+                let seen = |far: &FarArrival| (far.node, far.arrival.time, number(far));
                 let mut are: Vec<_> = arriving.due().iter().map(seen).collect();
                 prop_assert!(are.is_sorted_by_key(|(node, time, _)| (*node, *time)));
                 are.sort_unstable();

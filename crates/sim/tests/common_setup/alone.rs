@@ -4,26 +4,26 @@ use super::needs_sites;
 use anabranch_sim::Control;
 use anabranch_sim::scenario::{self, NoFiles, Overrides, RunPoint, Scenario, schemes};
 
-/// In Gb/s.
+/// Rates of a link, in Gb/s.
 const RATES: [u64; 7] = [1, 10, 25, 40, 100, 400, 800];
 
 /// Latencies of a link, in nanoseconds.
 const LATENCIES: [u64; 3] = [10, 500, 5_000];
 
-/// Links between the two hosts, and the fabric.
+/// The number of links between the two hosts, and the fabric.
 const FABRICS: [(u64, &str); 2] =
     [(2, "kind = \"single-switch\"\nhosts = 2"), (4, "kind = \"leaf-spine\"\nhosts = 4\nhosts_per_tor = 2")];
 
-/// A message is as long as so many of the path's BDPs.
+/// The length of a message in BDPs of the path.
 const BDPS: u64 = 20;
 
 /// The size of a full packet and its ACK together in the setup `common`, in bytes.
 const PACKET_AND_ACK: u64 = 4096 + 78 + 64;
 
-/// The longest that a message may take, as a multiple of its ideal.
+/// The largest slowdown of a message.
 const MOST: f64 = 1.02;
 
-/// Who may take longer without a warning, at most so much, and why.
+/// Schemes that may be slower without a warning, with their largest slowdown and the reason.
 const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("hpcc", 1.0 / 0.95, "its target is 0.95 of the line rate (HPCC, section 3.3)"),
     (
@@ -34,7 +34,7 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("reps-reuse", 1.07, "the same"),
 ];
 
-/// Schemes whose programs sit at the edges of data centres, and have none here. Their hosts send as `dcqcn`'s do.
+/// Schemes whose programs are at the edges of data centres, of which there are none here. Their hosts send as with `dcqcn`.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
 /// One message from host 0 to host `to` over `topology`, by every scheme.
@@ -47,7 +47,7 @@ fn scenario_of(topology: &str, to: u32, bytes: u64, schemes: &[&str]) -> Scenari
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// By scheme: the message's FCT as a multiple of its ideal, and whether `check` says why it is longer.
+/// By scheme: the slowdown of the message, and whether `check` warns of it.
 fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     let warnings = scenario.check().unwrap();
     let points = scenario.points().unwrap();
@@ -65,7 +65,7 @@ fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     points.iter().map(of).collect()
 }
 
-/// The fault of a slowdown, if it has one.
+/// The error of a slowdown that is too large, or of a needless warning.
 fn fault_of((name, slowdown, is_told): &(String, f64, bool)) -> Option<String> {
     let most = EXCEPTIONS.iter().find(|(of, ..)| of == name).map_or(MOST, |(_, most, _)| *most);
     match is_told {
@@ -108,7 +108,7 @@ fn one_message_alone_keeps_its_path_busy() {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// With all else by default a path holds 2.9 packets at 10 Gb/s: two of them would make a message 1.46 times as long.
+/// With defaults a path holds 2.9 packets at 10 Gb/s, so a window of two of them would slow a message down by 1.46.
 #[test]
 fn a_window_of_few_packets_is_not_cut() {
     let names =

@@ -1,4 +1,4 @@
-//! Measures that saw nothing in a run, which a page of curves does not say.
+//! Warnings about measures whose curves have no point above 0, which a page of curves does not show.
 
 use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
@@ -7,17 +7,17 @@ use anabranch_fabric::{Selector, SelectorError, Topology};
 use anabranch_results::SeriesRow;
 use std::collections::BTreeSet;
 
-/// The stream by which a measure chooses what it watches: it must be one that a fault with the same selector would not
-/// disturb.
-pub(crate) fn choice(seed: u64, number: usize) -> Stream {
+/// The random stream for the selector of a measure. It differs from those of faults, so that a fault with the same selector
+/// does not change the choice.
+pub(crate) fn selector_stream(seed: u64, number: usize) -> Stream {
     stream(seed, u64::MAX - number as u64, Purpose::FaultSelection)
 }
 
-/// A sentence for each measure of `point` that has no point above 0 among `rows`, where 0 is no answer.
+/// A warning for each measure of `point` that has no point above 0 among `rows`, unless 0 is a meaningful result.
 ///
 /// # Errors
 /// A selector that names nothing.
-pub(crate) fn blind_measures(
+pub(crate) fn empty_measures(
     point: &RunPoint,
     topology: &Topology,
     queue_pairs: usize,
@@ -30,7 +30,7 @@ pub(crate) fn blind_measures(
         .filter(|curve| curve.iter().any(|row| row.value != 0.0))
         .map(|curve| name(&curve[0]))
         .collect();
-    let mut blind = Vec::new();
+    let mut empty_measures = Vec::new();
     for (number, measure) in point.measures.iter().enumerate() {
         let column = measure.series.column().to_owned();
         let watched = watched(number, measure, point, topology, queue_pairs)?;
@@ -40,7 +40,7 @@ pub(crate) fn blind_measures(
         let on = [&measure.links, &measure.switches, &measure.qps].into_iter().flatten().next();
         let on = on.map_or(String::new(), |on| format!(" on {on:?}"));
         let why = match measure.series {
-            // None is an answer.
+            // Zero is a meaningful result of these.
             Series::Drops | Series::SenderEcn => continue,
             Series::Pauses | Series::PauseTime | Series::PauseVictims => match point.scheme.fabric.pfc {
                 Some(_) => continue,
@@ -53,12 +53,12 @@ pub(crate) fn blind_measures(
         };
         let word = ["_gbps", "_bytes", "_us"].iter().find_map(|unit| column.strip_suffix(unit));
         let word = word.unwrap_or(&column).replace('_', "-");
-        blind.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
+        empty_measures.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
     }
-    Ok(blind)
+    Ok(empty_measures)
 }
 
-/// What a measure watches, by the names that curves have.
+/// The entities that a measure watches, by their names in curves.
 fn watched(
     number: usize,
     measure: &MeasureSpec,
@@ -68,11 +68,12 @@ fn watched(
 ) -> Result<Vec<String>, SelectorError> {
     let mut names = Vec::new();
     if let Some(links) = &measure.links {
-        let links = links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))?;
+        let links = links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?;
         names.extend(links.into_iter().map(|link| topology.link_name(link)));
     }
     if let Some(switches) = &measure.switches {
-        let nodes = switches.parse::<Selector>()?.switches(topology, &mut choice(point.seed, number))?;
+        let nodes =
+            switches.parse::<Selector>()?.switches(topology, &mut selector_stream(point.seed, number))?;
         names.extend(nodes.into_iter().map(|node| topology.node_name(node)));
     }
     if let Some(qps) = &measure.qps {

@@ -1,35 +1,35 @@
-//! When ports free up.
+//! The times at which ports become free.
 
-use crate::frame::{Order, kind};
-use crate::link::Line;
+use crate::frame::{Order, event_kind};
+use crate::link::DelayClass;
 use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The times at which the ports of a node free up, one for each port at the most.
-pub trait Frees {
-    /// `port` frees up at `time`, which lies the delay of `line` ahead.
-    fn push(&mut self, line: Line, time: Time, port: u16);
-    /// Where the next one stands among the node's events.
+/// The times at which the ports of a node become free, at most one for each port.
+pub trait FreeTimes {
+    /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
+    fn push(&mut self, class: DelayClass, time: Time, port: u16);
+    /// The position of the next one among the node's events.
     fn first(&self) -> Order;
-    /// Takes the next one. There is one.
+    /// Takes the port of the next one, which must exist.
     fn pop(&mut self) -> u16;
 }
 
-/// Of a node with one port.
+/// The time at which the port of a node with a single port becomes free.
 #[derive(Default)]
 pub struct OnePort(Option<Time>);
 
-impl Frees for OnePort {
+impl FreeTimes for OnePort {
     #[inline]
-    fn push(&mut self, _: Line, time: Time, _: u16) {
+    fn push(&mut self, _: DelayClass, time: Time, _: u16) {
         debug_assert!(self.0.is_none(), "a port frees up twice");
         self.0 = Some(time);
     }
 
     #[inline]
     fn first(&self) -> Order {
-        self.0.map_or(Order::NEVER, |time| Order::new(time, kind::FREE))
+        self.0.map_or(Order::NEVER, |time| Order::new(time, event_kind::FREE))
     }
 
     #[inline]
@@ -39,15 +39,15 @@ impl Frees for OnePort {
     }
 }
 
-/// Of a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of link, and
-/// what is pushed with the same delay comes due in the order of pushing, so each such delay has a plain queue, a
-/// *line*; nothing is sorted. The others wait in a heap.
-pub struct Lines {
-    lines: [VecDeque<Key>; Line::MOST],
+/// The times for a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of
+/// link. Entries with the same delay are due in the order in which they are pushed, so each such delay has a FIFO queue and
+/// nothing is sorted. Entries with other delays wait in a heap.
+pub struct DelayQueues {
+    queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
-    /// The first key of each line, and of the rest.
-    heads: [Key; Line::MOST + 1],
-    /// The least of `heads`.
+    /// The first key of each queue, and of the heap.
+    heads: [Key; DelayClass::MAX + 1],
+    /// The smallest of `heads`.
     first: Key,
 }
 
@@ -56,43 +56,43 @@ type Key = u64;
 const PORT_BITS: u32 = 16;
 const NEVER: Key = u64::MAX;
 
-/// No run goes on to this time, some 280 seconds; what lies beyond does not happen.
+/// A time that no run reaches, about 280 seconds; later events do not happen.
 pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
-const _: () = assert!(crate::spec::Limits::MOST_TIME.0 < LAST_TIME.0);
+const _: () = assert!(crate::spec::Limits::MAX_TIME.0 < LAST_TIME.0);
 
-impl Default for Lines {
+impl Default for DelayQueues {
     fn default() -> Self {
-        Lines {
-            lines: Default::default(),
+        DelayQueues {
+            queues: Default::default(),
             rest: BinaryHeap::new(),
-            heads: [NEVER; Line::MOST + 1],
+            heads: [NEVER; DelayClass::MAX + 1],
             first: NEVER,
         }
     }
 }
 
-impl Lines {
+impl DelayQueues {
     #[inline]
     fn find_first(&mut self) {
         self.first = self.heads.iter().fold(NEVER, |first, head| first.min(*head));
     }
 }
 
-impl Frees for Lines {
+impl FreeTimes for DelayQueues {
     #[inline]
-    fn push(&mut self, line: Line, time: Time, port: u16) {
+    fn push(&mut self, class: DelayClass, time: Time, port: u16) {
         let key = time.0.min(LAST_TIME.0) << PORT_BITS | u64::from(port);
         self.first = self.first.min(key);
-        let Some(queue) = self.lines.get_mut(usize::from(line.0)) else {
+        let Some(queue) = self.queues.get_mut(usize::from(class.0)) else {
             self.rest.push(Reverse(key));
-            self.heads[Line::MOST] = self.heads[Line::MOST].min(key);
+            self.heads[DelayClass::MAX] = self.heads[DelayClass::MAX].min(key);
             return;
         };
-        let head = &mut self.heads[usize::from(line.0)];
+        let head = &mut self.heads[usize::from(class.0)];
         if *head == NEVER {
             *head = key;
         } else if key < *head {
-            // At the same time, of a lower port.
+            // The times are equal and the port is lower.
             queue.push_front(std::mem::replace(head, key));
         } else if queue.back().is_none_or(|last| *last < key) {
             queue.push_back(key);
@@ -106,7 +106,7 @@ impl Frees for Lines {
     fn first(&self) -> Order {
         match self.first {
             NEVER => Order::NEVER,
-            key => Order::new(Time(key >> PORT_BITS), kind::FREE),
+            key => Order::new(Time(key >> PORT_BITS), event_kind::FREE),
         }
     }
 
@@ -114,11 +114,11 @@ impl Frees for Lines {
     fn pop(&mut self) -> u16 {
         let key = self.first;
         match self.heads.iter().position(|head| *head == key) {
-            Some(Line::MOST) => {
+            Some(DelayClass::MAX) => {
                 self.rest.pop();
-                self.heads[Line::MOST] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
+                self.heads[DelayClass::MAX] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
             }
-            Some(line) => self.heads[line] = self.lines[line].pop_front().unwrap_or(NEVER),
+            Some(class) => self.heads[class] = self.queues[class].pop_front().unwrap_or(NEVER),
             None => unreachable!("a port is taken where none frees up"),
         }
         self.find_first();
@@ -137,29 +137,29 @@ mod tests {
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),
         ) {
-            let (mut lines, mut plain, mut now) = (Lines::default(), Vec::new(), 0);
+            let (mut queues, mut plain, mut now) = (DelayQueues::default(), Vec::new(), 0);
             for (pass, line, any, port, takes) in steps {
                 let (delay, line) = match line {
-                    0 => (83, Line(0)),
-                    1 => (2, Line(1)),
-                    _ => (any, Line::NONE),
+                    0 => (83, DelayClass(0)),
+                    1 => (2, DelayClass(1)),
+                    _ => (any, DelayClass::NONE),
                 };
-                lines.push(line, Time(now + delay), port);
+                queues.push(line, Time(now + delay), port);
                 plain.push((now + delay, port));
                 plain.sort_unstable();
                 for _ in 0..takes.min(plain.len()) {
                     let (time, port) = plain.remove(0);
-                    prop_assert_eq!(lines.first(), Order::new(Time(time), kind::FREE));
-                    prop_assert_eq!(lines.pop(), port);
+                    prop_assert_eq!(queues.first(), Order::new(Time(time), event_kind::FREE));
+                    prop_assert_eq!(queues.pop(), port);
                     now = now.max(time);
                 }
                 // Time does not pass what is still to come.
                 now = plain.first().map_or(now + pass, |(first, _)| (now + pass).min(*first));
             }
             while let Some((_, port)) = (!plain.is_empty()).then(|| plain.remove(0)) {
-                prop_assert_eq!(lines.pop(), port);
+                prop_assert_eq!(queues.pop(), port);
             }
-            prop_assert_eq!(lines.first(), Order::NEVER);
+            prop_assert_eq!(queues.first(), Order::NEVER);
         }
     }
 }

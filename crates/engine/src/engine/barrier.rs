@@ -1,10 +1,10 @@
-//! Where threads wait for each other between windows.
+//! The barrier at which threads wait for each other between windows.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A barrier at which the last thread to come does something before any goes on. Windows are short, so waiting threads
-/// spin for a while before they let others run.
-pub struct Turnstile {
+/// A barrier at which the last thread to arrive calls a function before any thread continues. Windows are short, so
+/// waiting threads spin for a while before they yield.
+pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
@@ -15,13 +15,13 @@ pub struct Turnstile {
 #[derive(Debug)]
 pub struct Broken;
 
-/// Spins before a thread lets others run: some tens of microseconds.
+/// Spins before a thread yields: some tens of microseconds.
 const SPINS: u32 = 1_000;
 
-impl Turnstile {
-    /// For so many threads.
+impl Barrier {
+    /// A barrier for `threads` threads.
     pub fn new(threads: usize) -> Self {
-        Turnstile {
+        Barrier {
             threads,
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
@@ -29,11 +29,11 @@ impl Turnstile {
         }
     }
 
-    /// Waits until every thread is here; the last one to come calls `between` first.
+    /// Waits until every thread has arrived. The last one calls `between` before any returns.
     ///
     /// # Errors
-    /// When a thread has panicked: it will not come.
-    pub fn pass(&self, between: impl FnOnce()) -> Result<(), Broken> {
+    /// A thread has panicked, and will not arrive.
+    pub fn wait(&self, between: impl FnOnce()) -> Result<(), Broken> {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             between();
@@ -56,9 +56,9 @@ impl Turnstile {
         Ok(())
     }
 
-    /// What a thread holds while it takes part: if it panics, the others stop waiting.
+    /// The guard that a thread holds while it takes part: if the thread panics, the others stop waiting.
     pub fn guard(&self) -> impl Drop + '_ {
-        struct Guard<'t>(&'t Turnstile);
+        struct Guard<'t>(&'t Barrier);
         impl Drop for Guard<'_> {
             fn drop(&mut self) {
                 if std::thread::panicking() {

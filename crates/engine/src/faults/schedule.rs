@@ -1,47 +1,47 @@
-//! When a fault holds. One that comes again and again is computed, not listed: it may go on to the end of a run.
+//! The times at which a fault holds. Those of a periodic fault, which may last to the end of a run, are computed, not listed.
 
 use anabranch_base::{Duration, Time};
 
 /// The times of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct When {
-    /// It begins.
+pub(crate) struct Schedule {
+    /// The begin.
     pub from: Time,
-    /// It is over, for good.
+    /// The final end.
     pub until: Time,
-    /// It holds for the second time of each of the first, counted from its beginning.
+    /// The period and the duration within each period, counted from the begin; none for a fault that holds throughout.
     pub flap: Option<(Duration, Duration)>,
 }
 
-impl When {
-    /// Whether it holds at `time`.
+impl Schedule {
+    /// Whether the fault holds at `time`.
     pub fn holds_at(&self, time: Time) -> bool {
         let down = |(period, down_for): (Duration, Duration)| time.since(self.from).0 % period.0 < down_for.0;
         self.from <= time && time < self.until && self.flap.is_none_or(down)
     }
 
-    /// Whether it holds at any time from `first` to `last`.
-    pub fn meets(&self, first: Time, last: Time) -> bool {
+    /// Whether the fault holds at any time from `first` to `last`.
+    pub fn overlaps(&self, first: Time, last: Time) -> bool {
         let Some((period, down_for)) = self.flap else { return self.from <= last && first < self.until };
         let last = last.min(Time(self.until.0.saturating_sub(1)));
         if last < self.from {
             return false;
         }
-        // It last began by then; what began before has ended before.
+        // The last interval that begins by then; earlier intervals have ended before it.
         let began = Time(last.0 - last.since(self.from).0 % period.0);
         first < (began + down_for).min(self.until)
     }
 
-    /// The end of what it was holding at `time`, or held last before that; where it has not begun, of its first time.
-    pub fn over_by(&self, time: Time) -> Time {
+    /// The end of the interval at `time`, or of the last one before it, or of the first one if none has begun.
+    pub fn end_of_interval(&self, time: Time) -> Time {
         let Some((period, down_for)) = self.flap else { return self.until };
         let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);
         let began = Time(time.0 - time.since(self.from).0 % period.0);
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after` (none: of all) at which it begins or ends to hold.
-    pub fn turns_after(&self, after: Option<Time>) -> Time {
+    /// The first time after `after`, or of all, at which an interval begins or ends.
+    pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {
             return Time::NEVER;
@@ -64,33 +64,33 @@ mod tests {
 
     #[test]
     fn a_flap_turns_at_its_times_and_is_cut_at_its_end() {
-        let when = When { from: Time(10), until: Time(33), flap: Some((Duration(10), Duration(4))) };
-        let mut turns = vec![when.turns_after(None)];
+        let schedule = Schedule { from: Time(10), until: Time(33), flap: Some((Duration(10), Duration(4))) };
+        let mut turns = vec![schedule.next_change(None)];
         while turns.last() != Some(&Time::NEVER) {
-            turns.push(when.turns_after(turns.last().copied()));
+            turns.push(schedule.next_change(turns.last().copied()));
         }
         assert_eq!(turns, [10, 14, 20, 24, 30, 33, u64::MAX].map(Time));
-        let held: Vec<u64> = (0..50).filter(|&time| when.holds_at(Time(time))).collect();
+        let held: Vec<u64> = (0..50).filter(|&time| schedule.holds_at(Time(time))).collect();
         assert_eq!(held, [10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32]);
     }
 
     #[test]
     fn what_it_held_last_is_over() {
-        let when = When { from: Time(10), until: Time(33), flap: Some((Duration(10), Duration(4))) };
-        let over = [0, 10, 13, 14, 19, 20, 30, 40].map(|time| when.over_by(Time(time)).0);
+        let schedule = Schedule { from: Time(10), until: Time(33), flap: Some((Duration(10), Duration(4))) };
+        let over = [0, 10, 13, 14, 19, 20, 30, 40].map(|time| schedule.end_of_interval(Time(time)).0);
         assert_eq!(over, [14, 14, 14, 14, 14, 24, 33, 33]);
-        assert_eq!(When { flap: None, ..when }.over_by(Time(5)), Time(33));
+        assert_eq!(Schedule { flap: None, ..schedule }.end_of_interval(Time(5)), Time(33));
     }
 
     #[test]
     fn one_without_an_end_never_stops_turning() {
-        let when = When { from: Time(5), until: Time::NEVER, flap: Some((Duration(3), Duration(1))) };
-        assert!(when.holds_at(Time(5 + 3_000_000_000)) && !when.holds_at(Time(6 + 3_000_000_000)));
-        assert_eq!(when.turns_after(Some(Time(3_000_000_005))), Time(3_000_000_006));
+        let schedule = Schedule { from: Time(5), until: Time::NEVER, flap: Some((Duration(3), Duration(1))) };
+        assert!(schedule.holds_at(Time(5 + 3_000_000_000)) && !schedule.holds_at(Time(6 + 3_000_000_000)));
+        assert_eq!(schedule.next_change(Some(Time(3_000_000_005))), Time(3_000_000_006));
     }
 
     proptest! {
-        /// Against looking at every picosecond.
+        /// Against a check of every picosecond.
         #[test]
         fn it_meets_what_it_holds_within(
             (from, lasts, period) in (0_u64..40, 1_u64..60, 2_u64..20),
@@ -98,13 +98,13 @@ mod tests {
             (first, on_its_way) in (0_u64..120, 0_u64..40)
         ) {
             let flap = flaps.then_some((Duration(period), Duration(1 + share % (period - 1).max(1))));
-            let when = When { from: Time(from), until: Time(from + lasts), flap };
+            let schedule = Schedule { from: Time(from), until: Time(from + lasts), flap };
             let last = first + on_its_way;
-            let met = (first..=last).any(|time| when.holds_at(Time(time)));
-            prop_assert_eq!(when.meets(Time(first), Time(last)), met);
-            let turned = |time: u64| when.holds_at(Time(time)) != (time > 0 && when.holds_at(Time(time - 1)));
+            let met = (first..=last).any(|time| schedule.holds_at(Time(time)));
+            prop_assert_eq!(schedule.overlaps(Time(first), Time(last)), met);
+            let turned = |time: u64| schedule.holds_at(Time(time)) != (time > 0 && schedule.holds_at(Time(time - 1)));
             let next = (first + 1..=from + lasts).find(|&time| turned(time));
-            prop_assert_eq!(when.turns_after(Some(Time(first))), next.map_or(Time::NEVER, Time));
+            prop_assert_eq!(schedule.next_change(Some(Time(first))), next.map_or(Time::NEVER, Time));
         }
     }
 }

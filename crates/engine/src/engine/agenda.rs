@@ -1,0 +1,130 @@
+//! The choice of the next window, and the tasks that faults have at its start.
+
+use super::{Engine, RunState, deadlock};
+use crate::context::{Failure, Notice};
+use crate::egress::LAST_TIME;
+use crate::faults::Task;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::shard::{NodeTask, Shard, Window};
+use anabranch_base::{Duration, NodeId, Time};
+use anabranch_fabric::Routing;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+impl<O: Observer> Engine<'_, O> {
+    /// Sets the next window that has an event.
+    pub(super) fn next_window(
+        &self,
+        state: &mut RunState,
+        window: &mut Window,
+        shards: &mut [MutexGuard<'_, Shard<O>>],
+        notices: Vec<Notice>,
+    ) -> Result<(), Failure> {
+        let due = self.network.faults.next_due(state.agenda_done);
+        let own = shards.iter().map(|shard| shard.next_time()).min().unwrap_or(Time::NEVER);
+        if state.notify_programs {
+            let later = |notice: &Notice| Notice { time: notice.time + self.network.window, ..*notice };
+            state.pending_notices.extend(notices.iter().map(later));
+        }
+        let own = state.pending_notices.front().map_or(own, |notice| own.min(notice.time));
+        let mut steps = window.ends.len() as u64;
+        loop {
+            let next = window.ends[0];
+            self.advance(window, next);
+            if own < window.ends[0] || due <= next || self.has_mail(window.number) {
+                break;
+            }
+            steps -= 1;
+            if steps == 0 {
+                // No window has mail: time jumps to the next event.
+                let first = own.min(due).min(window.stop);
+                if first == Time::NEVER {
+                    let cycle = deadlock::find(&self.network, shards);
+                    return Err(cycle.map_or(Failure::NothingLeft, Failure::Deadlock));
+                }
+                if first > self.end_of_time(window) {
+                    return Err(Failure::Limit("max_time"));
+                }
+                window.ends.fill(first);
+                for _ in 0..window.ends.len() {
+                    self.advance(window, window.ends[0]);
+                }
+                window.start = first;
+                break;
+            }
+        }
+        if window.start > self.end_of_time(window) {
+            return Err(Failure::Limit("max_time"));
+        }
+        window.notices = notices.into();
+        let heard =
+            state.pending_notices.partition_point(|notice| notice.time < window.ends[0].min(window.stop));
+        window.program_notices = state.pending_notices.drain(..heard).collect();
+        window.tasks = self.run_agenda(state, window, shards).into();
+        Ok(())
+    }
+
+    /// The last instant that the run may reach.
+    fn end_of_time(&self, window: &Window) -> Time {
+        let limit = Time::ZERO + self.limits.max_time;
+        let limit = if window.stop < Time::NEVER { limit.max(window.stop) } else { limit };
+        limit.min(Time(LAST_TIME.0 - 1))
+    }
+
+    /// Advances to the window that starts at `start`, and cuts one more at the far end.
+    fn advance(&self, window: &mut Window, start: Time) {
+        window.number += 1;
+        window.start = start;
+        window.ends.remove(0);
+        let last = window.ends.last().copied().unwrap_or(start);
+        // Windows end at the times of faults, which act between windows, and at the end of the run.
+        let next_due = self.network.faults.next_due(Some(last));
+        let end = self.end_of_time(window) + Duration(1);
+        window.ends.push((last + self.network.window).min(next_due).min(end).max(last));
+    }
+
+    fn has_mail(&self, window: u64) -> bool {
+        self.mail.iter().any(|slots| {
+            let slot = &slots[(window % slots.len() as u64) as usize];
+            !slot.read().unwrap_or_else(PoisonError::into_inner).is_empty(window)
+        })
+    }
+
+    /// Does the tasks of faults that are due at the start of `window`. Returns those that nodes have to do.
+    fn run_agenda(
+        &self,
+        state: &mut RunState,
+        window: &mut Window,
+        shards: &mut [MutexGuard<'_, Shard<O>>],
+    ) -> Vec<(NodeId, NodeTask)> {
+        let Network { faults, topology, .. } = &self.network;
+        let mut tasks = Vec::new();
+        let due =
+            |state: &RunState| Some(faults.next_due(state.agenda_done)).filter(|due| *due <= window.start);
+        while let Some(time) = due(state) {
+            state.agenda_done = Some(time);
+            for task in faults.tasks_at(time) {
+                match task {
+                    Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
+                    Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
+                        // The receiver on the link decides whether its sender is paused.
+                        let back = topology.reverse(link);
+                        let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
+                        let port = &topology.ports[link.index()];
+                        let receives = shards.iter_mut().find_map(|shard| shard.switch_mut(port.peer));
+                        let stop = receives.is_some_and(|switch| switch.settle_pause(port.peer_port, up));
+                        let source = topology.source(link);
+                        let its_port = topology.ports[back.index()].peer_port;
+                        tasks.push((source, NodeTask::Pause(its_port, stop)));
+                    }
+                    Task::SettlePause(_) => {}
+                    Task::Reroute(as_of) => {
+                        let alive = |link| faults.is_up(link, as_of);
+                        window.routing = Arc::new(Routing::new(topology, &alive));
+                    }
+                }
+            }
+        }
+        tasks
+    }
+}

@@ -1,0 +1,161 @@
+//! Results of a run, read from the state of an engine that has stopped.
+
+use super::{Engine, fresh_packets, hits_of, latest, lock, totals};
+use crate::backlog::Backlogs;
+use crate::context::Counters;
+use crate::faults::Hits;
+use crate::host::{QpStats, Totals};
+use crate::network::Network;
+use crate::node::Node;
+use crate::observer::Observer;
+use crate::shard::Shard;
+use crate::switch::{Switch, program_counters};
+use anabranch_base::{Duration, HostId, LinkId, MessageId, QpId, Time};
+use anabranch_fabric::Routing;
+use anabranch_results::SeriesRow;
+use std::collections::BTreeMap;
+use std::sync::{MutexGuard, PoisonError};
+
+impl<'a, O: Observer> Engine<'a, O> {
+    /// The totals of the run so far.
+    pub fn counters(&self) -> Counters {
+        totals(&self.locked())
+    }
+
+    /// The packets hit by each fault.
+    pub fn fault_hits(&self) -> Hits {
+        hits_of(&self.locked())
+    }
+
+    /// The time for which data classes were paused, summed over all links.
+    pub fn pause_time(&self) -> Duration {
+        let now = self.now();
+        let shards = self.locked();
+        let lasting = |shard: &MutexGuard<'_, Shard<O>>| {
+            let hosts = shard.hosts().iter().map(|host| host.egress().lasting_pauses(now));
+            let switches = shard.switches().iter().map(|switch| switch.egress().lasting_pauses(now));
+            hosts.chain(switches).fold(Duration::ZERO, |sum, time| sum + time)
+        };
+        shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
+    }
+
+    /// The most bytes that waited at a switch port at once, and the port's link, the first one among equals; none where
+    /// nothing waited.
+    pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
+        let shards = self.locked();
+        let switches = shards.iter().flat_map(|shard| shard.switches());
+        let ports = switches.flat_map(|switch| &switch.egress().ports).filter(|port| port.peak > 0);
+        ports.map(|port| (port.peak, port.link)).max_by_key(|(peak, link)| (*peak, std::cmp::Reverse(*link)))
+    }
+
+    /// The percentile of the bytes that data packets found waiting when they came to a switch port. Dropped packets found
+    /// a full queue. None without packets.
+    pub fn queue_percentile(&self, percent: u64) -> Option<u64> {
+        let mut all = Backlogs::default();
+        self.locked().iter().for_each(|shard| all += &shard.backlogs);
+        all.percentile(percent)
+    }
+
+    /// The curve of goodput until now, where it is recorded.
+    pub fn goodput(&self) -> Vec<SeriesRow> {
+        let goodput = lock(&self.state).goodput.take();
+        let payload = self.network.scheme.transport.framing().payload;
+        goodput.map_or_else(Vec::new, |goodput| {
+            goodput.into_rows(self.now(), fresh_packets(&self.locked()), payload)
+        })
+    }
+
+    /// The counters of programs in switches.
+    pub fn program_counters(&self) -> BTreeMap<&'static str, u64> {
+        let shards = self.locked();
+        let mut switches: Vec<&Switch> = shards.iter().flat_map(|shard| shard.switches()).collect();
+        switches.sort_by_key(|switch| switch.node());
+        program_counters(switches.into_iter())
+    }
+
+    /// Packets that switches marked, by class of switch (`tor`, `leaf`, `esw`).
+    pub fn marks_by_class(&self) -> BTreeMap<String, u64> {
+        let mut by_class = BTreeMap::new();
+        for switch in self.locked().iter().flat_map(|shard| shard.switches()) {
+            let topology = self.network.topology;
+            let Some(its) = topology.switch(switch.node()) else { continue };
+            *by_class.entry(topology.tier_word(its.tier)).or_default() += switch.marked();
+        }
+        by_class
+    }
+
+    /// The counters of all senders.
+    pub fn sender_counters(&self) -> Totals {
+        let shards = self.locked();
+        let hosts = shards.iter().flat_map(|shard| shard.hosts());
+        hosts.fold(Totals::default(), |totals, host| totals.and(host.counters()))
+    }
+
+    /// The statistics of each connection, over its queue pairs.
+    pub fn qp_stats(&self) -> Vec<QpStats> {
+        let shards = self.locked();
+        let of_connection = |connection: u32| {
+            let network = &self.network;
+            let src = network.ends_of(QpId(connection)).src;
+            let host = shards.iter().find_map(|shard| shard.host(src.into()));
+            let split = network.scheme.qps;
+            (0..split).fold(QpStats::default(), |sum, part| {
+                let qp = QpId(connection * split + part);
+                let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(qp.index())).sum();
+                let sender = host.map_or(QpStats::default(), |host| host.qp_stats(network.slots(qp)[0]));
+                sum.and(QpStats { lost, ..sender })
+            })
+        };
+        (0..self.network.connections()).map(of_connection).collect()
+    }
+
+    /// The data that all nodes share.
+    pub fn network(&self) -> &Network<'a> {
+        &self.network
+    }
+
+    /// The messages that are not acknowledged, each with the time of its posting.
+    pub fn unfinished_messages(&self) -> impl Iterator<Item = (MessageId, Option<Time>)> + '_ {
+        (0..self.network.board.messages()).map(MessageId).filter_map(|message| {
+            let [posted, _, acknowledged] = self.network.board.times(message);
+            acknowledged.is_none().then_some((message, posted))
+        })
+    }
+
+    /// The hosts of the first unacknowledged message between whose ends no path is left now, and the number of such
+    /// messages.
+    pub fn cut_off(&self) -> Option<([HostId; 2], usize)> {
+        let (topology, now) = (self.network.topology, self.now());
+        let alive = |link| self.network.faults.is_up(link, now);
+        let routing = Routing::new(topology, &alive);
+        let both_ways = |host: HostId| {
+            let link = topology.link(host.into(), 0);
+            alive(link) && alive(topology.reverse(link))
+        };
+        let leads = |from: u32, to: u32| from == to || !routing.is_empty(from as usize, to);
+        let mut messages = self.unfinished_messages().filter_map(|(message, _)| {
+            let qp = self.network.ends_of_message(message);
+            let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host));
+            let path = both_ways(qp.src) && both_ways(qp.dst) && leads(from, to) && leads(to, from);
+            (!path).then_some([qp.src, qp.dst])
+        });
+        let first = messages.next()?;
+        Some((first, 1 + messages.count()))
+    }
+
+    /// The time of the latest event so far, or of the failure that ended the run.
+    pub fn now(&self) -> Time {
+        let failed_at = lock(&self.state).failed_at;
+        failed_at.unwrap_or_else(|| latest(&self.locked()))
+    }
+
+    /// Ends the run and returns the observer.
+    pub fn into_observer(self) -> Option<O> {
+        let shards =
+            self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
+        shards.map(|shard| shard.observer).reduce(|mut all, other| {
+            all.join(other);
+            all
+        })
+    }
+}

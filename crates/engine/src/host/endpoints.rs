@@ -1,0 +1,110 @@
+//! Senders and receivers of a host: when each is built and when it ends.
+
+use super::round::SenderSlot;
+use super::stats::stats;
+use super::{DONE, Host};
+use crate::context::{Context, Failure, Notice};
+use crate::network::Network;
+use anabranch_base::{Purpose, QpId, Time, stream};
+use anabranch_proto::lb;
+use anabranch_proto::transport::Ends;
+
+impl Host {
+    pub(super) fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
+        let Network { scheme, facts, seed, own_path, .. } = at.network;
+        let rto = scheme.transport.rto().on(facts);
+        let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
+        let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
+        let lb = scheme.lb_of(self.id).build(&environment, random);
+        let ends = at.network.ends(qp);
+        let path = own_path.as_ref().map_or(*facts, |own_path| own_path(ends.src, ends.dst));
+        let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
+        let cc = scheme.cc.build_drawing(&path, random);
+        let ends = Ends { qp, src: ends.src, dst: ends.dst };
+        let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
+        if let Some(legacy) = self.legacies.get(&ends.dst) {
+            sender.inherit(legacy);
+        }
+        let index = slab_insert(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
+        self.outgoing[slot as usize].index = index;
+        at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
+        index
+    }
+
+    pub(super) fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
+        let ends = network.ends(qp);
+        let ends = Ends { qp, src: ends.src, dst: ends.dst };
+        let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
+        let index = slab_insert(&mut self.receivers, &mut self.free_receivers, receiver);
+        self.incoming[slot].index = index;
+        index
+    }
+
+    /// Counts a message, or a part of one, as acknowledged. The last one ends the queue pair. False when the transport
+    /// acknowledges more messages than it was given, which fails the run.
+    pub(super) fn finish_part<O>(&mut self, slot: u32, index: u32, at: &mut Context<'_, O>) -> bool {
+        let qp = &mut self.outgoing[slot as usize];
+        let Some(left) = qp.messages_left.checked_sub(1) else {
+            let qp = qp.qp;
+            return self.fail_transport(qp, "acknowledged more messages than it was given", at);
+        };
+        qp.messages_left = left;
+        if left > 0 {
+            return true;
+        }
+        let sender = &self.senders[index as usize];
+        if let Some(legacy) = sender.sender.legacy() {
+            self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
+        }
+        (qp.index, qp.stats) = (DONE, stats(sender));
+        self.totals = self.totals.add(sender.sender.counters());
+        at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
+        if self.round.leave(&mut self.senders, index) {
+            self.free_senders.push(index);
+        }
+        true
+    }
+
+    /// Schedules the end of a receiver, by the number of its queue pair among those on which the host receives: the sender
+    /// has all acknowledgements, and the receiver ends at `time`. Times rise from call to call.
+    pub fn end_receiver(&mut self, slot: u32, time: Time) {
+        self.closing_receivers.push_back((time, slot));
+    }
+
+    pub(super) fn close_receiver(&mut self, slot: u32) {
+        let incoming = &mut self.incoming[slot as usize];
+        let index = std::mem::replace(&mut incoming.index, DONE);
+        let telemetry = std::mem::take(&mut incoming.telemetry);
+        self.egress.release_telemetry(telemetry);
+        if index < DONE {
+            self.fresh_of_closed += self.receivers[index as usize].fresh_packets();
+            self.free_receivers.push(index);
+        }
+    }
+
+    /// Fails the run because the transport of a queue pair broke a rule. Returns false.
+    #[cold]
+    pub(super) fn fail_transport<O>(&self, qp: QpId, what: &str, at: &mut Context<'_, O>) -> bool {
+        let what = format!("the transport of queue pair {qp} {what}");
+        at.effects.fail(at.now, self.id.into(), Failure::Invariant(what));
+        false
+    }
+}
+
+/// Inserts an item into a slab, at a free index if there is one.
+fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
+    match free.pop() {
+        Some(index) => {
+            slab[index as usize] = thing;
+            index
+        }
+        None => {
+            if slab.len() == slab.capacity() {
+                // Most hosts have a single endpoint, so the slab does not start with room for four.
+                slab.reserve_exact(slab.len().max(1));
+            }
+            slab.push(thing);
+            slab.len() as u32 - 1
+        }
+    }
+}

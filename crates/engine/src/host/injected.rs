@@ -1,0 +1,39 @@
+//! Queue pairs and messages that are added while the run goes on ([`crate::injection`]).
+
+use super::{Host, Incoming, NOT_OPENED, Outgoing, QpStats};
+use crate::board::parts;
+use crate::network::Network;
+use anabranch_base::{MessageId, QpId};
+
+impl Host {
+    /// The number that the next queue pair on which it sends will have among them.
+    pub fn next_outgoing(&self) -> u32 {
+        self.outgoing.len() as u32
+    }
+
+    /// The number that the next queue pair on which it receives will have among them.
+    pub fn next_incoming(&self) -> u32 {
+        self.incoming.len() as u32
+    }
+
+    /// Adds a queue pair on which it sends, to the end of the run.
+    pub fn add_outgoing(&mut self, qp: QpId) {
+        // One message more than will be posted, so that the queue pair is never done.
+        self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left: 1, stats: QpStats::default() });
+    }
+
+    /// Adds a queue pair on which it receives.
+    pub fn add_incoming(&mut self) {
+        self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
+    }
+
+    /// Counts a message that will be posted on an added queue pair.
+    pub fn expect_message(&mut self, message: MessageId, network: &Network<'_>) {
+        let message = network.message(message);
+        let split = network.scheme.qps;
+        let first = network.slots(QpId(message.qp.0 * split))[0] as usize;
+        for qp in &mut self.outgoing[first..][..parts(message.bytes, split) as usize] {
+            qp.messages_left += 1;
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The NIC of a host: the choice of the next packet for its link.
+
+use super::{Host, PORT};
+use crate::context::Context;
+use crate::frame::Frame;
+use crate::observer::Observer;
+use anabranch_base::Time;
+use anabranch_proto::{IntStack, Packet, Repr};
+
+impl Host {
+    #[inline]
+    pub(super) fn send_answer<O: Observer>(&mut self, slot: usize, packet: Packet, at: &mut Context<'_, O>) {
+        at.counters.injected += 1;
+        let mut frame = Frame::new(packet, PORT);
+        if self.egress.telemetry.is_some() && matches!(packet.repr, Repr::Ack { .. }) {
+            frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);
+        }
+        let out = self.egress.port(PORT);
+        if !out.busy {
+            self.egress.transmit(PORT, &frame, at);
+        } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
+            <= u64::from(at.network.queues.control)
+        {
+            self.egress.enqueue(PORT, &frame, true, at);
+        } else {
+            self.egress.drop_packet(PORT, &frame, at);
+        }
+    }
+
+    /// Sends the next packet; the link is free.
+    #[inline]
+    pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if let Some(taken) = self.egress.dequeue(PORT, at) {
+            return self.egress.transmit_dequeued(PORT, taken, at);
+        }
+        if self.egress.port(PORT).paused {
+            return;
+        }
+        let Some(packet) = self.next_data(at.now) else { return };
+        at.counters.injected += 1;
+        let mut frame = Frame::new(packet, PORT);
+        if let (Some(telemetry), Repr::Data { .. }) = (&mut self.egress.telemetry, packet.repr) {
+            frame.telemetry = telemetry.records.insert(&IntStack::EMPTY);
+        }
+        self.egress.transmit(PORT, &frame, at);
+    }
+
+    /// The next data packet, by round robin over queue pairs.
+    #[inline]
+    fn next_data(&mut self, now: Time) -> Option<Packet> {
+        while let Some(index) = self.round.take_turn(&mut self.senders) {
+            let slot = &mut self.senders[index as usize];
+            if slot.is_done() {
+                self.free_senders.push(index);
+                continue;
+            }
+            let qp = slot.qp;
+            if let Some(packet) = slot.sender.poll_transmit(now) {
+                if let Repr::Data { .. } = packet.repr {
+                    slot.note_ev(packet.ev);
+                }
+                let armed = slot.timer != Time::NEVER;
+                if slot.sender.keeps_turn() {
+                    self.round.keep_turn(&mut self.senders, index);
+                } else {
+                    self.round.make_ready(&mut self.senders, index);
+                }
+                if !armed {
+                    self.arm(qp, index, now);
+                }
+                return Some(packet);
+            }
+            if slot.sender.paces() {
+                // The sender may only be waiting for its pacing time.
+                self.arm(qp, index, now);
+            }
+        }
+        None
+    }
+
+    /// Sends a packet if there is one and the link is idle. A busy link serves the queues when it becomes free.
+    #[inline]
+    pub(super) fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if !self.egress.port(PORT).busy {
+            self.serve(at);
+        }
+    }
+
+    /// Pauses or resumes the data class.
+    pub fn handle_pause<O: Observer>(&mut self, stop: bool, at: &mut Context<'_, O>) {
+        if stop {
+            self.egress.pause(PORT, at);
+        } else if self.egress.unpause(PORT, at) {
+            self.kick(at);
+        }
+    }
+
+    /// Stores the telemetry of a data packet until the next ACK. It replaces an older record that still waits.
+    #[cold]
+    pub(super) fn hold_for_ack(&mut self, slot: usize, stack: &IntStack) {
+        if let Some(telemetry) = &mut self.egress.telemetry {
+            let number = telemetry.records.insert(stack);
+            let before = std::mem::replace(&mut self.incoming[slot].telemetry, number);
+            telemetry.records.release(before);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Counters of senders: over all queue pairs of a host, and of a single one.
+
+use super::round::SenderSlot;
+use anabranch_proto::transport::SenderCounters;
+
+/// Totals over senders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+    /// NACKs received.
+    pub nacks: u64,
+    /// The most NACKs received by one queue pair.
+    pub most_nacks: u64,
+    /// Batches of retransmissions fetched from host memory.
+    pub fetches: u64,
+}
+
+impl Totals {
+    pub(super) fn add(mut self, counters: SenderCounters) -> Self {
+        self.retransmissions += counters.retransmissions;
+        self.timeouts += counters.timeouts;
+        self.nacks += counters.nacks;
+        self.fetches += counters.fetches;
+        self.most_nacks = self.most_nacks.max(counters.nacks);
+        self
+    }
+
+    /// The totals of two hosts together.
+    pub fn and(mut self, other: Totals) -> Self {
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.nacks += other.nacks;
+        self.fetches += other.fetches;
+        self.most_nacks = self.most_nacks.max(other.most_nacks);
+        self
+    }
+}
+
+/// Statistics of a queue pair, as its sender knows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QpStats {
+    /// Data packets sent again.
+    pub retransmissions: u32,
+    /// Timeouts that fired.
+    pub timeouts: u32,
+    /// Data packets with another entropy value than the one before.
+    pub path_changes: u32,
+    /// Data packets whose payload was lost, as the network knows it.
+    pub lost: u32,
+}
+
+impl QpStats {
+    /// The sum of both.
+    #[must_use]
+    pub fn and(self, other: QpStats) -> QpStats {
+        QpStats {
+            retransmissions: self.retransmissions.saturating_add(other.retransmissions),
+            timeouts: self.timeouts.saturating_add(other.timeouts),
+            path_changes: self.path_changes.saturating_add(other.path_changes),
+            lost: self.lost.saturating_add(other.lost),
+        }
+    }
+}
+
+pub(super) fn stats(slot: &SenderSlot) -> QpStats {
+    let SenderCounters { retransmissions, timeouts, .. } = slot.sender.counters();
+    let [retransmissions, timeouts] =
+        [retransmissions, timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    QpStats { retransmissions, timeouts, path_changes: slot.path_changes, lost: 0 }
+}

@@ -1,0 +1,91 @@
+//! Injection of messages that an [`Injector`], such as another simulator, posts while a run goes on.
+//!
+//! All hosts of such a run are one cluster, so that a message may start at any host without delay. When all events of hosts
+//! at an instant are done, the injector gets the ends of its messages at that instant, and messages that it posts start then.
+//! So the calls of the injector do not depend on where windows are cut.
+//!
+//! The tables of a run are built before its first event. Connections and messages that are added later are in append-only
+//! lists, which all threads may read meanwhile ([`Network::connect`](crate::network::Network::connect),
+//! [`Board::add`](crate::board::Board::add)). A lookup goes to the list when the table has no entry.
+
+use crate::context::Context;
+use crate::frame::{Order, event_kind};
+use crate::host::Host;
+use crate::injector::{InjectedMessage, Injector};
+use crate::observer::Observer;
+use anabranch_base::{HostId, QpId, Time, foreign};
+use anabranch_workload::{Message, Qp, Start};
+use std::collections::BTreeMap;
+
+/// The injector with the state that the cluster of all hosts keeps for it.
+pub struct Injection {
+    injector: Box<dyn Injector>,
+    due: Time,
+    /// Connections by sender and receiver.
+    connections: BTreeMap<(HostId, HostId), QpId>,
+    new: Vec<InjectedMessage>,
+}
+
+impl Injection {
+    /// The state before the first call, which is at time 0.
+    pub fn new(injector: Box<dyn Injector>) -> Self {
+        Injection { injector, due: Time::ZERO, connections: BTreeMap::new(), new: Vec::new() }
+    }
+
+    /// The time at which the injector is to be called; never, if only an end of a message causes a call.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The position of the next call among events.
+    pub fn next(&self) -> Order {
+        if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, event_kind::INJECTOR) }
+    }
+
+    /// Calls the injector at the instant `at.now`, when all other events of `hosts`, all hosts of the fabric, at that instant
+    /// are done. Its messages are posted, and `touched` is called for each host that posts one.
+    ///
+    /// # Panics
+    /// As a panic of the part "injector": if the injector panics, names an instant that is not after `at.now`, or posts a
+    /// message from or to a host that does not exist, to its own sender, or of 0 bytes.
+    pub fn call<O: Observer>(
+        &mut self,
+        hosts: &mut [Host],
+        at: &mut Context<'_, O>,
+        mut touched: impl FnMut(&Host),
+    ) {
+        let (now, ends) = (at.now, &at.effects.injected_ends);
+        self.due = foreign("injector", || {
+            let due = self.injector.inject(now, ends, &mut self.new).unwrap_or(Time::NEVER);
+            assert!(due > now, "it wants to be called at {due}, which is over at {now}");
+            let is_wrong = |post: &&InjectedMessage| {
+                let host = post.src.max(post.dst);
+                host.index() >= hosts.len() || post.src == post.dst || post.bytes == 0
+            };
+            let wrong = self.new.iter().find(is_wrong);
+            assert!(wrong.is_none(), "it posts {wrong:?} among {} hosts", hosts.len());
+            due
+        });
+        at.effects.injected_ends.clear();
+        let split = at.network.scheme.qps;
+        for InjectedMessage { src, dst, bytes } in self.new.drain(..) {
+            let connect = || {
+                let slots = [hosts[src.index()].next_outgoing(), hosts[dst.index()].next_incoming()];
+                let connection = at.network.connect(Qp { src, dst }, slots);
+                for part in 0..split {
+                    hosts[src.index()].add_outgoing(QpId(connection.0 * split + part));
+                    hosts[dst.index()].add_incoming();
+                }
+                connection
+            };
+            let qp = *self.connections.entry((src, dst)).or_insert_with(connect);
+            let start = Start::At(at.now);
+            let message = Message { bytes, qp, activations_from: 0, activations_len: 0, start };
+            let message = at.network.board.add(message);
+            let host = &mut hosts[src.index()];
+            host.expect_message(message, at.network);
+            host.post(message, at);
+            touched(host);
+        }
+    }
+}
