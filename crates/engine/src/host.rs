@@ -24,7 +24,7 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
-use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
+use anabranch_proto::transport::{AnyReceiver, CachedState, Ends, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
 use anabranch_workload::Done;
 use pulls::Pulls;
@@ -79,7 +79,7 @@ pub struct Host {
     /// By processor that a step has taken, when it is free.
     processors: BTreeMap<u32, Time>,
     /// By destination, what the connection left that finished last, where the next one inherits it.
-    legacies: BTreeMap<HostId, Legacy>,
+    cached_states: BTreeMap<HostId, CachedState>,
     /// Where receivers pull: what paces them.
     pulls: Option<Box<Pulls>>,
 }
@@ -231,7 +231,7 @@ impl Host {
             fresh_before: 0,
             steps: BinaryHeap::new(),
             processors: BTreeMap::new(),
-            legacies: BTreeMap::new(),
+            cached_states: BTreeMap::new(),
             pulls: Pulls::new(network).map(Box::new),
         }
     }
@@ -489,8 +489,8 @@ impl Host {
             return true;
         }
         let sender = &self.senders[index as usize];
-        if let Some(legacy) = sender.sender.legacy() {
-            self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
+        if let Some(cached) = sender.sender.cached_state() {
+            self.cached_states.insert(at.network.ends(qp.qp).dst, cached);
         }
         (qp.index, qp.met) = (DONE, met(sender));
         self.totals = self.totals.add(sender.sender.counters());
@@ -521,7 +521,7 @@ impl Host {
     fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
+        let receiver = network.scheme.transport.build_receiver_with_seed(ends, &network.facts, network.seed);
         let index = put(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].index = index;
         index
@@ -536,11 +536,11 @@ impl Host {
         let ends = at.network.ends(qp);
         let path = own_path.as_ref().map_or(*facts, |own_path| own_path(ends.src, ends.dst));
         let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
-        let cc = scheme.cc.build_drawing(&path, random);
+        let cc = scheme.cc.build_with_stream(&path, random);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
-        if let Some(legacy) = self.legacies.get(&ends.dst) {
-            sender.inherit(legacy);
+        let mut sender = scheme.transport.build_sender_with_seed(ends, facts, cc, lb, *seed);
+        if let Some(cached) = self.cached_states.get(&ends.dst) {
+            sender.inherit(cached);
         }
         let index = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].index = index;
@@ -610,7 +610,7 @@ impl Host {
                     slot.note_ev(packet.ev);
                 }
                 let armed = slot.timer != Time::NEVER;
-                if slot.sender.keeps_turn() {
+                if slot.sender.holds_turn() {
                     self.round.keep_turn(&mut self.senders, index);
                 } else {
                     self.round.make_ready(&mut self.senders, index);

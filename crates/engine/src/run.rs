@@ -68,7 +68,7 @@ pub fn run_observed<O: Observer>(
 
 /// A run, in which a panic of what somebody else brought is told with its name and its scheme.
 fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
-    catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
+    catch_panicked(run).unwrap_or_else(|Panicked { part, message }| {
         let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
         let mut lbs = point.scheme.all_lbs();
         let registered = match (part.as_str(), cc, transport, &fabric.program) {
@@ -76,7 +76,9 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
                 LbConfig::Registered(its) => Some(its.name()),
                 _ => None,
             }),
-            ("congestion control", CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
+            ("congestion control", CcConfig::Registered(RegisteredCc { registered, .. }), ..) => {
+                Some(registered.name())
+            }
             ("transport", _, TransportConfig::Registered(its), _) => Some(its.name()),
             ("program", .., Some(ProgramConfig::Registered(its))) => Some(its.name()),
             _ => None,

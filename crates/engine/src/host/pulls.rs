@@ -27,7 +27,7 @@ impl Host {
     /// The receiver at `index`, of the queue pair `slot` among those on which the host receives, may have demand.
     pub(super) fn ask_to_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
-        if self.receivers[index].asks_to_pull() {
+        if self.receivers[index].requests_pull() {
             pulls.pacer.join(slot as u32);
             self.arm_pulls(now);
         }

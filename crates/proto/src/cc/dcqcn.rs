@@ -29,54 +29,54 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct DcqcnConfig {
         /// Gain g of alpha's moving average.
-        #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
+        #[param(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
         /// Initial alpha: its value when the first CNP arrives (1 in the paper).
-        #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
+        #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
         /// Alpha decays once in this time without a CNP.
-        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub alpha_timer: Span,
         /// Period of the timer of rate increases.
-        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
         /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
-        #[is(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        #[param(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub byte_counter: Bytes,
         /// Steps of fast recovery (F).
-        #[is(1..=1_000_000; example = 5; source = "DCQCN (SIGCOMM 2015), section 3.1")]
+        #[param(1..=1_000_000; example = 5; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub fast_recovery: u32,
         /// Additive increase of the target rate.
-        #[is(AboveZero; example = "0.05line";
+        #[param(AboveZero; example = "0.05line";
             source = "htsim: 1/20 of the line rate; the paper's 40 Mb/s is for links of 40 Gb/s")]
         pub rate_ai: Pace,
         /// Hyper increase of the target rate.
-        #[is(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
+        #[param(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
         pub rate_hai: Pace,
         /// The rate never falls below.
-        #[is(AboveZero; example = "10Mbps"; source = "unsaid; as is usual")]
+        #[param(AboveZero; example = "10Mbps"; source = "unsaid; as is usual")]
         pub min_rate: Pace,
         /// The rate is cut at most once in this time; 0: at every CNP.
-        #[is(any; example = "0us";
+        #[param(any; example = "0us";
             source = "DCQCN (SIGCOMM 2015), section 3.1; 4 us in the simulators published with HPCC and ConWeave")]
         pub decrease_interval: Span,
         /// Bytes that may be in flight, whatever the rate.
-        #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
+        #[param(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
         pub window: Size,
         /// Reaction to a NACK; only some transports report NACKs to the congestion control.
         #[serde(default, skip_serializing_if = "OnNack::is_slow_start")]
-        #[is(any; example = "cnp";
+        #[param(any; example = "cnp";
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
         /// What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0.
         #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
-        #[is(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
+        #[param(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
             default = "timer")]
         pub alpha_decay: AlphaDecay,
         /// Which steps the rate rises by.
         #[serde(default, skip_serializing_if = "Increases::is_dcqcn")]
-        #[is(any; example = "htsim"; source = "dcqcn: DCQCN (SIGCOMM 2015), figure 7; htsim: htsim";
+        #[param(any; example = "htsim"; source = "dcqcn: DCQCN (SIGCOMM 2015), figure 7; htsim: htsim";
             default = "dcqcn")]
         pub increases: Increases,
     }

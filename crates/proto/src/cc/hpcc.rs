@@ -28,17 +28,17 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct HpccConfig {
         /// Target utilisation of the bottleneck link (eta).
-        #[is(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
+        #[param(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
         pub eta: f64,
         /// Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none.
-        #[is(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
+        #[param(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
         pub max_stage: u32,
         /// Additive increase per RTT, as a rate (W_AI / T).
-        #[is(AboveZero; example = "0.0004line";
+        #[param(AboveZero; example = "0.0004line";
             source = "the scripts published with HPCC: 10 Mb/s per 25 Gb/s of line rate")]
         pub rate_ai: Pace,
         /// Round trip of an idle path (T).
-        #[is(AboveZero; example = "path";
+        #[param(AboveZero; example = "path";
             source = "HPCC (SIGCOMM 2019), section 3.2, has one for the whole network")]
         pub base_rtt: BaseRtt,
     }

@@ -49,7 +49,7 @@ kinds! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
     /// Name, parameters and factory.
-    pub its: Registered<CcFactory>,
+    pub registered: Registered<CcFactory>,
     /// Beside ACKs and losses.
     pub wants: CcWants,
 }
@@ -68,7 +68,7 @@ pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn Congesti
 
 impl Serialize for RegisteredCc {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        self.its.serialize(s)
+        self.registered.serialize(s)
     }
 }
 
@@ -97,11 +97,11 @@ pub enum AnyCc {
 impl CcConfig {
     /// The congestion control of a new queue pair, one that draws nothing, as all of ours are.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
-        self.build_drawing(facts, stream(0, 0, Purpose::CongestionControl))
+        self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }
 
     /// The congestion control of a new queue pair.
-    pub fn build_drawing(&self, facts: &PathFacts, random: Stream) -> AnyCc {
+    pub fn build_with_stream(&self, facts: &PathFacts, random: Stream) -> AnyCc {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
             CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
@@ -109,8 +109,8 @@ impl CcConfig {
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant(config) => AnyCc::constant(config.window.window_on(facts).0),
-            CcConfig::Registered(RegisteredCc { its, .. }) => {
-                AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
+            CcConfig::Registered(RegisteredCc { registered, .. }) => {
+                AnyCc::Custom(foreign(PART, || registered.factory()(facts, registered.parameters(), random)))
             }
         }
     }

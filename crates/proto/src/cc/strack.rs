@@ -15,34 +15,34 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct StrackCcConfig {
         /// Window at the start.
-        #[is(AboveZero; example = "1bdp"; source = "unsaid; the largest")]
+        #[param(AboveZero; example = "1bdp"; source = "unsaid; the largest")]
         pub initial_window: Size,
         /// Largest window (max_cwnd).
-        #[is(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]
+        #[param(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]
         pub max_window: Size,
         /// Queueing delay to settle at (target_Qdelay).
-        #[is(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
+        #[param(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
         pub target_qdelay: Span,
         /// Queueing delay above which the window follows what is delivered (target_Qhigh).
-        #[is(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
+        #[param(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
         pub target_qhigh: Span,
         /// Weight of a sample in the average delay (ewma).
-        #[is(0.0..=1.0; example = 0.125; source = "STrack, Table 1")]
+        #[param(0.0..=1.0; example = 0.125; source = "STrack, Table 1")]
         pub ewma: f64,
         /// Additive increase in packets, before scaling (beta = this * bdp_sf).
-        #[is(0.0..; example = 5.0; source = "STrack, Table 1")]
+        #[param(0.0..; example = 5.0; source = "STrack, Table 1")]
         pub beta: f64,
         /// Increase for fairness in packets, before scaling (eta = this * bdp_sf).
-        #[is(0.0..; example = 0.15; source = "STrack, Table 1")]
+        #[param(0.0..; example = 0.15; source = "STrack, Table 1")]
         pub eta: f64,
         /// Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt).
-        #[is(0.0..; example = 4.0; source = "STrack, Table 1")]
+        #[param(0.0..; example = 4.0; source = "STrack, Table 1")]
         pub alpha: f64,
         /// Multiplicative decrease (gamma).
-        #[is(0.0..=1.0; example = 0.8; source = "STrack, Table 1")]
+        #[param(0.0..=1.0; example = 0.8; source = "STrack, Table 1")]
         pub gamma: f64,
         /// The window is cut to no less than this share at once (Algorithm 4, line 15).
-        #[is(0.0..=1.0; example = 0.5; source = "STrack, Algorithm 4, line 15")]
+        #[param(0.0..=1.0; example = 0.5; source = "STrack, Algorithm 4, line 15")]
         pub max_decrease: f64,
     }
 }

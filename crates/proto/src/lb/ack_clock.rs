@@ -17,7 +17,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct AckClockConfig {
         /// Number of entropy values among which a packet that no ACK lets go draws its own.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
     }
 }

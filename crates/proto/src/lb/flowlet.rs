@@ -14,13 +14,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
         /// Number of entropy values among which each flowlet's is drawn.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
         /// An idle gap longer than this ends a flowlet.
-        #[is(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
+        #[param(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
         pub gap: Span,
         /// From when the idle gap counts: the packet before was `sent`, or the last `ack` came.
-        #[is(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
+        #[param(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
         pub since: PauseSince,
     }
 }

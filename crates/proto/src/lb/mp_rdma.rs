@@ -16,14 +16,14 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaLbConfig {
         /// Virtual paths, that is entropy values (UDP source ports).
-        #[is(1..=65_536; example = 65_536; source = "unsaid")]
+        #[param(1..=65_536; example = 65_536; source = "unsaid")]
         pub paths: u32,
         /// Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it).
-        #[is(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        #[param(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe: f64,
         /// It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the base RTT of
         /// the fabric (`"1rtt"`).
-        #[is(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        #[param(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe_interval: Span,
     }
 }

@@ -10,7 +10,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct OpsConfig {
         /// Number of entropy values (EVS size).
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
         pub evs: u32,
     }
 }

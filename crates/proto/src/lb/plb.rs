@@ -19,13 +19,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PlbConfig {
         /// Number of entropy values among which a new path is drawn.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
         /// A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
-        #[is(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
+        #[param(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
         pub threshold: f64,
         /// Congested rounds in a row after which it moves.
-        #[is(1..=255; example = 1; source = "FlowBender (CoNEXT 2014), N; PLB's own are 3 and 12")]
+        #[param(1..=255; example = 1; source = "FlowBender (CoNEXT 2014), N; PLB's own are 3 and 12")]
         pub rounds: u32,
     }
 }

@@ -11,53 +11,53 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct RepsConfig {
         /// Number of entropy values (EVS_SIZE).
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
         pub evs: u32,
         /// Entries of the circular buffer (REPS_BUFFER_SIZE).
-        #[is(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
+        #[param(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
         pub buffer: u32,
         /// Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it).
-        #[is(any; example = true; source = "REPS, section 3.2")]
+        #[param(any; example = true; source = "REPS, section 3.2")]
         pub freezing: bool,
         /// How long freezing lasts (FREEZING_TIMEOUT).
-        #[is(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
+        #[param(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
         pub freezing_timeout: Span,
         /// How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
         /// (`keep`), or it empties the buffer, and each of them does (`reset`).
         #[serde(default, skip_serializing_if = "AfterFreezing::is_keep")]
-        #[is(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
+        #[param(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
         /// At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well (`timeout`). One whose
         /// cached entropies are all dead gets no ACK, and by `ack` stays frozen for good.
         #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
-        #[is(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
+        #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
         /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
         /// time; here it is a number).
-        #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
+        #[param(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
         /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
         /// periods was below this many base RTTs (Appendix A, without trimming).
-        #[is(0.0..; example = 1.65;
+        #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
         /// Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
         /// without a valid entropy, the buffer is cycled as usual.
         #[serde(default = "once", skip_serializing_if = "is_once")]
-        #[is(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
+        #[param(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
         /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until all
         /// are used up (`in-turn`).
         #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
-        #[is(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
+        #[param(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
         /// When a sender freezes although nothing failed: with the first ACK at this time of the run or later, once, for
         /// `freezing_timeout`. Without it: at failures alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
+        #[param(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
         pub freeze_at: Option<Span>,
     }
 }

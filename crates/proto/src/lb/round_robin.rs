@@ -15,7 +15,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct RoundRobinConfig {
         /// Number of entropy values: so many from a random one on.
-        #[is(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
+        #[param(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
         pub evs: u32,
     }
 }

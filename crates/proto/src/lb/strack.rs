@@ -15,10 +15,10 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct StrackLbConfig {
         /// Entropy values, and bits of the bitmap (max_paths).
-        #[is(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
+        #[param(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
         pub max_paths: u32,
         /// The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`.
-        #[is(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
+        #[param(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
         pub min_paths: u32,
     }
 }

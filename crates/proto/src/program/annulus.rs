@@ -26,13 +26,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct AnnulusConfig {
         /// At most one CNP per queue pair in this time; 0: one for each marked packet.
-        #[is(any; example = "5us"; source = "unsaid; as at the hosts")]
+        #[param(any; example = "5us"; source = "unsaid; as at the hosts")]
         pub cnp_interval: Span,
         /// Clears the mark, so that the receiver sends no CNP for it as well.
-        #[is(any; example = false; source = "unsaid; nothing is said of clearing")]
+        #[param(any; example = false; source = "unsaid; nothing is said of clearing")]
         pub clear_marks: bool,
         /// Leaves alone what stays within a data centre.
-        #[is(any; example = false; source = "unsaid; QCN works per port and does not tell flows apart")]
+        #[param(any; example = false; source = "unsaid; QCN works per port and does not tell flows apart")]
         pub inter_only: bool,
     }
 }

@@ -54,40 +54,40 @@ parameters! {
         /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
         /// of the fabric's longest path, which leads from one data centre to the other.) One packet is always allowed.
         /// With `scope = "switch"`, between the switch and all its hosts.
-        #[is(AboveZero; example = "100KB";
+        #[param(AboveZero; example = "100KB";
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
         /// A packet of which nothing is heard for this long is no longer counted.
-        #[is(AboveZero; example = "20ms"; source = "unsaid; only after losses")]
+        #[param(AboveZero; example = "20ms"; source = "unsaid; only after losses")]
         pub release: Span,
         /// What the window is of, and what has a queue.
         #[serde(default, skip_serializing_if = "BiccScope::is_destination")]
-        #[is(any; example = "switch";
+        #[param(any; example = "switch";
             source = "destination: Themis-longhaul, section II-D; switch: the simulation published with it";
             default = "destination")]
         pub scope: BiccScope,
         /// The near-source loop clears the mark of packets that leave the data centre.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid; as PNP does, section IV"; default = false)]
+        #[param(any; example = true; source = "unsaid; as PNP does, section IV"; default = false)]
         pub clear_marks: bool,
         /// Queues of what the window holds back mark packets (ECN) as ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid; packets wait at ports in the simulation published with \
+        #[param(any; example = true; source = "unsaid; packets wait at ports in the simulation published with \
             Themis-longhaul"; default = false)]
         pub ecn: bool,
         /// Bytes in such a queue above which it begins to mark.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
-        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
+        #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "400KB")]
         pub ecn_kmin: Bytes,
         /// Bytes in such a queue above which it marks every packet.
         #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
-        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
+        #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
             default = "1600KB")]
         pub ecn_kmax: Bytes,
         /// Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`.
         #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
-        #[is(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
+        #[param(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
         pub ecn_pmax: f64,
     }
 }
@@ -269,7 +269,7 @@ impl Bicc {
         counts.max_held_bytes = counts.max_held_bytes.max(self.held_bytes);
         counts.max_queue_bytes = counts.max_queue_bytes.max(destination.queue_bytes);
         self.serve(host, at.now, out);
-        Verdict::SetAside
+        Verdict::HoldOutside
     }
 
     /// A host of this data centre has all PSNs of a queue pair below `cumulative`, and those that `received` names,
@@ -378,7 +378,7 @@ impl Bicc {
                 self.counts.queue_marks += 1;
             }
             self.count(packet.qp, packet.dst, psn, packet.wire_bytes, now);
-            out.push(Emitted { packet, held: Held::Aside });
+            out.push(Emitted { packet, held: Held::OutsideBuffer });
         }
     }
 

@@ -13,7 +13,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
         /// An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
-        #[is(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
+        #[param(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
         pub gap: Span,
     }
 }

@@ -102,7 +102,7 @@ pub enum Verdict {
     Hold,
     /// The program holds it outside the switch's buffer, for instance in a recirculation port, and will emit it later. It
     /// is not charged to the lossless class, not even while it waits at its egress port afterwards.
-    SetAside,
+    HoldOutside,
 }
 
 /// Where a packet was before a program emitted it.
@@ -112,8 +112,8 @@ pub enum Held {
     Never,
     /// In the switch's buffer, charged to its ingress port, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
     InBuffer(u16),
-    /// Outside the switch's buffer ([`Verdict::SetAside`]).
-    Aside,
+    /// Outside the switch's buffer ([`Verdict::HoldOutside`]).
+    OutsideBuffer,
 }
 
 /// What a program that keeps tables of queue pairs hears of them ([`Program::handle_qp`]).
@@ -163,7 +163,7 @@ pub enum Total {
 /// What every program implements, and one of your own.
 ///
 /// After each call the switch sends what the program put into `out`, then asks for
-/// [`next_timeout`](Self::next_timeout). Each packet that it kept ([`Verdict::Hold`], [`Verdict::SetAside`]) it emits
+/// [`next_timeout`](Self::next_timeout). Each packet that it kept ([`Verdict::Hold`], [`Verdict::HoldOutside`]) it emits
 /// once, as it was kept and with the length that it had: else the run ends.
 pub trait Program: Send {
     /// A packet came in.

@@ -11,7 +11,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct NackDropConfig {
         /// The probability that a NACK is dropped.
-        #[is(0.0..=1.0; example = 0.5; source = "Themis-spraying, section 2.3")]
+        #[param(0.0..=1.0; example = 0.5; source = "Themis-spraying, section 2.3")]
         pub share: f64,
     }
 }

@@ -26,7 +26,7 @@ pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
-pub use sack::{Inherits, Legacy, SackConfig, SackReceiver, SackSender};
+pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 kinds! {
@@ -205,11 +205,11 @@ const PART: &str = "transport";
 impl TransportConfig {
     /// The sending end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
     pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
-        self.build_sender_drawing(ends, facts, cc, lb, 0)
+        self.build_sender_with_seed(ends, facts, cc, lb, 0)
     }
 
     /// The sending end of a new queue pair on a fabric; it draws under `seed`.
-    pub fn build_sender_drawing(
+    pub fn build_sender_with_seed(
         &self,
         ends: Ends,
         facts: &PathFacts,
@@ -247,11 +247,11 @@ impl TransportConfig {
 
     /// The receiving end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
     pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
-        self.build_receiver_drawing(ends, facts, 0)
+        self.build_receiver_with_seed(ends, facts, 0)
     }
 
     /// The receiving end of a new queue pair on a fabric; it draws under `seed`.
-    pub fn build_receiver_drawing(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
+    pub fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
         match self {
             TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends)),
             TransportConfig::GoBackN(config) => {
@@ -432,10 +432,10 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.poll_transmit(now))
     }
 
-    /// See [`Sender::keeps_turn`].
+    /// See [`Sender::holds_turn`].
     #[inline]
-    pub fn keeps_turn(&self) -> bool {
-        dispatch!(AnySender, self, end => end.keeps_turn())
+    pub fn holds_turn(&self) -> bool {
+        dispatch!(AnySender, self, end => end.holds_turn())
     }
 
     /// See [`Sender::advances_timer`].
@@ -456,17 +456,17 @@ impl AnySender {
     }
 
     /// What it leaves to the next connection of its two hosts, where that [inherits](TransportConfig::inherits).
-    pub fn legacy(&self) -> Option<Legacy> {
+    pub fn cached_state(&self) -> Option<CachedState> {
         match self {
-            AnySender::Sack(sender) => sender.legacy(),
+            AnySender::Sack(sender) => sender.cached_state(),
             _ => None,
         }
     }
 
     /// Starts with what an earlier connection left.
-    pub fn inherit(&mut self, legacy: &Legacy) {
+    pub fn inherit(&mut self, earlier: &CachedState) {
         if let AnySender::Sack(sender) = self {
-            sender.inherit(legacy);
+            sender.inherit(earlier);
         }
     }
 }
@@ -496,10 +496,10 @@ impl AnyReceiver {
         dispatch!(AnyReceiver, self, end => end.fresh_packets())
     }
 
-    /// See [`Receiver::asks_to_pull`].
+    /// See [`Receiver::requests_pull`].
     #[inline]
-    pub fn asks_to_pull(&mut self) -> bool {
-        dispatch!(AnyReceiver, self, end => end.asks_to_pull())
+    pub fn requests_pull(&mut self) -> bool {
+        dispatch!(AnyReceiver, self, end => end.requests_pull())
     }
 
     /// See [`Receiver::pull`].

@@ -4,12 +4,12 @@
 //! acknowledges them by number and echoes each one's entropy value; the sender sends again what times out,
 //! or at once what the fabric trimmed.
 
+mod cached_state;
 mod config;
-mod legacy;
 mod receiver;
 mod sender;
 
+pub use cached_state::CachedState;
 pub use config::{Inherits, SackConfig};
-pub use legacy::Legacy;
 pub use receiver::SackReceiver;
 pub use sender::SackSender;

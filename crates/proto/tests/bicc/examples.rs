@@ -318,7 +318,7 @@ fn it_is_a_program_like_the_others() {
         Passage { now: us(1), src: SENDER, port: 3, from_host: false, to_host: false, ports: 4, queued: 0 };
     let (mut out, mut marked) = (Vec::new(), data(0, 0, RECEIVER));
     assert_eq!(program.ingress(&mut marked, &at, &mut out), Verdict::Forward);
-    assert_eq!(program.ingress(&mut data(0, 1, RECEIVER), &at, &mut out), Verdict::SetAside);
+    assert_eq!(program.ingress(&mut data(0, 1, RECEIVER), &at, &mut out), Verdict::HoldOutside);
     program.egress(&mut marked, &at, &mut out);
     assert_eq!(
         (out, marked),

@@ -110,7 +110,7 @@ impl Esw {
         let mut passed = Vec::new();
         match self.program.ingress(&mut seen, &at, &mut out) {
             Verdict::Forward => passed.push(seen),
-            Verdict::SetAside => self.kept.push(seen),
+            Verdict::HoldOutside => self.kept.push(seen),
             verdict => panic!("{verdict:?}"),
         }
         assert_eq!(seen, packet, "nothing is written into it");
@@ -128,7 +128,7 @@ impl Esw {
     /// What the program put out is what it kept.
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
-            assert_eq!(held, Held::Aside);
+            assert_eq!(held, Held::OutsideBuffer);
             let slot = self.kept.iter().position(|kept| *kept == packet);
             self.kept.remove(slot.unwrap_or_else(|| panic!("not kept: {packet:?}")));
             packet

@@ -81,7 +81,7 @@ fn a_fetch_holds_up_the_queue_pair() {
     }
     answer(&mut sender, us(10), header_only(1, 0, 0));
     assert_eq!(sender.poll_transmit(us(10)), None);
-    assert!(!sender.keeps_turn());
+    assert!(!sender.holds_turn());
     assert_eq!(sender.next_timeout(), Some(us(16)));
     answer(&mut sender, us(11), header_only(3, 0, 0));
     assert_eq!(sender.poll_transmit(Time(us(16).0 - 1)), None);

@@ -150,7 +150,7 @@ fn both_ends_behind_the_common_interface() {
     }
     let [first, second, third] = [true, true, false].map(|goes_on| {
         let packet = sender.poll_transmit(us(0)).unwrap();
-        assert_eq!(sender.keeps_turn(), goes_on);
+        assert_eq!(sender.holds_turn(), goes_on);
         packet
     });
     assert_eq!(receiver.handle_packet(us(1), &third), None);

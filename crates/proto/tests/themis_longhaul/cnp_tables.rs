@@ -46,15 +46,15 @@ fn the_cache_throttles_at_once_and_the_store_goes_on_from_there() {
 fn a_collision_throttles_a_wrong_flow_until_the_install() {
     let mut switch = Switch::new(&TrpConfig { cache_slots: 1, ..config() });
     switch.cnp(us(10), 0);
-    assert_eq!(switch.data(us(11), 1, 0), Verdict::SetAside, "no CNP of it ever came");
+    assert_eq!(switch.data(us(11), 1, 0), Verdict::HoldOutside, "no CNP of it ever came");
     assert_eq!(switch.count("wrong_flow_redirects"), 1);
-    assert_eq!(switch.data(us(11), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(11), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 1);
     // A CNP keeps the first flow throttled.
     switch.cnp(us(900), 0);
-    assert_eq!(switch.data(ns(1_009_999), 1, 1), Verdict::SetAside);
+    assert_eq!(switch.data(ns(1_009_999), 1, 1), Verdict::HoldOutside);
     assert_eq!(switch.data(us(1_010), 1, 2), Verdict::Forward, "the entry is there, and the place is free");
-    assert_eq!(switch.data(us(1_010), 0, 1), Verdict::SetAside, "the right one is still throttled");
+    assert_eq!(switch.data(us(1_010), 0, 1), Verdict::HoldOutside, "the right one is still throttled");
     let counts = ["wrong_flow_redirects", "cache_collisions", "installs"].map(|name| switch.count(name));
     assert_eq!(counts, [2, 0, 1]);
     // The packet that was on its way still has its loop.
@@ -152,7 +152,7 @@ fn the_store_alone_is_late() {
     assert_eq!(switch.data(ns(1_000_999), 0, 0), Verdict::Forward);
     switch.cnp(us(1_001), 0);
     switch.wait(us(1_001));
-    assert_eq!(switch.data(us(1_001), 0, 1), Verdict::SetAside);
+    assert_eq!(switch.data(us(1_001), 0, 1), Verdict::HoldOutside);
     assert_eq!((switch.count("max_loop_num"), switch.count("installs")), (1, 1));
     assert_eq!(switch.data(us(1_001), 1, 0), Verdict::Forward, "and never a wrong flow");
 }
@@ -162,15 +162,15 @@ fn the_store_alone_is_late() {
 fn the_cache_alone_goes_on_hitting_wrong_flows() {
     let mut switch = Switch::new(&TrpConfig { store: false, cache_slots: 1, ..config() });
     (0..40).for_each(|at| switch.cnp(us(at * 100), 0));
-    assert_eq!(switch.data(us(4_000), 1, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_000), 1, 0), Verdict::HoldOutside);
     assert_eq!((switch.count("installs"), switch.count("wrong_flow_redirects")), (0, 1));
     // Its rate recovers by the packets of either.
-    assert_eq!(switch.data(us(4_500), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_500), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(4_501), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(4_501), 1, 1), Verdict::Forward);
     // The slot in use again, by the other: now the first is the wrong one.
     switch.cnp(us(4_600), 1);
-    assert_eq!(switch.data(us(4_601), 0, 2), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_601), 0, 2), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 2);
     switch.finish();
 }
@@ -245,7 +245,7 @@ fn an_install_is_on_time_without_a_timer() {
     switch.timer_first = false;
     switch.cnp(us(0), 0);
     assert_eq!(switch.trp.next_timeout(), Some(us(1_000)));
-    assert_eq!(switch.data(us(1_000), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(1_000), 0, 0), Verdict::HoldOutside);
 }
 
 /// A slot whose last CNP is too long ago is a miss and any flow's, though its flow was never back to normal.

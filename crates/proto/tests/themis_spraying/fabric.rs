@@ -351,7 +351,7 @@ impl<'a> Fabric<'a> {
         match verdict {
             Verdict::Forward => self.carry_back(packet),
             Verdict::Drop => assert!(matches!(packet.repr, Repr::Nack { .. }), "{packet:?} is dropped"),
-            Verdict::Port(_) | Verdict::Hold | Verdict::SetAside => panic!("{verdict:?} for {packet:?}"),
+            Verdict::Port(_) | Verdict::Hold | Verdict::HoldOutside => panic!("{verdict:?} for {packet:?}"),
         }
     }
 

@@ -31,9 +31,9 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     let Kind { name, parameters, .. } = ours(part).into_iter().find(|ours| ours.name == kind)?;
     let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
     for parameter in
-        parameters.iter().filter(|parameter| parameter.is_needed() || parameter.default().is_some())
+        parameters.iter().filter(|parameter| parameter.is_required() || parameter.default().is_some())
     {
-        let value = toml::Value::try_from(parameter.its_example()?).ok()?;
+        let value = toml::Value::try_from(parameter.example()?).ok()?;
         let mut above = &mut table;
         let (tables, key) = parameter.name().rsplit_once('.').unwrap_or(("", parameter.name()));
         for name in tables.split('.').filter(|name| !name.is_empty()) {

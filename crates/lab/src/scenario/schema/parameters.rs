@@ -15,7 +15,7 @@ pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     let all = of_parts(scheme).filter(is_there);
     all.map(|(part, parameter)| match part {
         "" => parameter.clone(),
-        _ => parameter.clone().of_table(part),
+        _ => parameter.clone().in_table(part),
     })
     .collect()
 }
@@ -92,7 +92,7 @@ pub(in crate::scenario) fn check(
                 ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
             }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
-            None => ParameterFault::words(path, message, parameter.what()),
+            None => ParameterFault::words(path, message, parameter.type_name()),
         }
     })
 }
@@ -181,8 +181,8 @@ mod tests {
         for part in crate::scenario::Registry::new().parts() {
             for parameter in part.kinds.iter().flat_map(|kind| &kind.parameters) {
                 let its = format!("{}.{}", part.part, parameter.name());
-                assert!(!parameter.its_source().is_empty(), "{its}");
-                assert!(parameter.its_example().is_some(), "{its}");
+                assert!(!parameter.source().is_empty(), "{its}");
+                assert!(parameter.example().is_some(), "{its}");
                 assert!(parameter.meaning().ends_with('.'), "{its}: {}", parameter.meaning());
             }
         }
@@ -191,12 +191,12 @@ mod tests {
     #[test]
     fn what_is_declared_to_be_unless_said_is_so() {
         fn of<T: DeserializeOwned + Declared>(needed: &str) {
-            let stated = toml::from_str::<T>(needed).unwrap_or_else(|e| panic!("{needed}: {e}")).stated();
+            let stated = toml::from_str::<T>(needed).unwrap_or_else(|e| panic!("{needed}: {e}")).values();
             let declared = T::declared();
             assert!(declared.iter().any(|parameter| parameter.default().is_some()));
             for parameter in declared {
                 // Those of tables that are not there have no values.
-                if parameter.is_needed() || parameter.name().contains('.') {
+                if parameter.is_required() || parameter.name().contains('.') {
                     continue;
                 }
                 let found = stated.iter().find(|(name, _)| name == parameter.name()).map(|(_, value)| value);

@@ -28,23 +28,23 @@ parameters! {
     pub struct ConweaveConfig {
         /// How long a reply may take before the queue pair is rerouted, beyond the round trip between its two ToRs that
         /// links and switches take by themselves.
-        #[is(AboveZero; example = "4us";
+        #[param(AboveZero; example = "4us";
             source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
         /// Time for which a path is not chosen after an ECN mark on it.
-        #[is(AboveZero; example = "16us";
+        #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub path_pause: Span,
         /// Held packets go out this long after the TAIL should have come.
-        #[is(AboveZero; example = "16us";
+        #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub flush_extra: Span,
         /// Held packets go out after this long when nothing is known of the TAIL.
-        #[is(AboveZero; example = "200us";
+        #[param(AboveZero; example = "200us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub default_wait: Span,
         /// A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
-        #[is(AboveZero; example = "300us";
+        #[param(AboveZero; example = "300us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub expiry: Span,
     }

@@ -36,11 +36,11 @@ parameters! {
     pub struct ThemisLonghaulConfig {
         /// The notification point; none in the ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub pnp: Option<PnpConfig>,
         /// The reaction point; none in the ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub trp: Option<TrpConfig>,
     }
 }

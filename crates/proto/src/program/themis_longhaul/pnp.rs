@@ -32,38 +32,38 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PnpConfig {
         /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
-        #[is(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
+        #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
         /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the receiver
         /// sends a CNP for them as well (figure 16).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
         /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub monitor: bool,
         /// Entries leave when their queue pair is destroyed; without it they never do (figure 17).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub expire: bool,
         /// How long before the first message of a queue pair its TCP handshake and its INIT are.
-        #[is(any; example = "3ms";
+        #[param(any; example = "3ms";
             source = "unsaid; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
         pub setup: Span,
         /// From the host to the control plane.
-        #[is(any; example = "20us"; source = "unsaid; within a data centre")]
+        #[param(any; example = "20us"; source = "unsaid; within a data centre")]
         pub daemon_delay: Span,
         /// From the control plane to the table.
-        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
         /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked itself:
         /// daemons report to the switches of both ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true;
+        #[param(any; example = true;
             source = "unsaid; section III has the notification point on the senders' side, the simulation published with \
                       Themis-longhaul on both";
             default = false)]
         pub both_ends: bool,
         /// Entries that the table has room for (section VI: 1024).
-        #[is(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
+        #[param(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
         pub entries: u32,
     }
 }

@@ -29,75 +29,75 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct TrpConfig {
         /// Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI).
-        #[is(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
+        #[param(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
         pub alpha: u32,
         /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
-        #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
+        #[param(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
         pub beta: Span,
         /// Which CNPs increase `loop_num` (Algorithm 1, line 5).
-        #[is(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
+        #[param(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
         pub growth: Growth,
         /// How a flow recovers (appendix D).
-        #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
+        #[param(any; example = "rate"; source = "Themis-longhaul, appendix D")]
         pub recovery: Recovery,
         /// Use CNP_Cache (figure 18).
-        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
         /// Slots of CNP_Cache (1024 in section VI).
-        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub cache_slots: u32,
         /// A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no packet finds it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
+        #[param(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
         /// A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to normal.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
-        #[is(any; example = "1ms"; source = "unsaid; section V-B: expired register entries"; default = "0us")]
+        #[param(any; example = "1ms"; source = "unsaid; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
         /// The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid; section V-B: the control plane resets the register";
+        #[param(any; example = true; source = "unsaid; section V-B: the control plane resets the register";
             default = false)]
         pub cache_reset_own: bool,
         /// Use CNP_Store (figure 18).
-        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
         /// Entries of CNP_Store (1024 in section VI).
-        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub store_entries: u32,
         /// From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
-        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
         /// Rate of the recirculation port.
-        #[is(AboveZero; example = "1600Gbps"; source = "unsaid; the simulation published with Themis-longhaul")]
+        #[param(AboveZero; example = "1600Gbps"; source = "unsaid; the simulation published with Themis-longhaul")]
         pub rate: Rate,
         /// Latency of a pass through it.
-        #[is(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
+        #[param(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
         pub latency: Span,
         /// The port marks packets (ECN) as other ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true;
+        #[param(any; example = true;
             source = "unsaid; the port of the simulation published with Themis-longhaul does"; default = false)]
         pub ecn: bool,
         /// Bytes in the port above which it begins to mark.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
-        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+        #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "1600KB")]
         pub ecn_kmin: Bytes,
         /// Bytes in the port above which it marks every packet.
         #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
-        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+        #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "25600KB")]
         pub ecn_kmax: Bytes,
         /// Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`.
         #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
-        #[is(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
+        #[param(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
         pub ecn_pmax: f64,
         /// Dummy packets that circulate in it (section V-B: "a few").
-        #[is(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
+        #[param(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
         pub dummies: u32,
         /// Size of a dummy packet.
-        #[is(AboveZero; example = "64B"; source = "unsaid; the smallest Ethernet frame")]
+        #[param(AboveZero; example = "64B"; source = "unsaid; the smallest Ethernet frame")]
         pub dummy_bytes: Bytes,
     }
 }
@@ -239,12 +239,12 @@ impl Trp {
         if loops > 0 {
             self.counts.loops += 1;
             self.port.join(at.now, Looping { packet: *packet, loops });
-            return Verdict::SetAside;
+            return Verdict::HoldOutside;
         }
         if out.len() > queued {
             // What came back at this very moment goes first, but a packet that is forwarded goes ahead of `out`.
-            out.push(Emitted { packet: *packet, held: Held::Aside });
-            return Verdict::SetAside;
+            out.push(Emitted { packet: *packet, held: Held::OutsideBuffer });
+            return Verdict::HoldOutside;
         }
         Verdict::Forward
     }
@@ -332,7 +332,7 @@ impl Trp {
         if let Some(found) = found {
             found.state.handle_sent(psn);
         }
-        out.push(Emitted { packet, held: Held::Aside });
+        out.push(Emitted { packet, held: Held::OutsideBuffer });
     }
 }
 

@@ -29,30 +29,30 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct ThemisSprayingConfig {
         /// Number of paths for which the tables have entries (N_paths, Table 2).
-        #[is(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
+        #[param(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
         pub paths: u32,
         /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
-        #[is(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
+        #[param(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
         pub window: u32,
         /// Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         /// forwarded to the NIC.
-        #[is(any; example = true; source = "Themis-spraying, section 4.2, C2")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.2, C2")]
         pub confirmation: bool,
         /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it is
         /// dropped.
-        #[is(any; example = true; source = "Themis-spraying, section 4.3")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
         /// Retransmissions take another path (section 4.4).
-        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub reroute: bool,
         /// Paths whose packets fail to arrive are avoided (section 4.4).
-        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
         /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
-        #[is(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
+        #[param(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
         pub ooo_threshold: u32,
         /// Packets for which a path is avoided (AVOIDANCE_WINDOW).
-        #[is(1..=u32::MAX; example = 2_000_000; source = "Themis-spraying, section 6.2")]
+        #[param(1..=u32::MAX; example = 2_000_000; source = "Themis-spraying, section 6.2")]
         pub avoidance_window: u32,
     }
 }

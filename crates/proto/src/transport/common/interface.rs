@@ -41,7 +41,7 @@ pub trait Sender: Send {
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// Whether the NIC is to go on with this queue pair after the packet that it just gave, before it turns to the
     /// others.
-    fn keeps_turn(&self) -> bool {
+    fn holds_turn(&self) -> bool {
         false
     }
     /// Whether a packet that came in may have brought [`next_timeout`](Self::next_timeout) forward, so that it is to be
@@ -71,7 +71,7 @@ pub trait Receiver: Send {
     fn fresh_packets(&self) -> u64;
     /// Whether the host's pull pacer is to come to it (`eqds`): asked after each packet and each pull; it is to be true
     /// once until the next [`pull`](Self::pull).
-    fn asks_to_pull(&mut self) -> bool {
+    fn requests_pull(&mut self) -> bool {
         false
     }
     /// The pacer has come to it: the pull packet, unless nothing is left to pull.

@@ -22,7 +22,7 @@ const MOST_DOUBLINGS: u32 = 16;
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
 /// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
-/// timeout again. While it [`keeps_turn`](Self::keeps_turn), a NIC with several queue pairs asks this one again.
+/// timeout again. While it [`holds_turn`](Self::holds_turn), a NIC with several queue pairs asks this one again.
 // Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
 #[repr(C)]
 pub struct DcpSender {
@@ -55,7 +55,7 @@ pub struct DcpSender {
     header_bytes: u16,
     payload: u16,
     /// The turn goes on.
-    keeps_turn: bool,
+    holds_turn: bool,
     /// The congestion control gives a rate: `pacer` has a say in what is sent.
     paces: bool,
     qp: QpId,
@@ -124,7 +124,7 @@ impl DcpSender {
             packet_bytes: (config.payload.0 + config.header.0) as u16,
             header_bytes: config.header.0 as u16,
             payload: config.payload.0 as u16,
-            keeps_turn: false,
+            holds_turn: false,
             paces: cc.paces(),
             qp: ends.qp,
             dst: ends.dst,
@@ -179,13 +179,13 @@ impl Sender for DcpSender {
     /// The next data packet, if there is one and window, rate and PCIe let it go now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if !self.keeps_turn {
+        if !self.holds_turn {
             // DCP, section 4.3, Tx path: a turn takes up to n WQEs from the head of the send queue.
             self.turn_bytes = self.round_quota;
             self.turn_end = self.unacked + self.tracked;
         }
         let packet = self.next_packet(now);
-        self.keeps_turn = packet.is_some() && self.turn_goes_on();
+        self.holds_turn = packet.is_some() && self.turn_goes_on();
         packet
     }
 
@@ -193,8 +193,8 @@ impl Sender for DcpSender {
     /// next full packet fits the quota, belongs to the turn's WQEs, and may be sent as far as the window goes. What
     /// is fetched for retransmission counts in the quota, and new data follows it in the same turn.
     #[inline]
-    fn keeps_turn(&self) -> bool {
-        self.keeps_turn
+    fn holds_turn(&self) -> bool {
+        self.holds_turn
     }
 
     #[inline]

@@ -11,22 +11,22 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct EqdsConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "the simulator published with REPS")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "the simulator published with REPS")]
         pub payload: Bytes,
         /// Headers of a data packet, and the size of a trimmed one.
-        #[is(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim: headers of 64 B")]
+        #[param(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim: headers of 64 B")]
         pub header: Bytes,
         /// Size of an ACK, a NACK, a pull and an RTS.
-        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
         /// Retransmission timeout, per packet, and a sender that waits this long for a pull asks again.
-        #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
+        #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// Speculative credit of a new sender, and the most that it demands beyond what was granted.
-        #[is(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
+        #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
         pub pull_window: Size,
         /// Rate at which a host pulls, of all its senders together.
-        #[is(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
+        #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
         pub pull_rate: Pace,
     }
 }

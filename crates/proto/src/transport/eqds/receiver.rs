@@ -8,7 +8,7 @@ use anabranch_base::{MessageId, Time};
 
 /// The receiving end of a queue pair: that of `sack`, and what it granted.
 ///
-/// Beside what drives every receiver: after each packet [`asks_to_pull`](Receiver::asks_to_pull), and when the host's
+/// Beside what drives every receiver: after each packet [`requests_pull`](Receiver::requests_pull), and when the host's
 /// pacer comes to it, [`pull`](Receiver::pull).
 pub struct EqdsReceiver {
     sack: SackReceiver,
@@ -72,7 +72,7 @@ impl Receiver for EqdsReceiver {
     }
 
     #[inline]
-    fn asks_to_pull(&mut self) -> bool {
+    fn requests_pull(&mut self) -> bool {
         let asks = !self.waits && self.granted < self.target;
         self.waits |= asks;
         asks

@@ -128,17 +128,17 @@ fn a_receiver_grants_demand() {
         let repr = Repr::data(psn).with_message(MessageId(0), 9).with_msn(Msn::of_pull_target(target));
         Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000)
     };
-    assert!(!receiver.asks_to_pull());
+    assert!(!receiver.requests_pull());
     receiver.handle_packet(at(0), &data(0, 1));
-    assert!(receiver.asks_to_pull() && !receiver.asks_to_pull(), "it asks once");
+    assert!(receiver.requests_pull() && !receiver.requests_pull(), "it asks once");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 1".to_string()));
-    assert!(!receiver.asks_to_pull() && receiver.pull().is_none(), "all is granted");
+    assert!(!receiver.requests_pull() && receiver.pull().is_none(), "all is granted");
     receiver.handle_packet(at(1), &data(1, 1).cut(64).unwrap());
-    assert!(receiver.asks_to_pull(), "a trimmed packet");
+    assert!(receiver.requests_pull(), "a trimmed packet");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 2".to_string()));
     while receiver.poll_transmit().is_some() {}
     receiver.handle_packet(at(2), &Packet::new(ENDS.qp, ENDS.dst, Repr::Rts { target: 2 }));
-    assert!(!receiver.asks_to_pull());
+    assert!(!receiver.requests_pull());
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
@@ -211,7 +211,7 @@ fn delivers_over_a_path_that_loses() {
                     while let Some(answer) = receiver.poll_transmit() {
                         path.carry(now, answer);
                     }
-                    if receiver.asks_to_pull() {
+                    if receiver.requests_pull() {
                         pacer.join(0);
                     }
                 } else {
@@ -226,7 +226,7 @@ fn delivers_over_a_path_that_loses() {
                 last_pull = Some(now);
                 path.carry(now, pull);
                 pacer.pulled(now);
-                if receiver.asks_to_pull() {
+                if receiver.requests_pull() {
                     pacer.join(0);
                 }
             }

@@ -4,7 +4,9 @@ use super::config::GoBackNConfig;
 use crate::cc::{AnyCc, Reported};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -33,21 +35,19 @@ impl GoBackNSender {
     pub fn new(config: &GoBackNConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &GoBackNConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         GoBackNSender {
             in_flight: 0,
             fresh: 0,
             since: Time::ZERO,
             rto,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
         }
     }
 }
 
 impl Sender for GoBackNSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
     /// The next data packet, if there is one and window and rate let it go now.
     #[inline]
@@ -56,7 +56,7 @@ impl Sender for GoBackNSender {
         if psn == self.flow.messages.end() {
             return None;
         }
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.window_allows(self.in_flight) || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Sender for GoBackNSender {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } => {
                 self.acknowledge(now, psn, false, now.since(sent_at));
@@ -107,7 +107,7 @@ impl Sender for GoBackNSender {
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = (self.flow.unacked < self.flow.next).then(|| self.since + self.rto);
-        match (rto, self.flow.pacer.next_timeout()) {
+        match (rto, self.flow.next_pacing()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
@@ -122,28 +122,6 @@ impl Sender for GoBackNSender {
             self.flow.lb.handle_timeout(now);
             self.flow.cc.handle_loss(now);
         }
-    }
-
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
     }
 
     /// What comes in only puts it off.
@@ -170,7 +148,7 @@ impl GoBackNSender {
             self.in_flight = 0;
         }
         self.since = now;
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 
     /// Starts again at the first unacknowledged packet.

@@ -6,7 +6,9 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
@@ -56,7 +58,8 @@ impl IrnSender {
         let rto_high = config.rto.on(facts);
         // A timeout that became earlier as more packets go out might have been due before they did.
         let rto_low = config.rto_low.on(facts).min(rto_high);
-        let asking = Asking { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests =
+            AckRequests { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
         let window = config.window.on(facts).0.div_ceil((payload.0 + header.0).max(1));
         IrnSender {
             in_flight: 0,
@@ -69,16 +72,14 @@ impl IrnSender {
             since: Time::ZERO,
             rto_low,
             rto_high,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
             sacked: PsnSet::new(),
         }
     }
 }
 
 impl Sender for IrnSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
     /// The next data packet, if there is one and it may go out now: in loss recovery lost packets come first, and
     /// new ones when no more are known to be lost (DCP, section 2.2).
@@ -99,7 +100,7 @@ impl Sender for IrnSender {
                 if received != 0 {
                     self.select(now, base);
                 }
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
@@ -110,7 +111,7 @@ impl Sender for IrnSender {
     /// that waits for its time, which asks again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-        let due = self.rto_due().min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = self.rto_due().min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
@@ -132,28 +133,6 @@ impl Sender for IrnSender {
             self.flow.lb.handle_timeout(now);
             self.flow.cc.handle_loss(now);
         }
-    }
-
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
     }
 
     /// The timeout of few packets in flight is shorter.
@@ -198,7 +177,7 @@ impl IrnSender {
     /// lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -216,7 +195,7 @@ impl IrnSender {
         if psn == self.flow.messages.end() {
             return None;
         }
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.windows_allow() || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -261,7 +240,7 @@ impl IrnSender {
         if self.recovery.as_ref().is_some_and(|recovery| recovery.end <= cumulative) {
             self.recovery = None;
         }
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 
     /// The packet that an ACK names has arrived. It is a SACK where that is above the lowest unacknowledged one; a

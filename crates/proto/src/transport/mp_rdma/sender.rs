@@ -102,7 +102,7 @@ impl Sender for MpRdmaSender {
             return None;
         }
         let psn = self.next;
-        let part = self.messages.part(psn);
+        let part = self.messages.packet_info(psn);
         if psn == self.unacked {
             if psn == self.fresh && now.since(self.since) >= self.restart_after {
                 self.cc.handle_restart(now);

@@ -6,7 +6,9 @@ use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
 
@@ -68,7 +70,7 @@ impl RackTlpSender {
     pub fn new(config: &RackTlpConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RackTlpConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RackTlpSender {
             in_flight: 0,
             window: config.window.window_on(facts).0,
@@ -84,7 +86,7 @@ impl RackTlpSender {
             probe: Probe::None,
             recovery_end: None,
             sacked: 0,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
             flights: Flights::new(),
             lost: VecDeque::new(),
         }
@@ -92,9 +94,7 @@ impl RackTlpSender {
 }
 
 impl Sender for RackTlpSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
     /// The next data packet, if there is one and it may go out now: lost packets first, then a probe, then new ones.
     #[inline]
@@ -105,7 +105,7 @@ impl Sender for RackTlpSender {
         if self.probe == Probe::Due {
             return self.send_probe(now);
         }
-        if !self.has_next() || !self.windows_allow(self.flow.messages.part(self.flow.next).bytes) {
+        if !self.has_next() || !self.windows_allow(self.flow.messages.packet_info(self.flow.next).bytes) {
             return None;
         }
         let packet = self.send_next(now)?;
@@ -125,7 +125,7 @@ impl Sender for RackTlpSender {
                 if is_news {
                     self.arm_probe(now);
                 }
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
@@ -138,7 +138,7 @@ impl Sender for RackTlpSender {
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let own = self.reorder_due.min(self.probe_due).min(self.rto_due());
-        let due = own.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = own.min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
@@ -157,28 +157,6 @@ impl Sender for RackTlpSender {
         } else if self.rto_due() <= now {
             self.time_out(now);
         }
-    }
-
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
     }
 
     /// The reordering window and the probe may be due before the RTO.
@@ -232,7 +210,7 @@ impl RackTlpSender {
         if packets > 0 {
             self.since = now;
             self.settle();
-            self.flow.tell(now, packets, bytes, marked, self.rtt);
+            self.flow.report_acked(now, packets, bytes, marked, self.rtt);
         }
         packets > 0
     }
@@ -358,7 +336,7 @@ impl RackTlpSender {
 
     #[cold]
     fn send_lost(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.windows_allow(part.bytes) || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -374,7 +352,7 @@ impl RackTlpSender {
             self.send_next(now)?
         } else {
             let psn = self.flow.next - 1;
-            if !self.flow.pace(now, self.flow.messages.part(psn).bytes) {
+            if !self.flow.pace(now, self.flow.messages.packet_info(psn).bytes) {
                 return None;
             }
             self.send_again(now, psn)
@@ -395,7 +373,7 @@ impl RackTlpSender {
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
-        let bytes = self.flow.messages.part(psn).bytes;
+        let bytes = self.flow.messages.packet_info(psn).bytes;
         if !self.flow.pace(now, bytes) {
             return None;
         }
@@ -410,7 +388,7 @@ impl RackTlpSender {
 
     #[inline]
     fn packet(&mut self, now: Time, psn: u32) -> Packet {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         let goes_on = (self.next_lost().is_some() || self.has_next())
             && self.windows_allow(self.flow.messages.packet_bytes());
         self.flow.packet(now, psn, part, goes_on)

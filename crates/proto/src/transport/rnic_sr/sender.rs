@@ -5,7 +5,9 @@ use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Part, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, PacketInfo, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
@@ -47,7 +49,7 @@ impl RnicSrSender {
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RnicSrConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RnicSrSender {
             in_flight: 0,
             fresh: 0,
@@ -60,15 +62,13 @@ impl RnicSrSender {
             since: Time::ZERO,
             rto,
             retransmission_block: config.retransmission_block.on(facts),
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
         }
     }
 }
 
 impl Sender for RnicSrSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages);
 
     /// The next data packet, if there is one and windows and rate let it go now: what a NACK asked for first.
     #[inline]
@@ -94,7 +94,7 @@ impl Sender for RnicSrSender {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } if self.hears_nacks => {
                 self.flow.counters.nacks += 1;
@@ -111,7 +111,7 @@ impl Sender for RnicSrSender {
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
-        let due = rto.min(self.resume).min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = rto.min(self.resume).min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
@@ -130,12 +130,12 @@ impl Sender for RnicSrSender {
     }
 
     fn next_pacing(&self) -> Option<Time> {
-        let due = self.resume.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = self.resume.min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
     fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
+        self.flow.handle_pacing(now);
         if self.resume <= now {
             self.resume = Time::NEVER;
         }
@@ -144,15 +144,6 @@ impl Sender for RnicSrSender {
     #[inline]
     fn paces(&self) -> bool {
         self.flow.paces || self.retransmission_block > Duration::ZERO
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
     }
 
     /// What comes in only puts it off.
@@ -181,7 +172,7 @@ impl RnicSrSender {
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -207,7 +198,7 @@ impl RnicSrSender {
     /// of NACKs alone, and after a timeout the NIC reads on in order, as it does when it sends for the first time.
     #[cold]
     fn send_copy(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -220,7 +211,7 @@ impl RnicSrSender {
     }
 
     #[inline]
-    fn packet(&mut self, now: Time, psn: u32, part: Part) -> Packet {
+    fn packet(&mut self, now: Time, psn: u32, part: PacketInfo) -> Packet {
         let goes_on = self.missing.or(self.latest).is_some() || self.next_fits();
         self.flow.packet(now, psn, part, goes_on)
     }
@@ -257,6 +248,6 @@ impl RnicSrSender {
         self.missing = self.missing.filter(|&psn| psn >= cumulative);
         self.latest = self.latest.filter(|&psn| psn >= cumulative);
         self.since = now;
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 }

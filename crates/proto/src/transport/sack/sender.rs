@@ -326,7 +326,7 @@ impl SackSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK comes. Without asking for one, a receiver that coalesces
+    /// Whether nothing more can be sent before an ACK comes. Without ack_requests for one, a receiver that coalesces
     /// ACKs would let a small window wait for the RTO.
     #[inline]
     fn waits(&self) -> bool {
@@ -451,23 +451,7 @@ impl SackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be new; the set says which of them are.
-        let (mut base, mut bits) = (base, received);
-        if base < self.unacked {
-            let below = self.unacked - base;
-            if below >= 64 {
-                return 0;
-            }
-            bits >>= below;
-            base = self.unacked;
-        }
-        if base >= self.next {
-            return 0;
-        }
-        if self.next - base < 64 {
-            bits &= (1 << (self.next - base)) - 1;
-        }
-        bits &= !self.acked.window(base);
+        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
         let packets = bits.count_ones();
         while bits != 0 {
             self.acknowledge(base + bits.trailing_zeros());

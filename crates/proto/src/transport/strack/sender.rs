@@ -138,7 +138,7 @@ impl Sender for StrackSender {
             None if self.can_send_new() => self.next,
             None => return None,
         };
-        let part = self.outgoing.part(psn);
+        let part = self.outgoing.packet_info(psn);
         if !self.window_allows(part.bytes) || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc))
         {
             return None;
@@ -391,7 +391,7 @@ impl StrackSender {
         for psn in self.unacked..end {
             if !self.acked.contains(psn) && self.lost.insert(psn) {
                 self.lost_count += 1;
-                self.sent -= u64::from(self.outgoing.part(psn).bytes);
+                self.sent -= u64::from(self.outgoing.packet_info(psn).bytes);
                 self.cc.handle_loss(now);
             }
         }
@@ -414,23 +414,7 @@ impl StrackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be new; the set says which of them are.
-        let (mut base, mut bits) = (base, received);
-        if base < self.unacked {
-            let below = self.unacked - base;
-            if below >= 64 {
-                return 0;
-            }
-            bits >>= below;
-            base = self.unacked;
-        }
-        if base >= self.next {
-            return 0;
-        }
-        if self.next - base < 64 {
-            bits &= (1 << (self.next - base)) - 1;
-        }
-        bits &= !self.acked.window(base);
+        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
         let packets = bits.count_ones();
         while bits != 0 {
             self.acknowledge_one(base + bits.trailing_zeros());
@@ -450,7 +434,7 @@ impl StrackSender {
             // It was not lost: its bytes are among the received ones, so they were sent.
             self.lost.remove(psn);
             self.lost_count -= 1;
-            self.sent += u64::from(self.outgoing.part(psn).bytes);
+            self.sent += u64::from(self.outgoing.packet_info(psn).bytes);
         }
         self.outgoing.acknowledge(psn);
     }

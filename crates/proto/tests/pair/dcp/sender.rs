@@ -157,7 +157,7 @@ impl Sending for CheckedSender {
         prop_assert_eq!(answer.is_some(), may, "whether {:?} goes, due {}, at {}", turn, free_at, now);
         let (Some(packet), Some(turn)) = (answer, turn) else {
             self.turn = None;
-            prop_assert!(!self.sender.keeps_turn());
+            prop_assert!(!self.sender.holds_turn());
             if turn.is_some() {
                 prop_assert!(self.sender.paces());
                 let due = self.sender.next_timeout();
@@ -205,7 +205,7 @@ impl Sending for CheckedSender {
         let sent = began.0 + known.bytes - HEADER;
         let fits = self.next_fits() && self.number(self.next) < began.1 + self.ends.tracked as usize;
         let goes_on = sent + PAYLOAD <= self.ends.quota && (self.has_copies() || fits);
-        prop_assert_eq!(self.sender.keeps_turn(), goes_on, "the turn after {}", psn);
+        prop_assert_eq!(self.sender.holds_turn(), goes_on, "the turn after {}", psn);
         self.turn = goes_on.then_some((sent, began.1));
         self.check()?;
         Ok(Some(packet))

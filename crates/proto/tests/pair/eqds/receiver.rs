@@ -38,7 +38,7 @@ impl CheckedReceiver {
     }
 
     fn ask(&mut self) {
-        if self.receiver.asks_to_pull() {
+        if self.receiver.requests_pull() {
             self.pacer.join(0);
         }
     }

@@ -118,7 +118,7 @@ impl Registry {
         ] {
             match parameters.iter().find(|parameter| parameter.name() == common.name()) {
                 Some(own) => {
-                    assert!(own.is_like(&common), "parameter {:?} must be {}", own.name(), common.what())
+                    assert!(own.has_type_of(&common), "parameter {:?} must be {}", own.name(), common.type_name())
                 }
                 None => parameters.push(common),
             }
@@ -253,7 +253,7 @@ impl Registry {
             part,
             kinds: vec![KindListing { name: None, meaning: meaning.to_owned(), parameters }],
         };
-        let fabric = fabric.into_iter().map(|parameter| parameter.within_table("fabric")).collect();
+        let fabric = fabric.into_iter().map(|parameter| parameter.without_table("fabric")).collect();
         vec![
             one("", "Beside its parts a scheme has this.", scheme),
             of("transport", TransportConfig::kinds(), &self.plugins.transports),

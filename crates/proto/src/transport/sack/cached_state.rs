@@ -6,7 +6,7 @@ use crate::lb::{AnyLb, Reps};
 
 /// What a finished connection knew of the network.
 #[derive(Clone, Debug)]
-pub struct Legacy {
+pub struct CachedState {
     /// Its congestion window, in bytes.
     window: u64,
     entropies: Option<Box<Reps>>,
@@ -14,21 +14,21 @@ pub struct Legacy {
 
 impl SackSender {
     /// What it leaves, where connections inherit.
-    pub fn legacy(&self) -> Option<Legacy> {
+    pub fn cached_state(&self) -> Option<CachedState> {
         let (window, lb) = (self.window(), self.lb());
         match (self.inherits(), lb) {
             (Inherits::Nothing, _) => None,
             (Inherits::WindowAndEntropies, AnyLb::Reps(reps)) => {
-                Some(Legacy { window, entropies: Some(Box::new(reps.clone())) })
+                Some(CachedState { window, entropies: Some(Box::new(reps.clone())) })
             }
-            _ => Some(Legacy { window, entropies: None }),
+            _ => Some(CachedState { window, entropies: None }),
         }
     }
 
     /// Starts with what an earlier connection left instead of with what a new one has.
-    pub fn inherit(&mut self, legacy: &Legacy) {
-        self.start_with_window(legacy.window);
-        if let (Some(entropies), AnyLb::Reps(reps)) = (&legacy.entropies, self.lb_mut()) {
+    pub fn inherit(&mut self, earlier: &CachedState) {
+        self.start_with_window(earlier.window);
+        if let (Some(entropies), AnyLb::Reps(reps)) = (&earlier.entropies, self.lb_mut()) {
             reps.inherit(entropies);
         }
     }
