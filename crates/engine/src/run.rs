@@ -84,7 +84,7 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
             _ => None,
         };
         let registered = registered.map(|name| format!(" {name:?}")).unwrap_or_default();
-        Err(RunError::Panicked { scheme: name.clone(), part: format!("{part}{registered}"), what })
+        Err(RunError::Panicked { scheme: name.clone(), part: format!("{part}{registered}"), what: message })
     })
 }
 

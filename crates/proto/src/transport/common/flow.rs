@@ -10,7 +10,7 @@ use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, HostId, QpId, Time};
 
 /// The messages of a queue pair, its congestion control, load balancer and pacer.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub(in crate::transport) struct Flow {
     /// Every PSN below is acknowledged.

@@ -6,7 +6,7 @@ use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
 /// Unacknowledged messages, in the order of their PSNs.
-// Fields stay in this order: what every packet touches comes first.
+// The order of the fields matters: those that every packet touches come first.
 #[repr(C)]
 pub(in crate::transport) struct Messages {
     /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::transport::sack::SackConfig;
 use crate::{Pace, Size, Span};
@@ -32,8 +32,8 @@ parameters! {
 }
 
 impl EqdsConfig {
-    /// The reliability below: an ACK for every packet.
-    pub(super) fn sack(&self) -> SackConfig {
+    /// The parameters of the underlying `sack`, with an ACK for every packet.
+    pub(super) fn sack_config(&self) -> SackConfig {
         let EqdsConfig { payload, header, ack, rto, .. } = *self;
         SackConfig { payload, header, ack, ack_every: 1, carry_evs: false, rto, inherits: Default::default() }
     }

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::{Size, Span};
 use anabranch_base::{AboveZero, Bytes, parameters};

@@ -1,19 +1,19 @@
-//! What a connection leaves to the next one of the same two hosts.
+//! The state that a connection leaves to the next one between the same two hosts.
 
 use super::config::Inherits;
 use super::sender::SackSender;
 use crate::lb::{AnyLb, Reps};
 
-/// What a finished connection knew of the network.
+/// The network state that a finished connection had learnt.
 #[derive(Clone, Debug)]
 pub struct CachedState {
-    /// Its congestion window, in bytes.
+    /// The congestion window, in bytes.
     window: u64,
     entropies: Option<Box<Reps>>,
 }
 
 impl SackSender {
-    /// What it leaves, where connections inherit.
+    /// The state for the next connection, if connections inherit any.
     pub fn cached_state(&self) -> Option<CachedState> {
         let (window, lb) = (self.window(), self.lb());
         match (self.inherits(), lb) {
@@ -25,7 +25,7 @@ impl SackSender {
         }
     }
 
-    /// Starts with what an earlier connection left instead of with what a new one has.
+    /// Replaces the initial state by that of an earlier connection.
     pub fn inherit(&mut self, earlier: &CachedState) {
         self.start_with_window(earlier.window);
         if let (Some(entropies), AnyLb::Reps(reps)) = (&earlier.entropies, self.lb_mut()) {

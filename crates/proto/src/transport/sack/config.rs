@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
@@ -40,16 +40,16 @@ parameters! {
     }
 }
 
-/// What a connection takes over from the one of the same two hosts, in the same direction, that finished last.
+/// The state that a connection takes over from the last finished one between its two hosts, in the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inherits {
-    /// Each starts afresh.
+    /// No state.
     #[default]
     Nothing,
     /// The congestion window.
     Window,
-    /// The congestion window, and the entropies that REPS has in its buffer. No other balancer has any.
+    /// The congestion window, and the entropies in the buffer of REPS; other balancers have none.
     WindowAndEntropies,
 }
 
