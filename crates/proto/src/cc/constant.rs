@@ -1,4 +1,4 @@
-//! No control at all.
+//! A constant window: no congestion control.
 
 use super::interface::CongestionControl;
 use crate::Size;

@@ -1,4 +1,4 @@
-//! DCTCP with a window update per ACK, as MPRDMA has it (REPS, section 4.1).
+//! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};

@@ -18,13 +18,13 @@ parameters! {
 /// A random entropy value for each packet.
 #[derive(Clone, Debug)]
 pub struct Ops {
-    /// They are below.
+    /// Entropy values are drawn from `0..evs`.
     evs: u32,
     random: Stream,
 }
 
 impl Ops {
-    /// Draws among so many entropy values.
+    /// A sender that draws among `config.evs` entropy values.
     pub fn new(config: &OpsConfig, random: Stream) -> Self {
         Ops { evs: config.evs, random }
     }

@@ -20,6 +20,7 @@ pub struct PullPacer {
 }
 
 impl PullPacer {
+    /// A pacer without waiting receivers.
     pub fn new(config: &EqdsConfig, facts: &PathFacts) -> Self {
         let interval = config.pull_rate.on(facts).time_for(config.payload.0 + config.header.0);
         PullPacer { interval, free_at: Time::ZERO, waiting: VecDeque::new() }
