@@ -222,7 +222,7 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     assert_eq!(tables.counts().installs_refused, 1);
     // One that comes back shows it too.
     let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store");
-    assert!(found.state.keeps(us(2_450), 0, 1, &rules));
+    assert!(found.state.loops_again(us(2_450), 0, 1, &rules));
     cnps(&mut tables, us(1_500), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 2);

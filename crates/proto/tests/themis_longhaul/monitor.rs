@@ -337,6 +337,6 @@ fn connect_up_to_rst(monitor: &mut HandshakeMonitor, now: Time, client: HostId) 
 fn fingerprint(register: &TcpRegister) -> Option<u32> {
     match *register {
         TcpRegister::Empty => None,
-        TcpRegister::Recorded(fingerprint) | TcpRegister::Dialled(fingerprint) => Some(fingerprint),
+        TcpRegister::Recorded(fingerprint) | TcpRegister::SynForwarded(fingerprint) => Some(fingerprint),
     }
 }

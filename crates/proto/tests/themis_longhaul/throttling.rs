@@ -140,10 +140,10 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     for (last, psn, loops) in [(6, 6, 3), (6, 7, 0), (6, 8, 3), (6, 5, 3), (u32::MAX, 0, 0)] {
         let mut state = FlowState::new(&PAPER);
         (0..8).for_each(|_| state.handle_cnp(Time::ZERO, &PAPER));
-        assert!(state.keeps(late, 4, 2, &PAPER), "nothing is known of what was sent");
+        assert!(state.loops_again(late, 4, 2, &PAPER), "nothing is known of what was sent");
         assert_eq!(state.status, Recover);
         state.handle_sent(last);
-        assert_eq!(state.keeps(late, psn, 2, &PAPER), loops > 0, "{psn} comes back after {last}");
+        assert_eq!(state.loops_again(late, psn, 2, &PAPER), loops > 0, "{psn} comes back after {last}");
         assert_eq!(state.handle_data(late, psn, &PAPER), loops, "{psn} comes in after {last}");
     }
     // A throttled flow's loop all the same.
@@ -151,7 +151,7 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     state.handle_cnp(Time::ZERO, &PAPER);
     state.handle_sent(6);
     assert_eq!(state.handle_data(Time::ZERO, 7, &PAPER), 1);
-    assert!(state.keeps(Time::ZERO, 7, 1, &PAPER));
+    assert!(state.loops_again(Time::ZERO, 7, 1, &PAPER));
 }
 
 /// `cnp_num % 1 == 1` never holds; the rest of 1 modulo 1 does.
@@ -208,13 +208,13 @@ fn who_leaves_as_it_comes_back() {
             state
         };
         let mut state = throttled();
-        assert!(state.keeps(early, 7, 2, &rules), "beta is not over");
-        assert!(!state.keeps(early, 7, 0, &rules), "no loop is left");
-        assert_eq!(throttled().keeps(late, 7, 2, &rules), follows, "{recovery:?}");
-        assert_eq!(throttled().keeps(late, 8, 2, &rules), next, "{recovery:?}");
-        assert!(!throttled().keeps(late, 8, 0, &rules), "7 may never come");
+        assert!(state.loops_again(early, 7, 2, &rules), "beta is not over");
+        assert!(!state.loops_again(early, 7, 0, &rules), "no loop is left");
+        assert_eq!(throttled().loops_again(late, 7, 2, &rules), follows, "{recovery:?}");
+        assert_eq!(throttled().loops_again(late, 8, 2, &rules), next, "{recovery:?}");
+        assert!(!throttled().loops_again(late, 8, 0, &rules), "7 may never come");
         let mut normal = FlowState { status: Normal, ..throttled() };
-        assert_eq!(normal.keeps(late, 8, 2, &rules), next, "{recovery:?}");
+        assert_eq!(normal.loops_again(late, 8, 2, &rules), next, "{recovery:?}");
         assert_eq!(normal.status, Normal);
     }
 }

@@ -105,7 +105,7 @@ impl Switch {
 
     pub fn finish(&mut self) {
         self.wait(Time(u64::MAX - 1));
-        assert_eq!((self.trp.next_timeout(), self.trp.aside_bytes()), (None, 0));
+        assert_eq!((self.trp.next_timeout(), self.trp.held_bytes()), (None, 0));
     }
 
     pub fn arrive(&mut self, now: Time, packet: Packet, src: HostId) -> Verdict {
@@ -157,7 +157,7 @@ fn a_throttled_packet_comes_out_after_its_loops() {
         switch.cnp(us(1), 0);
     }
     assert_eq!(switch.data(us(2), 0, 1), Verdict::HoldOutside);
-    assert_eq!(switch.trp.aside_bytes(), 1_000);
+    assert_eq!(switch.trp.held_bytes(), 1_000);
     assert_eq!(switch.data(us(2), 1, 0), Verdict::Forward, "others pass");
     switch.finish();
     // Three passes of 105 ns.
@@ -359,7 +359,7 @@ fn what_comes_back_at_that_moment_goes_first() {
     assert_eq!(switch.data(back, 0, 1), Verdict::HoldOutside);
     assert_eq!(switch.psns(), [0, 1]);
     assert_eq!((switch.left[1].at, switch.count("redirected")), (back, 1));
-    assert_eq!((switch.trp.aside_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
+    assert_eq!((switch.trp.held_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
 }
 
 /// A flow whose packets are slower than the growth of their loops: each leaves after the one before it.
@@ -388,7 +388,7 @@ fn what_the_port_cannot_carry_piles_up() {
         switch.data(us(1) + Duration(u64::from(psn) * 20_000), 0, psn);
     }
     assert_eq!(switch.count("max_loop_num"), 10);
-    let bytes = switch.trp.aside_bytes();
+    let bytes = switch.trp.held_bytes();
     assert_eq!(bytes, (1_000 - switch.left.len() as u64) * 1_000);
     // At most 160 Gb/s come out: 0.4 of the 1 MB.
     assert!((600_000..1_000_000).contains(&bytes), "{bytes}");
