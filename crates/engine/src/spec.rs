@@ -72,7 +72,7 @@ parameters! {
         #[param(part)]
         pub own: Vec<String>,
         /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
-        #[param(1..=64; example = 4; source = "unsaid; one queue pair per connection"; default = 1)]
+        #[param(1..=64; example = 4; source = "unspecified; one queue pair per connection"; default = 1)]
         pub qps: u32,
         /// Reliability.
         #[param(part)]
@@ -100,7 +100,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MixSpec {
         /// Hosts 0, n, 2n and so on balance by `mix.lb`.
-        #[param(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unsaid: whose")]
+        #[param(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unspecified: whose")]
         pub every: u32,
         /// Their load balancer.
         #[param(part)]
@@ -187,7 +187,7 @@ parameters! {
         /// Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
         /// `shared_alpha`. 0: static limits (`queue`).
         #[serde(default, skip_serializing_if = "is_none")]
-        #[param(any; example = "32MB"; source = "unsaid; switches share the memory of queues that drop, too"; default = "0B")]
+        #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
         /// Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
@@ -201,7 +201,7 @@ parameters! {
             coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
         pub full_queue: FullQueue,
         /// Capacity of a port's control queue.
-        #[param(AboveZero; example = "1bdp"; source = "unsaid; ACKs and headers wait in a queue of their own")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; ACKs and headers wait in a queue of their own")]
         pub control_queue: Size,
         /// Data is not marked while no more than this is queued.
         #[param(any; example = "0.2bdp"; source = "REPS, section 4.1")]
@@ -232,7 +232,7 @@ parameters! {
         /// Time from a link's going down or up until routing withdraws or restores it; without it routing never
         /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(any; example = "10ms"; source = "unsaid")]
+        #[param(any; example = "10ms"; source = "unspecified")]
         pub routing_delay: Option<Duration>,
         /// How switches choose among equal-cost ports.
         #[serde(default)]
@@ -241,26 +241,26 @@ parameters! {
         /// In which order a node handles packets that arrive at one instant: by rising ingress port (`port`), or in one that
         /// is drawn for each node and instant (`random`), so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[param(any; example = "random"; source = "unsaid; ports are not in step in hardware, so that none is always first";
+        #[param(any; example = "random"; source = "unspecified; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
         /// When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is drawn uniformly
         /// from 0 to this. Packets that follow it within a packet's time leave as they come, so that no throughput is lost:
         /// a gap before each of them would be a slower link. 0: none.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unspecified; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
         /// Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their host's ticks,
         /// which come this far apart, from a time on that is drawn for each host; what else is due by then fires with it.
         /// Paced packets keep to their times. 0: at the exact time.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unsaid; timeouts of InfiniBand and RoCEv2 NICs \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unspecified; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
         pub timer_tick: Duration,
         /// Each timeout of a sender fires later than that by a time that is drawn uniformly from 0 to this.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unsaid; NVIDIA's adaptive retransmission draws the \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unspecified; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
         /// Most by which the oscillator of a device, a host's NIC or a switch, is off nominal, in parts per million: each is off
@@ -396,7 +396,7 @@ parameters! {
         /// Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large BDP: one
         /// of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid"; default = false)]
+        #[param(any; example = true; source = "unspecified"; default = false)]
         pub headroom_apart: bool,
         /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
         /// without it every switch has `buffer`. Setting `buffer` alone removes it.
@@ -418,15 +418,15 @@ parameters! {
         pub at: Vec<PfcClass>,
         /// Static XOFF threshold of each ingress port, in place of `alpha`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; in the place of alpha")]
         pub threshold: Option<Size>,
         /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
         /// headroom is empty.
-        #[param(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
+        #[param(AboveZero; example = "2packets"; source = "unspecified; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
         /// Headroom of each ingress port; if left out, what its link needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(AboveZero; example = "120KB"; source = "unsaid; what the link needs")]
+        #[param(AboveZero; example = "120KB"; source = "unspecified; what the link needs")]
         pub headroom: Option<Size>,
     }
 }
@@ -454,12 +454,12 @@ parameters! {
         #[param(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
         pub switches: String,
         /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
-        #[param(AboveZero; example = "128MB"; source = "unsaid")]
+        #[param(AboveZero; example = "128MB"; source = "unspecified")]
         pub buffer: Bytes,
         /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
         /// With 65536 and a buffer that never fills, these switches never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
+        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unspecified")]
         pub alpha: Option<f64>,
     }
 }

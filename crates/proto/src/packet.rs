@@ -58,7 +58,7 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// Which of the 64 PSNs from `base` the receiver has.
+        /// The bitmap of the PSNs from `base` on: a bit is set if the receiver has the PSN.
         received: u64,
         /// Whether the packet that caused this ACK was marked.
         marked: bool,
@@ -91,7 +91,7 @@ pub enum Repr {
         expected: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// Which of the 64 PSNs from `base` the receiver has.
+        /// The bitmap of the PSNs from `base` on: a bit is set if the receiver has the PSN.
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
         bytes_received: u32,

@@ -33,7 +33,7 @@ parameters! {
         /// Initial alpha: its value when the first CNP arrives (1 in the paper).
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
-        /// Alpha decays once in this time without a CNP.
+        /// Time without a CNP after which alpha decays once.
         #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub alpha_timer: Span,
         /// Period of the timer of rate increases.
@@ -52,10 +52,10 @@ parameters! {
         /// Hyper increase of the target rate.
         #[param(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
         pub rate_hai: Pace,
-        /// The rate never falls below.
-        #[param(AboveZero; example = "10Mbps"; source = "unsaid; as is usual")]
+        /// Lowest rate.
+        #[param(AboveZero; example = "10Mbps"; source = "unspecified; as is usual")]
         pub min_rate: Pace,
-        /// The rate is cut at most once in this time; 0: at every CNP.
+        /// Least time between two cuts of the rate; 0: every CNP cuts it.
         #[param(any; example = "0us";
             source = "DCQCN (SIGCOMM 2015), section 3.1; 4 us in the simulators published with HPCC and ConWeave")]
         pub decrease_interval: Span,
@@ -68,7 +68,7 @@ parameters! {
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
-        /// What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0.
+        /// Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0.
         #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
         #[param(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
             default = "timer")]
@@ -382,12 +382,12 @@ impl CongestionControl for Dcqcn {
     /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`] selects
     /// another one.
     ///
-    /// The rule of the NICs is not public. What was measured on them (figure 2b): with every NACK passed, the rate
-    /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
-    /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
-    /// stays, as alpha does, since no switch saw congestion; timer and byte counter restart, and fast recovery leads
-    /// back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
-    /// repeated NACKs would keep resetting the recovery from an earlier CNP.
+    /// The rule of the NICs is not public. Measurements (figure 2b): if every NACK is passed, the rate settles at just under
+    /// half the line rate (46.6 of 100 Gb/s), whatever their number; if one in 256 is, it is at 81 % on average, so that it
+    /// recovers between NACKs. Hence the rule here: the rate falls to half of the target rate. Target and alpha do not
+    /// change, since no switch saw congestion. Timer and byte counter restart, and fast recovery leads back to the target. If
+    /// the rate is already at or below half of the target, rate and timers do not change: otherwise repeated NACKs would
+    /// keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);

@@ -14,11 +14,11 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaCcConfig {
         /// Window at the start, and after an idle period.
-        #[param(AboveZero; example = "1bdp"; source = "unsaid")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
         /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
         /// would grow without bound.
-        #[param(AboveZero; example = "2bdp"; source = "unsaid")]
+        #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
 }

@@ -15,7 +15,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct StrackCcConfig {
         /// Window at the start.
-        #[param(AboveZero; example = "1bdp"; source = "unsaid; the largest")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; the largest")]
         pub initial_window: Size,
         /// Largest window (max_cwnd).
         #[param(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]

@@ -21,23 +21,23 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct BitmapConfig {
         /// Number of entropy values.
-        #[param(1..=4_096; example = 256; source = "unsaid; the simulator published with REPS; STrack, section 4.1")]
+        #[param(1..=4_096; example = 256; source = "unspecified; the simulator published with REPS; STrack, section 4.1")]
         pub evs: u32,
         /// Penalty that the ACK of a marked packet adds to its entropy value.
-        #[param(0..=255; example = 1; source = "unsaid; the simulator published with REPS")]
+        #[param(0..=255; example = 1; source = "unspecified; the simulator published with REPS")]
         pub ecn_penalty: u32,
         /// Penalty that a trimmed packet adds.
-        #[param(0..=255; example = 4; source = "unsaid; the simulator published with REPS, of a NACK")]
+        #[param(0..=255; example = 4; source = "unspecified; the simulator published with REPS, of a NACK")]
         pub trim_penalty: u32,
         /// Penalty that a timeout adds.
-        #[param(0..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        #[param(0..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub timeout_penalty: u32,
         /// The highest penalty.
-        #[param(1..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
         /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
         #[param(0..=65_536; example = 1024;
-            source = "unsaid; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
+            source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
     }
 }

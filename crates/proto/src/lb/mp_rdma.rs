@@ -16,7 +16,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaLbConfig {
         /// Virtual paths, that is entropy values (UDP source ports).
-        #[param(1..=65_536; example = 65_536; source = "unsaid")]
+        #[param(1..=65_536; example = 65_536; source = "unspecified")]
         pub paths: u32,
         /// Probability that a packet that may probe does so (p; 1 % in simulations of it).
         #[param(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]

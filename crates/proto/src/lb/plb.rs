@@ -188,13 +188,13 @@ mod tests {
     fn rounds_between_start_the_count_anew() {
         let mut plb = sender(0.5, 2);
         assert!(!moves_after(&mut plb, 10, 4, 4));
-        // The ACK that ended the round is the first of the next one, which it leaves with half of its ACKs marked.
+        // The ACK that ended the round is the first of the next one, so that half of that round's ACKs are marked.
         assert!(!moves_after(&mut plb, 20, 1, 1), "half is not more than half");
         assert!(!moves_after(&mut plb, 40, 4, 4));
         assert!(moves_after(&mut plb, 50, 4, 4));
     }
 
-    /// A round is a round trip: ACKs of packets that left before its first ACK came belong to it.
+    /// A round is a round trip: the ACKs of packets that were sent before its first ACK arrived belong to it.
     #[test]
     fn a_round_ends_with_what_was_sent_after_it_began() {
         let mut plb = sender(0.0, 1);

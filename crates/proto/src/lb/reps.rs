@@ -20,7 +20,7 @@ parameters! {
         #[param(any; example = true; source = "REPS, section 3.2")]
         pub freezing: bool,
         /// Duration of freezing (FREEZING_TIMEOUT).
-        #[param(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
+        #[param(AboveZero; example = "10ms"; source = "unspecified; the simulator published with REPS")]
         pub freezing_timeout: Span,
         /// End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets explores (`keep`), or
         /// it empties the buffer, and each of these packets explores (`reset`).
@@ -36,7 +36,7 @@ parameters! {
         pub freezing_ends: FreezingEnds,
         /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
         /// time; here it is a number).
-        #[param(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
+        #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
         /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
         /// periods was below this many base RTTs (Appendix A, without trimming).
@@ -51,7 +51,7 @@ parameters! {
         /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until all
         /// are used up (`in-turn`).
         #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
-        #[param(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
+        #[param(any; example = "in-turn"; source = "unspecified; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
         /// Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at this time of the

@@ -25,13 +25,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct AnnulusConfig {
         /// At most one CNP per queue pair in this time; 0: one for each marked packet.
-        #[param(any; example = "5us"; source = "unsaid; as at the hosts")]
+        #[param(any; example = "5us"; source = "unspecified; as at the hosts")]
         pub cnp_interval: Span,
         /// Clears the mark, so that the receiver sends no CNP for it as well.
-        #[param(any; example = false; source = "unsaid; nothing is said of clearing")]
+        #[param(any; example = false; source = "unspecified; nothing is said of clearing")]
         pub clear_marks: bool,
         /// Ignores flows that stay within a data centre.
-        #[param(any; example = false; source = "unsaid; QCN works per port and does not tell flows apart")]
+        #[param(any; example = false; source = "unspecified; QCN works per port and does not tell flows apart")]
         pub inter_only: bool,
     }
 }

@@ -58,7 +58,7 @@ parameters! {
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
         /// Time after which a packet without any feedback is no longer counted as in flight.
-        #[param(AboveZero; example = "20ms"; source = "unsaid; only after losses")]
+        #[param(AboveZero; example = "20ms"; source = "unspecified; only after losses")]
         pub release: Span,
         /// Scope of the window and of the queue.
         #[serde(default, skip_serializing_if = "BiccScope::is_destination")]
@@ -68,11 +68,11 @@ parameters! {
         pub scope: BiccScope,
         /// The near-source loop clears the mark of packets that leave the data centre.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid; as PNP does, section IV"; default = false)]
+        #[param(any; example = true; source = "unspecified; as PNP does, section IV"; default = false)]
         pub clear_marks: bool,
         /// The queues of packets that the window delays mark packets (ECN) as ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid; packets wait at ports in the simulation published with \
+        #[param(any; example = true; source = "unspecified; packets wait at ports in the simulation published with \
             Themis-longhaul"; default = false)]
         pub ecn: bool,
         /// Bytes in such a queue above which marking begins.

@@ -8,7 +8,7 @@
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
 //! client   ACK (cookie) ->  <- RST                ESW records the connection
 //! client   SYN ->                                 recorded: forwarded
-//! client   ACK ->                                 forwarded, and the control plane is told
+//! client   ACK ->                                 forwarded, and reported to the control plane
 //! ```
 //!
 //! Choices where the paper is silent:

@@ -45,10 +45,10 @@ parameters! {
         pub expire: bool,
         /// Time from a queue pair's TCP handshake and INIT to its first message.
         #[param(any; example = "3ms";
-            source = "unsaid; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
+            source = "unspecified; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
         pub setup: Span,
         /// Delay from the host to the control plane.
-        #[param(any; example = "20us"; source = "unsaid; within a data centre")]
+        #[param(any; example = "20us"; source = "unspecified; within a data centre")]
         pub daemon_delay: Span,
         /// Delay from the control plane to the table.
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
@@ -57,7 +57,7 @@ parameters! {
         /// daemons then report to the switches of both ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;
-            source = "unsaid; section III has the notification point on the senders' side, the simulation published with \
+            source = "unspecified; section III has the notification point on the senders' side, the simulation published with \
                       Themis-longhaul on both";
             default = false)]
         pub both_ends: bool,

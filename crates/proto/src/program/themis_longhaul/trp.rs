@@ -49,15 +49,15 @@ parameters! {
         pub cache_slots: u32,
         /// A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must match.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
+        #[param(any; example = true; source = "unspecified: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
         /// Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has returned to normal.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
-        #[param(any; example = "1ms"; source = "unsaid; section V-B: expired register entries"; default = "0us")]
+        #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
         /// The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid; section V-B: the control plane resets the register";
+        #[param(any; example = true; source = "unspecified; section V-B: the control plane resets the register";
             default = false)]
         pub cache_reset_own: bool,
         /// Use CNP_Store (figure 18).
@@ -70,15 +70,15 @@ parameters! {
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
         /// Rate of the recirculation port.
-        #[param(AboveZero; example = "1600Gbps"; source = "unsaid; the simulation published with Themis-longhaul")]
+        #[param(AboveZero; example = "1600Gbps"; source = "unspecified; the simulation published with Themis-longhaul")]
         pub rate: Rate,
         /// Latency of a pass through the recirculation port.
-        #[param(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
+        #[param(any; example = "100ns"; source = "unspecified; the simulation published with Themis-longhaul")]
         pub latency: Span,
         /// The port marks packets (ECN) as other ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;
-            source = "unsaid; the port of the simulation published with Themis-longhaul does"; default = false)]
+            source = "unspecified; the port of the simulation published with Themis-longhaul does"; default = false)]
         pub ecn: bool,
         /// Bytes in the port above which marking begins.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
@@ -98,7 +98,7 @@ parameters! {
         #[param(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
         pub dummies: u32,
         /// Size of a dummy packet.
-        #[param(AboveZero; example = "64B"; source = "unsaid; the smallest Ethernet frame")]
+        #[param(AboveZero; example = "64B"; source = "unspecified; the smallest Ethernet frame")]
         pub dummy_bytes: Bytes,
     }
 }

@@ -12,23 +12,23 @@ parameters! {
         /// Payload of a full packet.
         #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
-        /// Headers of a data packet, and what is left of a trimmed one.
+        /// Headers of a data packet, and the size of a trimmed one.
         #[param(Bytes(1)..=Bytes(65_534); example = "57B"; source = "DCP, section 4.2")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Bits of the packet counter of a message. A longer message goes as several requests.
+        /// Bits of the packet counter of a message. A longer message is split into several requests.
         #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5); also the most
-        /// WQEs that a queue pair serves per scheduling turn (n, section 4.3).
+        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5); also the most WQEs
+        /// that a queue pair serves per scheduling turn (n, section 4.3).
         #[param(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
-        /// Payload that a queue pair sends in a turn.
+        /// Payload that a queue pair may send in a turn.
         #[param(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
-        /// Retransmissions fetched from host memory per batch.
+        /// Number of retransmissions fetched from host memory per batch.
         #[param(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
@@ -38,14 +38,14 @@ parameters! {
         /// trimmed one.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all trimmed hears of no
-        /// congestion.
+        /// A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all trimmed gets no
+        /// congestion signal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid; DCP, section 4.3: header-only packets go to the RetransQ";
+        #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
         pub trims_as_marks: bool,
-        /// The coarse timeout of the oldest unacknowledged message.
-        #[param(AboveZero; example = "4ms"; source = "unsaid; DCP, section 4.5: coarse")]
+        /// Coarse timeout of the oldest unacknowledged message.
+        #[param(AboveZero; example = "4ms"; source = "unspecified; DCP, section 4.5: coarse")]
         pub rto: Span,
     }
 }

@@ -21,7 +21,7 @@ const MAX_DOUBLINGS: u32 = 16;
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
 /// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
-/// timeout again. While it [`holds_turn`](Self::holds_turn), a NIC with several queue pairs asks this one again.
+/// timeout again. While it [`holds_turn`](Self::holds_turn), a NIC with several queue pairs serves this one again.
 // The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct DcpSender {

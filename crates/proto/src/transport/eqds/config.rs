@@ -19,13 +19,13 @@ parameters! {
         /// Size of an ACK, a NACK, a pull and an RTS.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
-        /// Retransmission timeout, per packet, and a sender that waits this long for a pull asks again.
+        /// Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its RTS.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// Speculative credit of a new sender, and the most that it demands beyond what was granted.
+        /// Speculative credit of a new sender, and the largest demand beyond the granted credit.
         #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
         pub pull_window: Size,
-        /// Rate at which a host pulls, of all its senders together.
+        /// Total pull rate of a host, for all its senders together.
         #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
         pub pull_rate: Pace,
     }

@@ -34,7 +34,7 @@ parameters! {
         /// A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the interval,
         /// marked or not, causes a CNP.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "unsaid; true: htsim, whose receivers send it when the interval ends";
+        #[param(any; example = true; source = "unspecified; true: htsim, whose receivers send it when the interval ends";
             default = false)]
         pub trailing_cnp: bool,
         /// Retransmission timeout: after this long without a new acknowledgement the sender restarts at the lowest

@@ -23,7 +23,7 @@ parameters! {
         /// order, one that fills a gap, and a duplicate).
         #[param(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
         pub ack_every: u32,
-        /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
+        /// BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one.
         #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
         /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
@@ -36,18 +36,18 @@ parameters! {
         /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
         #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in flight, and
-        /// of the others those with a SACKed one above them, which is the letter of the rule.
+        /// True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest packet in flight, and
+        /// those with a SACKed packet above them, as the rule is worded.
         #[param(any; example = true;
-            source = "unsaid; otherwise each packet of a lost tail waits for a timeout of its own")]
+            source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
-        /// True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as simulators in
-        /// the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        /// True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in simulators
+        /// derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
-        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
-        /// says so.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
+        /// echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

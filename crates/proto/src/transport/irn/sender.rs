@@ -160,8 +160,8 @@ impl IrnSender {
     /// DCP, section 2.2: a packet is lost if a higher PSN was SACKed, and is retransmitted once in a recovery, since an ACK
     /// does not tell which copy it is for. The search continues where it stopped.
     ///
-    /// Unsaid: whether that holds for packets that were first sent in this recovery, above the recovery PSN. The
-    /// rule makes no difference, and so none is made here.
+    /// Whether this also holds for packets that were first sent in this recovery, above the recovery PSN, is unspecified in
+    /// the papers. The rule does not exclude them, so that it is applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -174,7 +174,7 @@ impl IrnSender {
         (psn < lost_below).then_some(psn)
     }
 
-    /// Retransmits a lost packet. Pacing applies, the window does not: the retransmission replaces a packet believed
+    /// Retransmits a lost packet. Pacing applies, the window does not, since the retransmission replaces a packet believed
     /// lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {

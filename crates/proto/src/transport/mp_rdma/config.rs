@@ -23,15 +23,15 @@ parameters! {
         /// highest acknowledged PSN. 32 in public simulations.
         #[param(1..=65_535; example = 32; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub delta: u32,
-        /// Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it).
+        /// Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of it).
         #[param(1..=65_535; example = 64; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub bitmap: u32,
         /// A queue pair with nothing in flight for this long restarts with the initial window.
-        #[param(AboveZero; example = "3rtt"; source = "unsaid")]
+        #[param(AboveZero; example = "3rtt"; source = "unspecified")]
         pub restart_after: Span,
         /// Retransmission timeout: after this long without a new cumulative acknowledgement the sender restarts at the
         /// lowest unacknowledged packet (go-back-N). The paper's value was not available.
-        #[param(AboveZero; example = "4ms"; source = "unsaid; as for go-back-N")]
+        #[param(AboveZero; example = "4ms"; source = "unspecified; as for go-back-N")]
         pub rto: Span,
     }
 }

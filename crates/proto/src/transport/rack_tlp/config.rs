@@ -24,18 +24,18 @@ parameters! {
         #[param(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
         pub ack_every: u32,
         /// Bytes in flight: sent, and neither acknowledged nor declared lost.
-        #[param(AboveZero; example = "1bdp"; source = "unsaid; as for IRN")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; as for IRN")]
         pub window: Size,
-        /// A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it was
-        /// sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late.
+        /// Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed since it was
+        /// sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
         #[param(any; example = "1rtt"; source = "DCP, section 6.3")]
         pub reo_wnd: Span,
         /// The timeout of last resort.
         #[param(AboveZero; example = "4ms";
-            source = "unsaid; the simulator published with ConWeave has this for go-back-N")]
+            source = "unspecified; the simulator published with ConWeave has this for go-back-N")]
         pub rto: Span,
-        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
-        /// says so.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
+        /// echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

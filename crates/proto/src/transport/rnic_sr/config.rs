@@ -20,17 +20,17 @@ parameters! {
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the smallest Ethernet frame")]
         pub ack: Bytes,
         /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
-        #[param(1..=65_535; example = 4; source = "unsaid; about 16 KB")]
+        #[param(1..=65_535; example = 4; source = "unspecified; about 16 KB")]
         pub ack_every: u32,
         /// Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next PSN to
         /// send.
         #[param(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
         pub window_packets: u32,
-        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
-        /// says so.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
+        /// echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// Without a new acknowledgement for this long everything unacknowledged is sent again.
+        /// Retransmission timeout: after this long without a new acknowledgement everything unacknowledged is retransmitted.
         #[param(AboveZero; example = "4ms"; source = "Themis-spraying, section 6.1")]
         pub rto: Span,
         /// False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout alone.

@@ -25,7 +25,7 @@ parameters! {
         /// A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS, "ACK+Carry
         /// EVs"), 2 B each after the first. One ACK covers at most 48 PSNs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[param(any; example = true; source = "REPS, section 4.5.1; the bytes are unsaid"; default = false)]
+        #[param(any; example = true; source = "REPS, section 4.5.1; the bytes are unspecified"; default = false)]
         pub carry_evs: bool,
         /// Retransmission timeout, per packet.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
@@ -34,7 +34,7 @@ parameters! {
         /// congestion `window`, or `window-and-entropies` (also REPS's cached entropies).
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
         #[param(any; example = "window";
-            source = "unsaid (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
+            source = "unspecified (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
             default = "nothing")]
         pub inherits: Inherits,
     }

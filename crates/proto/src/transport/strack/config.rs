@@ -19,7 +19,7 @@ parameters! {
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim")]
         pub ack: Bytes,
         /// A SACK once this many bytes (on the wire) have arrived since the last one.
-        #[param(AboveZero; example = "16KiB"; source = "unsaid in STrack, section 3.3.1; htsim")]
+        #[param(AboveZero; example = "16KiB"; source = "unspecified in STrack, section 3.3.1; htsim")]
         pub sack_bytes: Bytes,
         /// Least number of out-of-order packets from which a loss is inferred (min_threshold).
         #[param(1..=4_095; example = 5; source = "STrack, section 3.3.2")]
