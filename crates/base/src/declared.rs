@@ -121,8 +121,8 @@ pub fn meaning(comment: &str) -> String {
 }
 
 /// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`, with `; default = 8`
-/// where the field may be left out. The field's documentation is the parameter's meaning. `#[param(table)]` marks a table
-/// of parameters or a list of such tables, `#[param(part)]` a field whose `kind` declares its own parameters.
+/// where the field may be left out. The field's documentation is the parameter's meaning. `#[param(table)]` marks a
+/// table of parameters or a list of such tables, `#[param(part)]` a field whose `kind` declares its own parameters.
 ///
 /// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` where only the type limits the value.
 #[macro_export]
@@ -271,7 +271,8 @@ macro_rules! kinds {
                 &[]
             }
 
-            /// Checks each parameter against its declaration. Those of a user-defined kind were checked when they were read.
+            /// Checks each parameter against its declaration. Those of a user-defined kind were checked when they were
+            /// read.
             ///
             /// # Errors
             /// The first value that is out of its range.

@@ -4,8 +4,8 @@
 /// is not near `watchdog` (0.75).
 const LEAST_SIMILARITY: f64 = 0.8;
 
-/// The known name that is most similar to `written`: the one with the smallest edit distance, if that is at most a third of
-/// the letters, else the one with the highest Jaro-Winkler similarity. None where no name is near.
+/// The known name that is most similar to `written`: the one with the smallest edit distance, if that is at most a
+/// third of the letters, else the one with the highest Jaro-Winkler similarity. None where no name is near.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = written.to_lowercase();
     let similarity = |name: &str| {
@@ -21,11 +21,11 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// Whether `written` is a misspelling of `name`: one letter missing, added, wrong or swapped with its neighbour, ignoring
-/// case and the separators between words.
+/// Whether `written` is a misspelling of `name`: one letter missing, added, wrong or swapped with its neighbour,
+/// ignoring case and the separators between words.
 ///
-/// `min_window` and `max_window` differ in two letters and are two names. So are names of up to three letters that differ
-/// in one, such as `rtt` and `rto`; only a swap counts there.
+/// `min_window` and `max_window` differ in two letters and are two names. So are names of up to three letters that
+/// differ in one, such as `rtt` and `rto`; only a swap counts there.
 pub fn is_misspelt(written: &str, name: &str) -> bool {
     let letters = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     let (written, name) = (letters(written), letters(name));

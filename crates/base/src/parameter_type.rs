@@ -197,8 +197,8 @@ impl ParameterType for String {
     }
 }
 
-/// Implements [`ParameterType`](crate::ParameterType) for quantities: they are read from text and written by `{:#}`, the form of
-/// stored scenarios.
+/// Implements [`ParameterType`](crate::ParameterType) for quantities: they are read from text and written by `{:#}`,
+/// the form of stored scenarios.
 #[macro_export]
 macro_rules! parameter_quantities {
     ($($name:ty: $type_name:literal, in $unit:literal),* $(,)?) => { $(

@@ -72,8 +72,8 @@ impl<F: ?Sized> Serialize for Registered<F> {
 
 /// Implements serde's traits for an enum whose variant `Registered` holds a user-defined implementation.
 ///
-/// The enum derives both traits under `remote = "Self"`, with that variant skipped. Only a registry can read the variant,
-/// since it has the factory.
+/// The enum derives both traits under `remote = "Self"`, with that variant skipped. Only a registry can read the
+/// variant, since it has the factory.
 #[macro_export]
 macro_rules! serde_but_registered {
     ($name:ident) => {

@@ -77,7 +77,8 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     format!("; write {number}{name}")
 }
 
-/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. False where bytes would be read as bits.
+/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. False where bytes would be read as
+/// bits.
 fn is_short_for(unit: &str, name: &str) -> bool {
     let is_rate = name.ends_with("bps");
     let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());
@@ -131,9 +132,10 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     }
 }
 
-/// Prints a value in the largest of `units` that keeps the number whole. A number of more than `digits` digits is printed
-/// as a decimal fraction of the largest `decimal` unit that the value reaches: `106.33904us` instead of `106339040ps`. By
-/// `{:#}`, the form of stored scenarios, it is always whole. Either form reads back as the same value.
+/// Prints a value in the largest of `units` that keeps the number whole. A number of more than `digits` digits is
+/// printed as a decimal fraction of the largest `decimal` unit that the value reaches: `106.33904us` instead of
+/// `106339040ps`. By `{:#}`, the form of stored scenarios, it is always whole. Either form reads back as the same
+/// value.
 pub(crate) fn print_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,

@@ -30,13 +30,13 @@ pub enum Repr {
         psn: u32,
         /// The message that it belongs to.
         message: MessageId,
-        /// Number of packets of that message, so that the receiver needs no other information about it (like RETH in every
-        /// packet). `dcp`: packets of the request.
+        /// Number of packets of that message, so that the receiver needs no other information about it (like RETH in
+        /// every packet). `dcp`: packets of the request.
         message_packets: u32,
         /// The time at which this copy left the sender. It is echoed, so that a retransmission gives no wrong RTT.
         sent_at: Time,
-        /// Requests an immediate ACK, since the sender can send nothing more until this packet is acknowledged. `dcp`: the
-        /// packet's request is signalled, that is, has a CQE (AckReq of the BTH).
+        /// Requests an immediate ACK, since the sender can send nothing more until this packet is acknowledged. `dcp`:
+        /// the packet's request is signalled, that is, has a CQE (AckReq of the BTH).
         ack_now: bool,
         /// Timestamps that programs in switches exchange; 0 when a host sends the packet.
         stamps: u32,
@@ -67,12 +67,13 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// Negative acknowledgement. `sack`: this packet arrived trimmed and must be retransmitted. `go-back-n`: everything from
-    /// this PSN on must be retransmitted. `rnic-sr`: all packets below this PSN arrived, and one beyond it.
+    /// Negative acknowledgement. `sack`: this packet arrived trimmed and must be retransmitted. `go-back-n`: everything
+    /// from this PSN on must be retransmitted. `rnic-sr`: all packets below this PSN arrived, and one beyond it.
     Nack {
         /// The PSN; for `go-back-n` and `rnic-sr` the ePSN.
         psn: u32,
-        /// The time at which the packet that caused this left the sender. For `sack`, the NACK does not refer to later copies.
+        /// The time at which the packet that caused this left the sender. For `sack`, the NACK does not refer to later
+        /// copies.
         sent_at: Time,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
@@ -119,7 +120,8 @@ pub enum Repr {
         /// The pull up to which there is demand.
         target: u32,
     },
-    /// A packet from one switch's program to another's. It is addressed to a host behind that switch, which never receives it.
+    /// A packet from one switch's program to another's. It is addressed to a host behind that switch, which never
+    /// receives it.
     Program {
         /// The content, in the format of that program.
         word: u64,
@@ -129,8 +131,8 @@ pub enum Repr {
 /// The largest value of the out-of-order counter.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves, which
-/// do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
+/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
+/// which do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried([u16; 3]);
 
@@ -178,8 +180,8 @@ impl SackCause {
     }
 }
 
-/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts for
-/// that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
+/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
+/// for that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
@@ -221,9 +223,9 @@ impl Msn {
     }
 }
 
-/// Constructors of each packet type with defaults for all fields but the number, and `with_` methods for the other fields,
-/// each of which applies to the types with that field. A new field thus needs a default here, a method, and changes only
-/// where it is used.
+/// Constructors of each packet type with defaults for all fields but the number, and `with_` methods for the other
+/// fields, each of which applies to the types with that field. A new field thus needs a default here, a method, and
+/// changes only where it is used.
 impl Repr {
     /// A data packet: the only one of message 0, sent at 0.
     #[inline]
@@ -464,8 +466,8 @@ impl Packet {
         }
     }
 
-    /// Whether the packet belongs to the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed and header-only packets, packets
-    /// between programs), which has priority over data.
+    /// Whether the packet belongs to the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed and header-only
+    /// packets, packets between programs), which has priority over data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The path to which relative quantities refer: the longest one of the fabric, or that of the queue pair for a congestion
-/// control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
+/// The path to which relative quantities refer: the longest one of the fabric, or that of the queue pair for a
+/// congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
@@ -23,8 +23,8 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// The absolute value of a relative quantity, for people: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps` for
-    /// `"0.05line"`. None for an absolute quantity, or for text that is no quantity.
+    /// The absolute value of a relative quantity, for people: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps`
+    /// for `"0.05line"`. None for an absolute quantity, or for text that is no quantity.
     pub fn in_units(&self, written: &str) -> Option<String> {
         let size = || match written.parse().ok()? {
             Threshold::Size(Size::Bytes(_)) => None,
@@ -53,8 +53,8 @@ pub enum Size {
     Bdp(f64),
 }
 
-/// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`), which follows the capacity
-/// when that is set or swept.
+/// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`), which follows the
+/// capacity when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// A size.
@@ -63,8 +63,8 @@ pub enum Threshold {
     Queue(f64),
 }
 
-/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs plus the serialisation time of bytes (`"2rtt+5MB"`)
-/// or of full queues (`"2rtt+5queue"`), which follows the queue's capacity when that is set or swept.
+/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs plus the serialisation time of bytes
+/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`), which follows the queue's capacity when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.
@@ -96,13 +96,14 @@ impl Size {
         }
     }
 
-    /// The size in bytes on a fabric as a window: the bytes that may be in flight. A window in BDPs is rounded up to whole
-    /// packets.
+    /// The size in bytes on a fabric as a window: the bytes that may be in flight. A window in BDPs is rounded up to
+    /// whole packets.
     ///
-    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split: to keep
-    /// an otherwise idle link busy, a window needs `bdp / packet` packets, rounded up. A BDP of 2.93 packets that is rounded
-    /// down to 2 leaves the link idle for a third of the time. (The simulator published with REPS has 151 packets where 1.5
-    /// BDP are 150.7.) A window in bytes or packets does not depend on the fabric, and is not rounded.
+    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split:
+    /// to keep an otherwise idle link busy, a window needs `bdp / packet` packets, rounded up. A BDP of 2.93 packets
+    /// that is rounded down to 2 leaves the link idle for a third of the time. (The simulator published with REPS has
+    /// 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets does not depend on the fabric, and is not
+    /// rounded.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
@@ -127,8 +128,8 @@ impl Size {
 }
 
 impl Threshold {
-    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. A share of an unlimited queue is never
-    /// reached.
+    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. A share of an unlimited queue is
+    /// never reached.
     pub fn on(self, facts: &PathFacts, queue: Option<Bytes>) -> Bytes {
         match self {
             Threshold::Size(size) => size.on(facts),

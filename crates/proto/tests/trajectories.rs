@@ -192,7 +192,7 @@ mod load_balancing {
     enum Event {
         /// So many packets are sent.
         Send(u32),
-        /// An unmarked ACK comes with this entropy value.
+        /// An unmarked ACK with this entropy value.
         Ack(u16),
         Marked(u16),
         /// An unmarked ACK with a round trip of so many microseconds.
@@ -202,7 +202,7 @@ mod load_balancing {
     }
     use Event::{Ack, Marked, Send, SlowAck, Timeout, Trim};
 
-    /// What is done at which microsecond, whether the balancer is frozen after it, and the EVs that it chose.
+    /// A table of the events by microsecond, whether the load balancer is frozen after each, and the EVs that it chose.
     fn table(config: LbConfig, trimming: bool, script: &[(u64, Event)]) -> String {
         let environment = Environment { facts: FACTS, rto: Duration::from_us(70), trimming };
         let mut lb = config.build(&environment, stream(1, 0, Purpose::LoadBalancer));
@@ -251,7 +251,7 @@ mod load_balancing {
         (name, evs)
     }
 
-    /// Entropies of the script are below 100, and random ones above by far, so that they can be told apart.
+    /// Entropies of the script are below 100, and random ones far above, so that they can be distinguished.
     fn reps() -> LbConfig {
         LbConfig::Reps(RepsConfig {
             evs: 65_536,
@@ -268,7 +268,7 @@ mod load_balancing {
         })
     }
 
-    /// Section 3.1: explore, cache what comes back unmarked, reuse the oldest first, each once.
+    /// Section 3.1: explore, cache the entropies of unmarked ACKs, reuse each once, the oldest first.
     #[test]
     fn reps_recycles() {
         let script = [
@@ -494,7 +494,7 @@ mod load_balancing {
         ");
     }
 
-    /// What balancers make of ACKs, marks, pauses, timeouts and trimmed packets; entropies of the script are 1 to 5.
+    /// A script of ACKs, marks, pauses, timeouts and trimmed packets; its entropies are 1 to 5.
     fn eventful() -> Vec<(u64, Event)> {
         vec![
             (0, Send(4)),
@@ -552,7 +552,8 @@ mod load_balancing {
         ");
     }
 
-    /// Half of 8 us: pauses of 8, 4, 10, 1, 55, 4 and 18 us since a packet was sent, or since an ACK came.
+    /// The gap is half of 8 us. The pauses are 8, 4, 10, 1, 55, 4 and 18 us since a packet was sent, or since an ACK
+    /// arrived.
     #[test]
     fn flowlet() {
         let flowlet = |since| LbConfig::Flowlet(FlowletConfig { evs: 65_536, gap: Span::Rtt(0.5), since });

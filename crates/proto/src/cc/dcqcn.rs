@@ -3,16 +3,17 @@
 //! [`DcqcnConfig::decrease_interval`] selects one of two forms:
 //!
 //! - 0, the paper's: every CNP cuts the rate and raises alpha, and restarts both timers and the byte counter.
-//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the next alpha timer
-//!   and the next rate-decrease check read. The checks take place every `decrease_interval` from the first CNP on.
+//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the next alpha
+//!   timer and the next rate-decrease check read. The checks take place every `decrease_interval` from the first CNP
+//!   on.
 //!
 //! Published htsim differs from the paper in places: [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
-//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim all
-//! flows share one alpha, which real hosts could not.
+//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim
+//! all flows share one alpha, which real hosts could not.
 //!
-//! No timer events are scheduled. Each call first applies the timer expiries that are due, in the order of time, so that
-//! the results do not depend on the times of calls. At equal times the order is: alpha, the increase, the cut (as the
-//! simulators' events run), then the event of the call.
+//! No timer events are scheduled. Each call first applies the timer expiries that are due, in the order of time, so
+//! that the results do not depend on the times of calls. At equal times the order is: alpha, the increase, the cut (as
+//! the simulators' events run), then the event of the call.
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
@@ -85,8 +86,8 @@ parameters! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNack {
-    /// The rate falls to half of the target rate, followed by fast recovery, as measured on NICs (Themis-spraying, figure
-    /// 2b).
+    /// The rate falls to half of the target rate, followed by fast recovery, as measured on NICs (Themis-spraying,
+    /// figure 2b).
     #[default]
     SlowStart,
     /// The effect of a CNP: receivers in the simulator published with ConWeave send one with every NACK.
@@ -125,12 +126,12 @@ impl AlphaDecay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i. The target stays below the line rate, and the byte
-    /// counter keeps the excess when it expires.
+    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i. The target stays below the line rate, and the
+    /// byte counter keeps the excess when it expires.
     #[default]
     Dcqcn,
-    /// As in published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i. The target may exceed the line
-    /// rate, at which the rate stops, and the byte counter restarts at 0 when it expires.
+    /// As in published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i. The target may exceed
+    /// the line rate, at which the rate stops, and the byte counter restarts at 0 when it expires.
     Htsim,
 }
 
@@ -161,7 +162,8 @@ pub struct Dcqcn {
     byte_stage: u32,
     target: f64,
     alpha: f64,
-    /// The next expiry of the alpha timer; under [`AlphaDecay::Packets`], the time from which on every event decays alpha.
+    /// The next expiry of the alpha timer; under [`AlphaDecay::Packets`], the time from which on every event decays
+    /// alpha.
     alpha_due: Time,
     /// Whether a CNP arrived since the last expiry of the alpha timer.
     cnp_for_alpha: bool,
@@ -197,8 +199,8 @@ impl DcqcnConfig {
 
     /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
-    /// Two values are unspecified there and set to common ones: the hyper increase, ten times the additive one; the lowest
-    /// rate, 10 Mb/s.
+    /// Two values are unspecified there and set to common ones: the hyper increase, ten times the additive one; the
+    /// lowest rate, 10 Mb/s.
     pub fn paper() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -218,9 +220,9 @@ impl DcqcnConfig {
         }
     }
 
-    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so that the lowest possible value, 1
-    /// bit per second, stands for it. Its receivers also send a CNP at the end of an interval (`trailing_cnp` of
-    /// `go-back-n`).
+    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so that the lowest possible
+    /// value, 1 bit per second, stands for it. Its receivers also send a CNP at the end of an interval (`trailing_cnp`
+    /// of `go-back-n`).
     ///
     /// Two of its properties are not modelled: one alpha for all flows, and the further decays of alpha that each decay
     /// schedules there, so that alpha falls even faster.
@@ -379,15 +381,15 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`] selects
-    /// another one.
+    /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`]
+    /// selects another one.
     ///
-    /// The rule of the NICs is not public. Measurements (figure 2b): if every NACK is passed, the rate settles at just under
-    /// half the line rate (46.6 of 100 Gb/s), whatever their number; if one in 256 is, it is at 81 % on average, so that it
-    /// recovers between NACKs. Hence the rule here: the rate falls to half of the target rate. Target and alpha do not
-    /// change, since no switch saw congestion. Timer and byte counter restart, and fast recovery leads back to the target. If
-    /// the rate is already at or below half of the target, rate and timers do not change: otherwise repeated NACKs would
-    /// keep restarting the recovery from an earlier CNP.
+    /// The rule of the NICs is not public. Measurements (figure 2b): if every NACK is passed, the rate settles at just
+    /// under half the line rate (46.6 of 100 Gb/s), whatever their number; if one in 256 is, it is at 81 % on average,
+    /// so that it recovers between NACKs. Hence the rule here: the rate falls to half of the target rate. Target and
+    /// alpha do not change, since no switch saw congestion. Timer and byte counter restart, and fast recovery leads
+    /// back to the target. If the rate is already at or below half of the target, rate and timers do not change:
+    /// otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);
@@ -427,8 +429,8 @@ impl Dcqcn {
             self.timer_stage = self.timer_stage.saturating_add(1);
             self.increase();
         } else {
-            // The simulators count an expiry after its increase, so that F increases are fast recovery; the paper counts
-            // before.
+            // The simulators count an expiry after its increase, so that F increases are fast recovery; the paper
+            // counts before.
             self.increase();
             self.timer_stage = self.timer_stage.saturating_add(1);
         }
@@ -457,8 +459,8 @@ impl Dcqcn {
     }
 
     fn cut(&mut self, now: Time) {
-        // DCQCN, equation 1. The simulators keep the target if there was no increase since the last cut: their option to
-        // lower it in that case is off.
+        // DCQCN, equation 1. The simulators keep the target if there was no increase since the last cut: their option
+        // to lower it in that case is off.
         if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
             self.target = self.rate;
         }
@@ -484,9 +486,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // Hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 at a lower count of F and
-            // grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F + 1, hence i starts
-            // at 2. The simulators take one step each time.
+            // Hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 at a lower count of F
+            // and grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F + 1, hence i
+            // starts at 2. The simulators take one step each time.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {

@@ -1,16 +1,17 @@
 //! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from in-network telemetry.
 //!
 //! From two reports of each egress port on the path, a sender computes the bytes in flight over the link, its own and
-//! those of others, as a share of the link's capacity in a base RTT (U). At every ACK (fast reaction) it sets its window
-//! such that the busiest link approaches the share `eta`. The window is always computed from a reference window that
-//! changes once per round trip, so that the sender does not react to the same queue twice.
+//! those of others, as a share of the link's capacity in a base RTT (U). At every ACK (fast reaction) it sets its
+//! window such that the busiest link approaches the share `eta`. The window is always computed from a reference window
+//! that changes once per round trip, so that the sender does not react to the same queue twice.
 //!
 //! Choices where the paper is silent:
 //!
 //! - The first report is only stored, since a rate needs two.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
-//! - The window never exceeds its initial value, the link's capacity in a base RTT; that simulator bounds the rate. It also
-//!   has a lowest rate, which is left out: the additive increase per round trip (`rate_ai`) keeps the window above 0.
+//! - The window never exceeds its initial value, the link's capacity in a base RTT; that simulator bounds the rate. It
+//!   also has a lowest rate, which is left out: the additive increase per round trip (`rate_ai`) keeps the window above
+//!   0.
 //! - Telemetry that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
@@ -176,8 +177,9 @@ impl Hpcc {
         self.u = (1.0 - weight) * self.u + weight * busiest;
     }
 
-    /// HPCC, section 3.2: the bytes in flight over a link (the queue, and the transmission rate over a base RTT), as a share of
-    /// the link's capacity in a base RTT. The smaller of the two queue lengths counts, so that transient queues do not.
+    /// HPCC, section 3.2: the bytes in flight over a link (the queue, and the transmission rate over a base RTT), as a
+    /// share of the link's capacity in a base RTT. The smaller of the two queue lengths counts, so that transient
+    /// queues do not.
     fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
         let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
         let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));

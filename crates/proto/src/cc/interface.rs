@@ -31,12 +31,12 @@ pub struct Reported<'a> {
     pub next: u32,
 }
 
-/// A congestion control, built-in or user-defined. There is one for each queue pair. The types of its parameters are those
-/// of a [`LoadBalancer`](crate::lb::LoadBalancer).
+/// A congestion control, built-in or user-defined. There is one for each queue pair. The types of its parameters are
+/// those of a [`LoadBalancer`](crate::lb::LoadBalancer).
 pub trait CongestionControl: Send {
-    /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared lost. With nothing in
-    /// flight, the built-in transports send a packet however small the window is (except `mp-rdma`, which counts whole
-    /// packets and at least one).
+    /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared lost. With nothing
+    /// in flight, the built-in transports send a packet however small the window is (except `mp-rdma`, which counts
+    /// whole packets and at least one).
     fn window(&self) -> u64;
     /// Whether there may be a [`rate`](Self::rate). If false, senders never call it.
     fn paces(&self) -> bool {
@@ -68,13 +68,13 @@ pub trait CongestionControl: Send {
     fn handle_telemetry(&mut self, report: &Reported<'_>) {
         let _ = report;
     }
-    /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call it for each
-    /// packet, other transports for each timeout and each recovery.
+    /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call it
+    /// for each packet, other transports for each timeout and each recovery.
     fn handle_loss(&mut self, now: Time) {
         let _ = now;
     }
-    /// Sets the initial window to `bytes` bytes, headers included, which an earlier queue pair left, instead of that of the
-    /// parameters. Only congestion controls with an adaptive window implement it.
+    /// Sets the initial window to `bytes` bytes, headers included, which an earlier queue pair left, instead of that of
+    /// the parameters. Only congestion controls with an adaptive window implement it.
     fn start_with_window(&mut self, bytes: u64) {
         let _ = bytes;
     }

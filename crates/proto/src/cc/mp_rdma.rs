@@ -1,7 +1,7 @@
 //! MP-RDMA's window: one for all paths of a queue pair, changed by every ACK.
 //!
-//! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of it
-//! agree; REPS (section 4.1) describes the same rules, and the one for a loss.
+//! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
+//! it agree; REPS (section 4.1) describes the same rules, and the one for a loss.
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
@@ -16,8 +16,8 @@ parameters! {
         /// Window at the start, and after an idle period.
         #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
-        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
-        /// would grow without bound.
+        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never
+        /// marked would grow without bound.
         #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
@@ -59,8 +59,8 @@ impl CongestionControl for MpRdmaCc {
         }
     }
 
-    /// The window shrinks by one packet: for a loss (REPS, section 4.1), and when the transport reports one for a slow path or
-    /// an unused ACK.
+    /// The window shrinks by one packet: for a loss (REPS, section 4.1), and when the transport reports one for a slow
+    /// path or an unused ACK.
     #[inline]
     fn handle_loss(&mut self, _now: Time) {
         self.set(self.window - self.packet);

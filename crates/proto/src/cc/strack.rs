@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
-//! The window is counted in packets, since the terms of the pseudocode are commensurable only then, and reported in bytes.
-//! All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in the paper
-//! only the retransmission reacts, which waits for the window.
+//! The window is counted in packets, since the terms of the pseudocode are commensurable only then, and reported in
+//! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
+//! the paper only the retransmission reacts, which waits for the window.
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size, Span};
@@ -95,8 +95,8 @@ struct Constants {
 impl StrackCc {
     /// A congestion control with its initial window.
     ///
-    /// Before the end of the first period, the achieved BDP is taken as the largest window: the paper specifies no initial
-    /// value, and 0 would cut the window to one packet before anything was measured.
+    /// Before the end of the first period, the achieved BDP is taken as the largest window: the paper specifies no
+    /// initial value, and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let constants = Constants::new(config, facts);
         let max_window = config.max_window.window_on(facts).0;
@@ -122,8 +122,8 @@ impl CongestionControl for StrackCc {
         (self.cwnd * self.constants.packet + 0.5) as u64
     }
 
-    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved BDP; here an
-    /// ACK counts once.
+    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved BDP;
+    /// here an ACK counts once.
     #[inline]
     fn handle_ack(&mut self, acked: &Acked) {
         self.base_rtt = self.base_rtt.min(acked.rtt);
@@ -154,8 +154,8 @@ impl StrackCc {
         }
     }
 
-    /// STrack, Algorithm 4, as listed. The accompanying text increases the window without marks from twice the target on (of
-    /// line 7); the listing has target_Qhigh there, which is three times the target in Table 1.
+    /// STrack, Algorithm 4, as listed. The accompanying text increases the window without marks from twice the target
+    /// on (of line 7); the listing has target_Qhigh there, which is three times the target in Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;
@@ -190,8 +190,8 @@ impl StrackCc {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);
         }
-        // The lower bound of a packet is not in the paper; without it the queue pair could stop for good. The upper bound is
-        // "roughly the BDP" (section 3, scenario 1).
+        // The lower bound of a packet is not in the paper; without it the queue pair could stop for good. The upper
+        // bound is "roughly the BDP" (section 3, scenario 1).
         self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
     }
 }

@@ -1,11 +1,11 @@
 //! A packet takes the entropy value of the ACK that clocks it out: MPRDMA's load balancer over another transport.
 //!
-//! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control of
-//! all balancers in that paper. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets an ACK
-//! clocks out; `sack` reports each ACK once, whether it clocks out a packet or not. So this balancer keeps the entropy
-//! value of the newest ACK, for one packet: an ACK that clocks out a packet does so before the next ACK arrives, and the
-//! value of an ACK that clocks out none is overwritten. If one ACK clocks out two packets, they take its value and a
-//! random one.
+//! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control
+//! of all balancers in that paper. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets
+//! an ACK clocks out; `sack` reports each ACK once, whether it clocks out a packet or not. So this balancer keeps the
+//! entropy value of the newest ACK, for one packet: an ACK that clocks out a packet does so before the next ACK
+//! arrives, and the value of an ACK that clocks out none is overwritten. If one ACK clocks out two packets, they take
+//! its value and a random one.
 
 use super::interface::LoadBalancer;
 use crate::StateField;

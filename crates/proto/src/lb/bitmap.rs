@@ -1,13 +1,13 @@
 //! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
 //! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without further
-//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it. Penalties
-//! decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
+//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
+//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
 //! A timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This balancer
 //! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
-//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches and
-//! no entropy value is penalised.
+//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
+//! and no entropy value is penalised.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -88,8 +88,8 @@ impl Bitmap {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty (STrack,
-    /// Algorithm 3, lines 20-27). If all have penalties, that first one is used.
+    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
+    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, that first one is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;
@@ -111,8 +111,8 @@ impl LoadBalancer for Bitmap {
     }
 
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Unspecified in the paper: an unmarked ACK does not reduce the penalty, as in the published simulator; STrack clears
-        // its bit.
+        // Unspecified in the paper: an unmarked ACK does not reduce the penalty, as in the published simulator; STrack
+        // clears its bit.
         if marked {
             self.penalise(ev, self.config.ecn_penalty);
         }
@@ -133,8 +133,8 @@ impl LoadBalancer for Bitmap {
 }
 
 impl Bitmap {
-    /// The next entropy value in turn. Each has one turn in a round, and rounds have different orders ("with a shuffle" in the
-    /// published simulator): steps of a constant length that is coprime to the number of entropy values.
+    /// The next entropy value in turn. Each has one turn in a round, and rounds have different orders ("with a shuffle"
+    /// in the published simulator): steps of a constant length that is coprime to the number of entropy values.
     fn turn(&mut self) -> u16 {
         let evs = self.config.evs;
         if self.turns == 0 {

@@ -19,37 +19,37 @@ pub struct Environment {
 /// Its parameters are declared at the registration and read in the factory by
 /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`, `f64`,
 /// `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`], [`Rate`](anabranch_base::Rate), or one that follows the
-/// fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or
-/// a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method `on` converts these to bytes, a time and a rate, with the
-/// facts that the factory gets: `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept
-/// `"5rtt"`.
+/// fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a [`Span`](crate::Span) (`"5rtt"`, `"70us"`)
+/// or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method `on` converts these to bytes, a time and a rate,
+/// with the facts that the factory gets: `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does
+/// not accept `"5rtt"`.
 pub trait LoadBalancer: Send {
-    /// The entropy value of the packet that is sent now. Called once for every data packet and probe. A retransmission is a
-    /// new choice, and is not distinguished from a first transmission.
+    /// The entropy value of the packet that is sent now. Called once for every data packet and probe. A retransmission
+    /// is a new choice, and is not distinguished from a first transmission.
     ///
-    /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or not. Divided
-    /// by the size of a packet it gives the packets per round trip. A congestion control that controls only a rate may have a
-    /// window that never limits.
+    /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or not.
+    /// Divided by the size of a packet it gives the packets per round trip. A congestion control that controls only a
+    /// rate may have a window that never limits.
     fn next_ev(&mut self, now: Time, window: u64) -> u16;
-    /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches marked
-    /// that packet (ECN), `rtt` the time since it was sent.
+    /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches
+    /// marked that packet (ECN), `rtt` the time since it was sent.
     ///
     /// Called for every ACK, also one that acknowledges nothing new. With `ack_every` above 1 there are fewer ACKs than
-    /// packets, and each call describes only the packet that caused the ACK, the last one that it covers. Under `sack` a
-    /// marked packet is acknowledged at once, and with `carry_evs` calls for the other packets of an ACK come first, with the
-    /// cause's `rtt`. There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
-    /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls it once for each packet that an ACK clocks out,
-    /// and not at all for other ACKs.
+    /// packets, and each call describes only the packet that caused the ACK, the last one that it covers. Under `sack`
+    /// a marked packet is acknowledged at once, and with `carry_evs` calls for the other packets of an ACK come first,
+    /// with the cause's `rtt`. There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
+    /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls it once for each packet that an ACK clocks
+    /// out, and not at all for other ACKs.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         let _ = (now, ev, marked, rtt);
     }
-    /// Handles a retransmission timeout. Under `sack` each packet has its own timeout, with one call each; under the other
-    /// transports a queue pair has one, and several packets may be lost at one call.
+    /// Handles a retransmission timeout. Under `sack` each packet has its own timeout, with one call each; under the
+    /// other transports a queue pair has one, and several packets may be lost at one call.
     ///
-    /// The entropy value is not given: like the hardware of the papers, senders keep the transmission time by PSN and not the
-    /// entropy value. A load balancer that has to know which path lost a packet must record the values that it chose and
-    /// those that were acknowledged. The call only indicates that a packet was not acknowledged within the timeout
-    /// ([`Environment::rto`]).
+    /// The entropy value is not given: like the hardware of the papers, senders keep the transmission time by PSN and
+    /// not the entropy value. A load balancer that has to know which path lost a packet must record the values that it
+    /// chose and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
+    /// timeout ([`Environment::rto`]).
     fn handle_timeout(&mut self, now: Time) {
         let _ = now;
     }

@@ -21,8 +21,8 @@ parameters! {
         /// Probability that a packet that may probe does so (p; 1 % in simulations of it).
         #[param(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe: f64,
-        /// A packet may probe once in this time: an RTT. One simulation measures it, the others take the base RTT of the
-        /// fabric (`"1rtt"`).
+        /// A packet may probe once in this time: an RTT. One simulation measures it, the others take the base RTT of
+        /// the fabric (`"1rtt"`).
         #[param(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe_interval: Span,
     }
@@ -31,8 +31,8 @@ parameters! {
 /// The paths of an MP-RDMA sender.
 #[derive(Clone, Debug)]
 pub struct MpRdmaLb {
-    /// Paths of the packets that ACKs have clocked out and that are not sent yet, the oldest first. A NIC sends them at once;
-    /// here the wire may be busy with other queue pairs.
+    /// Paths of the packets that ACKs have clocked out and that are not sent yet, the oldest first. A NIC sends them at
+    /// once; here the wire may be busy with other queue pairs.
     clocked: VecDeque<u16>,
     paths: u32,
     probe: f64,
@@ -64,9 +64,9 @@ impl MpRdmaLb {
 impl LoadBalancer for MpRdmaLb {
     #[inline]
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
-        // The packets of the first window follow no ACK and take random paths (STrack, section 5.2.3: MP-RDMA sprays the
-        // initial window). So do later packets for which no ACK made room, after the queue pair had too little to send; the
-        // paper's rule for these is not known.
+        // The packets of the first window follow no ACK and take random paths (STrack, section 5.2.3: MP-RDMA sprays
+        // the initial window). So do later packets for which no ACK made room, after the queue pair had too little to
+        // send; the paper's rule for these is not known.
         let Some(path) = self.clocked.pop_front() else {
             return self.random_path();
         };
@@ -85,7 +85,8 @@ impl LoadBalancer for MpRdmaLb {
         self.clocked.push_back(ev);
     }
 
-    /// Unspecified in the papers available: the paths of the ACKs are outdated after a timeout, and one of them may have failed.
+    /// Unspecified in the papers available: the paths of the ACKs are outdated after a timeout, and one of them may
+    /// have failed.
     fn handle_timeout(&mut self, _now: Time) {
         self.clocked.clear();
     }

@@ -1,11 +1,11 @@
 //! Protective load balancing: a queue pair stays on one path until several consecutive round trips were congested, and
 //! then moves to a random one.
 //!
-//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. PLB as in Linux: half of a
-//! round's packets marked, in 3 consecutive rounds for an idle flow and 12 for a busy one. FlowBender: more than 5 % marked
-//! in a single round. REPS (section 4.1) compares PLB with "more aggressive parameters similarly to FlowBender"; the
-//! simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes a round congested
-//! (`threshold = 0`), and moves after 2 rounds.
+//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. PLB as in Linux: half of
+//! a round's packets marked, in 3 consecutive rounds for an idle flow and 12 for a busy one. FlowBender: more than 5 %
+//! marked in a single round. REPS (section 4.1) compares PLB with "more aggressive parameters similarly to FlowBender";
+//! the simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes a round
+//! congested (`threshold = 0`), and moves after 2 rounds.
 //!
 //! Two rules of PLB are left out: waiting for an idle moment, and not moving for a minute after a timeout.
 
@@ -69,8 +69,8 @@ impl Plb {
         }
     }
 
-    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP. Here they are listed with 16 bits each, enough for
-    /// a round of 65,535 packets.
+    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP. Here they are listed with 16 bits each,
+    /// enough for a round of 65,535 packets.
     pub(super) fn state() -> Vec<StateField> {
         vec![
             StateField::new("entropy value", 16, 1),
@@ -90,8 +90,8 @@ impl LoadBalancer for Plb {
 
     /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent after that.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        // Unspecified in the papers: ACKs from the previous path are ignored. Otherwise the marks of the old path would be
-        // the first round of the new one, and a single congested round would move a sender twice.
+        // Unspecified in the papers: ACKs from the previous path are ignored. Otherwise the marks of the old path would
+        // be the first round of the new one, and a single congested round would move a sender twice.
         if ev != self.ev {
             return;
         }
@@ -108,8 +108,8 @@ impl LoadBalancer for Plb {
         self.marks += u32::from(marked);
     }
 
-    /// Both papers move at a timeout. With a timeout for each packet, those of packets that were sent before the move are
-    /// ignored.
+    /// Both papers move at a timeout. With a timeout for each packet, those of packets that were sent before the move
+    /// are ignored.
     fn handle_timeout(&mut self, now: Time) {
         if self.since + self.rto <= now {
             self.repath(now);
@@ -163,8 +163,8 @@ mod tests {
         plb.next_ev(Time::ZERO, 0)
     }
 
-    /// Plays a round of `acks` ACKs from `us` on, the first `marks` of them marked. Returns whether the sender moved after
-    /// the ACK that ends the round.
+    /// Plays a round of `acks` ACKs from `us` on, the first `marks` of them marked. Returns whether the sender moved
+    /// after the ACK that ends the round.
     fn moves_after(plb: &mut Plb, us: u64, acks: u64, marks: u64) -> bool {
         let path = next(plb);
         for n in 0..acks {

@@ -22,20 +22,20 @@ parameters! {
         /// Duration of freezing (FREEZING_TIMEOUT).
         #[param(AboveZero; example = "10ms"; source = "unspecified; the simulator published with REPS")]
         pub freezing_timeout: Span,
-        /// End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets explores (`keep`), or
-        /// it empties the buffer, and each of these packets explores (`reset`).
+        /// End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
+        /// (`keep`), or it empties the buffer, and each of these packets explores (`reset`).
         #[serde(default, skip_serializing_if = "AfterFreezing::is_keep")]
         #[param(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
-        /// Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well (`timeout`). A sender
-        /// whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        /// Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well (`timeout`). A
+        /// sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
         #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
         #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
-        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
-        /// time; here it is a number).
+        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window
+        /// at that time; here it is a number).
         #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
         /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
@@ -43,19 +43,19 @@ parameters! {
         #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While frozen
-        /// without a valid entropy, the buffer is cycled as usual.
+        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
+        /// frozen without a valid entropy, the buffer is cycled as usual.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         #[param(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
-        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until all
-        /// are used up (`in-turn`).
+        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until
+        /// all are used up (`in-turn`).
         #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
         #[param(any; example = "in-turn"; source = "unspecified; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
-        /// Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at this time of the
-        /// run or later. Without it, only failures cause freezing.
+        /// Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at this
+        /// time of the run or later. Without it, only failures cause freezing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
         pub freeze_at: Option<Span>,
@@ -146,7 +146,8 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets for which an entry is used (`lifespan`), and those of the oldest valid entry so far (`used`).
+    /// The number of packets for which an entry is used (`lifespan`), and those of the oldest valid entry so far
+    /// (`used`).
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
@@ -178,8 +179,8 @@ struct Limits {
     resets: bool,
     /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
-    /// The RTT from which on a timeout indicates congestion and not a failure. Infinite if the fabric trims: a packet that
-    /// times out there was not lost to congestion (Appendix A, 1).
+    /// The RTT from which on a timeout indicates congestion and not a failure. Infinite if the fabric trims: a packet
+    /// that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
 }
 
@@ -220,8 +221,8 @@ impl Reps {
         }
     }
 
-    /// Takes over the cached entropies of another sender to the same host, without its freezing state and RTTs, which are
-    /// outdated.
+    /// Takes over the cached entropies of another sender to the same host, without its freezing state and RTTs, which
+    /// are outdated.
     pub fn inherit(&mut self, other: &Reps) {
         self.cached = other.cached;
         self.valid = other.valid;
@@ -237,8 +238,8 @@ impl Reps {
         self.is_freezing
     }
 
-    /// The fields of REPS, Table 1. The table omits the fields for the RTT test of Appendix A (two RTTs and a time). A lifespan
-    /// above one needs one more counter, or one for each entry if entropies are used in turn.
+    /// The fields of REPS, Table 1. The table omits the fields for the RTT test of Appendix A (two RTTs and a time). A
+    /// lifespan above one needs one more counter, or one for each entry if entropies are used in turn.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -303,8 +304,8 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. The paper specifies no entropy for the packets between the random ones; they take cached ones,
-            // as packets of a frozen sender do.
+            // Lines 15-18. The paper specifies no entropy for the packets between the random ones; they take cached
+            // ones, as packets of a frozen sender do.
             self.explore_counter -= 1;
             if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
@@ -375,8 +376,8 @@ impl Reps {
             }
             offset
         } else {
-            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. A buffer that never filled has unwritten
-            // slots, which are skipped.
+            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. A buffer that never filled has
+            // unwritten slots, which are skipped.
             let offset = if self.head < self.filled { self.head } else { 0 };
             self.head = self.after(offset);
             offset
@@ -384,8 +385,8 @@ impl Reps {
         self.cached[usize::from(offset)]
     }
 
-    /// Moves the entry that was taken from `offset` behind the others, if it has packets left. There is room, since it was
-    /// valid until now.
+    /// Moves the entry that was taken from `offset` behind the others, if it has packets left. There is room, since it
+    /// was valid until now.
     #[inline(never)]
     fn put_behind(&mut self, offset: u8) {
         let Some(turns) = &mut self.turns else { return };

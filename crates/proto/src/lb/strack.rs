@@ -1,8 +1,8 @@
 //! STrack's adaptive load balancing (STrack, section 3.1, Algorithm 3).
 //!
-//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set that of a
-//! good one, while line 20 skips paths whose bit is set. Here the bits have the meaning of the prose: a marked ACK sets its
-//! path's bit, and a path with a set bit is skipped once.
+//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set that of
+//! a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning of the prose: a marked ACK
+//! sets its path's bit, and a path with a set bit is skipped once.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -33,8 +33,8 @@ pub struct StrackLb {
     bitmap: [u64; MAX_PATHS as usize / 64],
     /// The path chosen last.
     rr: u32,
-    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for "> 0", by
-    /// which path 0 could never be chosen.
+    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for ">
+    /// 0", by which path 0 could never be chosen.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
@@ -55,8 +55,8 @@ impl StrackLb {
         }
     }
 
-    /// The state of Algorithm 3, line 1. The paper gives no widths; one of 256 paths takes 8 bits, and `next_path_id` one more
-    /// for "none".
+    /// The state of Algorithm 3, line 1. The paper gives no widths; one of 256 paths takes 8 bits, and `next_path_id`
+    /// one more for "none".
     pub(super) fn state(config: &StrackLbConfig) -> Vec<StateField> {
         vec![
             StateField::new("bitmap", 1, config.max_paths),

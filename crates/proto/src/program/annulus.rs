@@ -3,13 +3,14 @@
 //! the ToR sends a CNP back to the sender. There is no processing near the receiver.
 //!
 //! Choices where section VII-A is silent:
-//! - Flows: QCN works per port and cannot distinguish data centres, so that all flows get CNPs. `inter_only` restricts them
-//!   to flows that leave their data centre.
+//! - Flows: QCN works per port and cannot distinguish data centres, so that all flows get CNPs. `inter_only` restricts
+//!   them to flows that leave their data centre.
 //! - Queues: all queues of the ToR, also those to its own hosts, if the sender is one of its hosts too.
-//! - The mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. A mark that is kept
-//!   is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice. `clear_marks` clears it, as PNP
-//!   does (section IV). The mean values recorded with Themis-longhaul's artifact match clearing, other numbers of it do not;
-//!   the scheme keeps the mark, since the paper does not mention clearing, and the figures show both.
+//! - The mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. A mark that is
+//!   kept is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice. `clear_marks` clears
+//!   it, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact match clearing, other
+//!   numbers of it do not; the scheme keeps the mark, since the paper does not mention clearing, and the figures show
+//!   both.
 //! - Frequency: as in PNP and DCQCN's notification point, at most one CNP per `cnp_interval` and queue pair.
 
 use super::interface::{

@@ -1,41 +1,42 @@
-//! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at the
-//! external switch (ESW) of each data centre.
+//! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at
+//! the external switch (ESW) of each data centre.
 //!
 //! *Near-destination loop.* Data from another data centre for a host of this one is forwarded as long as the bytes in
 //! flight from this switch to that host stay within the BDP of a data centre. Other packets wait in the host's virtual
-//! output queue (VOQ), a FIFO for all queue pairs: the control by IP address that section II-D finds too coarse. VOQs have
-//! unlimited size (section VII-A), in memory of their own.
+//! output queue (VOQ), a FIFO for all queue pairs: the control by IP address that section II-D finds too coarse. VOQs
+//! have unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* Without a cQPN no sender can attribute the CNPs of this loop to a queue pair (sections III-B and
-//! VII-A), so that they have no effect, and are not simulated. Whether the switch clears the mark when it sends a CNP, as
-//! PNP does (section IV), is unspecified: by default it does not. With `clear_marks` it does, and then no CNP at all
+//! VII-A), so that they have no effect, and are not simulated. Whether the switch clears the mark when it sends a CNP,
+//! as PNP does (section IV), is unspecified: by default it does not. With `clear_marks` it does, and then no CNP at all
 //! answers congestion near the source.
 //!
 //! Other points that the paper leaves open:
 //! - The scope of the window. Section II-D has it between the switch and the receiver, with queues for traffic with the
 //!   same destination IP. The simulation published with the paper has one counter for each external switch, over all
 //!   destinations and ports: `scope = "switch"`, with a single FIFO queue.
-//! - Marking in VOQs. By default there is none; with `ecn` VOQs mark like ports. In that simulation packets wait at ports,
-//!   which mark.
+//! - Marking in VOQs. By default there is none; with `ecn` VOQs mark like ports. In that simulation packets wait at
+//!   ports, which mark.
 //!
 //! Neither paper specifies how the switch knows the bytes in flight. Here it records each data packet that it forwards,
 //! until the first of these events:
-//! - An ACK or NACK of the host has a cumulative PSN beyond the packet, or a selective ACK names it. An ACK of the first
-//!   copy of a packet also releases a retransmitted copy in flight, which is harmless since the host drops that copy.
-//! - The sender retransmits the packet. The earlier copy was lost, or a go-back-N receiver has dropped it. It is released
-//!   when the new copy arrives, not when that is forwarded: the new copy may wait in the very VOQ that the lost packet
-//!   blocks.
+//! - An ACK or NACK of the host has a cumulative PSN beyond the packet, or a selective ACK names it. An ACK of the
+//!   first copy of a packet also releases a retransmitted copy in flight, which is harmless since the host drops that
+//!   copy.
+//! - The sender retransmits the packet. The earlier copy was lost, or a go-back-N receiver has dropped it. It is
+//!   released when the new copy arrives, not when that is forwarded: the new copy may wait in the very VOQ that the
+//!   lost packet blocks.
 //! - A NACK requests an earlier packet, and a round trip within the data centre has passed: a go-back-N host drops all
 //!   packets that arrive before the requested one, so that none of them is in flight for longer. Otherwise a window of
 //!   packets that the host dropped long ago would block the VOQ.
-//! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did not need, or
-//!   its lost ACK. It bounds the time for which a packet can block a VOQ.
+//! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did not need,
+//!   or its lost ACK. It bounds the time for which a packet can block a VOQ.
 //!
-//! So BiCC needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs whose ACKs
-//! and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each packet
-//! (`ack_every` of 1): otherwise packets that wait for a coalesced ACK block the VOQ with the packets needed to trigger
-//! it. RTOs should exceed the waiting time in a VOQ: otherwise senders fill it with retransmissions faster than it
-//! empties.
+//! So BiCC needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs whose
+//! ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each
+//! packet (`ack_every` of 1): otherwise packets that wait for a coalesced ACK block the VOQ with the packets needed to
+//! trigger it. RTOs should exceed the waiting time in a VOQ: otherwise senders fill it with retransmissions faster than
+//! it empties.
 
 use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
@@ -51,9 +52,9 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct BiccConfig {
-        /// Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that of the
-        /// fabric's longest path, which leads from one data centre to the other.) One packet is always allowed. With
-        /// `scope = "switch"`, the most bytes between the switch and all its hosts.
+        /// Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
+        /// of the fabric's longest path, which leads from one data centre to the other.) One packet is always allowed.
+        /// With `scope = "switch"`, the most bytes between the switch and all its hosts.
         #[param(AboveZero; example = "100KB";
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
@@ -149,7 +150,8 @@ pub struct Bicc {
     destinations: Vec<Destination>,
     /// For each queue pair, the packets in flight in the order of PSNs.
     qps: Vec<VecDeque<Sent>>,
-    /// For each queue pair, the ePSN of a NACK until the requested packet is forwarded. The host drops packets beyond it.
+    /// For each queue pair, the ePSN of a NACK until the requested packet is forwarded. The host drops packets beyond
+    /// it.
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding. The first one is in flight; others may no longer be.
     log: VecDeque<Logged>,
@@ -327,8 +329,8 @@ impl Bicc {
         }
     }
 
-    /// Whether one more packet may be in flight to a host. One packet always may, since a window below one packet must not
-    /// block a host.
+    /// Whether one more packet may be in flight to a host. One packet always may, since a window below one packet must
+    /// not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {
         let in_flight = self.destinations[self.index_of(host)].in_flight;

@@ -1,6 +1,7 @@
 //! Flowlet switching (LetFlow, NSDI 2017, section 3.1), at the source ToR.
 //!
-//! An idle time between two packets of a queue pair longer than the gap starts a new flowlet, which takes a random port.
+//! An idle time between two packets of a queue pair longer than the gap starts a new flowlet, which takes a random
+//! port.
 
 use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use crate::{Packet, Repr, Span, StateField};

@@ -13,8 +13,8 @@ pub struct ProgramFacts {
     pub ack: Bytes,
     /// Equal-cost paths between two ToRs (N).
     pub paths: u32,
-    /// For fabrics where the ToR's choice of a port does not determine the whole path: the value to XOR into the entropy value
-    /// for each relative path change in `0..paths` (Themis-spraying, section 4.1, PathMap).
+    /// For fabrics where the ToR's choice of a port does not determine the whole path: the value to XOR into the
+    /// entropy value for each relative path change in `0..paths` (Themis-spraying, section 4.1, PathMap).
     pub path_map: Option<Arc<[u16]>>,
     /// The data centre of each host.
     pub sites: Sites,
@@ -28,7 +28,8 @@ pub struct ProgramFacts {
 pub struct Tors {
     /// The ToR of each host.
     pub of_host: Arc<[u32]>,
-    /// For each ToR, the round trip of a bit between the switch and it without queueing: the delays of links and switches.
+    /// For each ToR, the round trip of a bit between the switch and it without queueing: the delays of links and
+    /// switches.
     pub round_trips: Arc<[Duration]>,
 }
 
@@ -80,8 +81,8 @@ pub struct Passage {
     pub from_host: bool,
     /// Whether the packet is for a host of this switch.
     pub to_host: bool,
-    /// Number of equal-cost ports towards the destination when every link is up; 1 for a host of this switch, 0 without a
-    /// path.
+    /// Number of equal-cost ports towards the destination when every link is up; 1 for a host of this switch, 0 without
+    /// a path.
     pub ports: u16,
     /// At egress: bytes of data that the packet leaves behind in its queue.
     pub queued: u32,
@@ -92,15 +93,15 @@ pub struct Passage {
 pub enum Verdict {
     /// The packet follows routing.
     Forward,
-    /// The packet takes this equal-cost port, modulo their number; or another one chosen by ECMP, if routing has withdrawn
-    /// it.
+    /// The packet takes this equal-cost port, modulo their number; or another one chosen by ECMP, if routing has
+    /// withdrawn it.
     Port(u16),
     /// The packet is dropped, or was consumed by the program.
     Drop,
     /// The program holds the packet in the switch's buffer, and emits it later.
     Hold,
-    /// The program holds the packet outside the switch's buffer, for example in a recirculation port, and emits it later. The
-    /// packet is not charged to the lossless class, not even while it waits at its egress port afterwards.
+    /// The program holds the packet outside the switch's buffer, for example in a recirculation port, and emits it
+    /// later. The packet is not charged to the lossless class, not even while it waits at its egress port afterwards.
     HoldOutside,
 }
 
@@ -161,9 +162,9 @@ pub enum Total {
 
 /// A program in a switch, built-in or user-defined.
 ///
-/// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program emits
-/// each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held and with its
-/// length unchanged; otherwise the run ends with an error.
+/// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program
+/// emits each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held
+/// and with its length unchanged; otherwise the run ends with an error.
 pub trait Program: Send {
     /// Handles the arrival of a packet.
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
@@ -189,10 +190,10 @@ pub trait Program: Send {
     }
     /// Handles the opening or destruction of any queue pair of the fabric.
     ///
-    /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency, see the
-    /// engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly before the last
-    /// packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their sources, after all
-    /// other events of that time at the switch.
+    /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency,
+    /// see the engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly
+    /// before the last packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their
+    /// sources, after all other events of that time at the switch.
     fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
         let _ = (notice, out);
     }

@@ -1,7 +1,7 @@
 //! Switch programs: the processing of packets in a programmable switch.
 //!
-//! A program has the facilities of hardware: headers, registers, the queue that a packet leaves behind, a choice among the
-//! equal-cost ports, drop, mirror and emit. Each switch that a program is attached to has one instance.
+//! A program has the facilities of hardware: headers, registers, the queue that a packet leaves behind, a choice among
+//! the equal-cost ports, drop, mirror and emit. Each switch that a program is attached to has one instance.
 
 mod annulus;
 mod bicc;

@@ -68,8 +68,8 @@ impl TransportConfig {
     /// field. Every transport also has a cumulative PSN and one timer at either end, which are not listed. DCP counts
     /// messages instead (section 4.5), so that its state does not grow with `packets`.
     ///
-    /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that they keep
-    /// here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
+    /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that they
+    /// keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
     pub fn tracking(&self, packets: u32) -> Vec<StateField> {
         let bitmap = |name| StateField::new(name, 1, packets);
         let received = || bitmap("received");
@@ -319,8 +319,8 @@ impl TransportConfig {
         }
     }
 
-    /// Packets of each request into which a message of so many packets is split, under an initial window of so many bytes;
-    /// none for transports without requests.
+    /// Packets of each request into which a message of so many packets is split, under an initial window of so many
+    /// bytes; none for transports without requests.
     pub fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
         match self {
             TransportConfig::Dcp(config) => Some(dcp::Requests::new(config, window).packets(message).into()),
@@ -455,7 +455,8 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.counters())
     }
 
-    /// The state for the next connection between its two hosts, if connections [inherit](TransportConfig::inherits) any.
+    /// The state for the next connection between its two hosts, if connections [inherit](TransportConfig::inherits)
+    /// any.
     pub fn cached_state(&self) -> Option<CachedState> {
         match self {
             AnySender::Sack(sender) => sender.cached_state(),

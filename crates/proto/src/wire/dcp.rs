@@ -12,17 +12,17 @@
 //! | 73-79 | SSN, immediate | last packet of a Write-with-Immediate | | |
 //! | 57-67 | SSN, offset, length of the message | Send | | |
 //!
-//! The paper specifies the fields of the data packet's first 57 bytes and their widths, the RETH in every packet of a Write,
-//! the SSN in every packet of a Send and in the last one of a Write-with-Immediate, the sRetryNo, the eMSN in an ACK,
-//! and two bits of the type of service. Choices made here:
+//! The paper specifies the fields of the data packet's first 57 bytes and their widths, the RETH in every packet of a
+//! Write, the SSN in every packet of a Send and in the last one of a Write-with-Immediate, the sRetryNo, the eMSN in an
+//! ACK, and two bits of the type of service. Choices made here:
 //! - Numbers are in network byte order. MSN, eMSN and SSN have 24 bits.
 //! - The tag is in the two lowest bits of the DSCP, so that the ECN keeps its own two.
 //! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps: its lower 7 bits in byte 50, below AckReq,
 //!   its highest one in the lowest bit of byte 46.
 //! - eMSN takes the place of the MSN in the AETH, whose meaning is nearly the same.
 //! - A Send carries the offset of its packet and the length of the message: without the offset, a middle packet has a
-//!   receive WQE but no place in its buffer; without the length, the number of packets is unknown. For a Write, RETH has
-//!   both.
+//!   receive WQE but no place in its buffer; without the length, the number of packets is unknown. For a Write, RETH
+//!   has both.
 //! - Trimming does not change the UDP length: the text changes only the tag and the IP length (section 5). The UDP
 //!   checksum is 0, as in RoCEv2.
 //! - The invariant CRC, which a trimmed packet cannot have, and the frame check sequence are left out.
@@ -30,8 +30,8 @@
 use crate::packet::Msn;
 use crate::transport::dcp_reception::{Operation, Reth};
 
-/// Size of a header-only packet in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN, without the FCS and the
-/// padding to Ethernet's minimum of 64 B.
+/// Size of a header-only packet in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN, without the FCS and
+/// the padding to Ethernet's minimum of 64 B.
 pub const HEADER_ONLY_BYTES: usize = 57;
 
 /// Size of an ACK in bytes.
@@ -254,8 +254,8 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, WireError> {
     }
 }
 
-/// Trims a data packet as a switch does (DCP, section 4.2, packet trimming module; section 5): to its first 57 bytes, with
-/// the tag and the IP length of a header-only packet.
+/// Trims a data packet as a switch does (DCP, section 4.2, packet trimming module; section 5): to its first 57 bytes,
+/// with the tag and the IP length of a header-only packet.
 ///
 /// # Errors
 /// The bytes are no data packet of DCP.
@@ -272,8 +272,8 @@ pub fn trim(bytes: &[u8]) -> Result<[u8; HEADER_ONLY_BYTES], WireError> {
     Ok(left)
 }
 
-/// Returns a header-only packet to the sender (DCP, section 4.1, step 2): source and destination are swapped, and the queue
-/// pair is the sender's, which the receiver knows.
+/// Returns a header-only packet to the sender (DCP, section 4.1, step 2): source and destination are swapped, and the
+/// queue pair is the sender's, which the receiver knows.
 ///
 /// # Errors
 /// The bytes are no header-only packet, or the number of the queue pair exceeds 24 bits.

@@ -17,8 +17,8 @@
 //!   PSN, is the lowest bit of bytes 16-19.
 //! - The two lowest of the four reserved bits are the ECN echo (1) and "answers a probe" (2). The text has both
 //!   (section 3, Algorithm 1; section 3.3.2), the figure neither. The other two stay 0.
-//! - The timestamp counts [`TICK`]s. Its 16 bits wrap after 4.19 ms. The time below a tick is lost (under 1 % of a target
-//!   delay of 8 us), and an RTT of 4.19 ms or more reads as a shorter one.
+//! - The timestamp counts [`TICK`]s. Its 16 bits wrap after 4.19 ms. The time below a tick is lost (under 1 % of a
+//!   target delay of 8 us), and an RTT of 4.19 ms or more reads as a shorter one.
 //! - PSNs are read as the value nearest to the reader's reference, within 2^23 of it.
 
 use crate::packet::{Repr, SackCause};

@@ -24,14 +24,15 @@ pub struct Plan {
     /// Bytes.
     pub window: u64,
     pub release: Duration,
-    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the uplink.
+    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the
+    /// uplink.
     pub losses: [f64; 4],
-    /// How much a packet may be late, in ns, on the same ways. Queue pairs keep their order.
+    /// The largest random delay of a packet in ns, on the same paths. Queue pairs keep their order.
     pub lateness: [u32; 4],
     pub seed: u64,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// By queue pair: messages in the order of delivery, and of acknowledgement.
@@ -175,7 +176,7 @@ impl Fabric {
         }
     }
 
-    /// What left the switch travels on. The model must have said what data that is.
+    /// Sends the packets that left the switch to their destinations. Their data must be that of the model.
     fn go_on(&mut self, passed: Vec<Packet>, expected: &[Sent]) {
         let data = passed.iter().filter(|packet| matches!(packet.repr, Repr::Data { .. }));
         let mut data: Vec<Sent> = data.map(|packet| (packet.qp.0, psn(packet))).collect();

@@ -1,4 +1,4 @@
-//! What must hold of every schedule.
+//! The properties of every schedule.
 
 use super::fabric::{Outcome, Plan, run};
 use super::*;

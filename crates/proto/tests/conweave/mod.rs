@@ -82,14 +82,14 @@ fn is_rerouted(packet: &Packet) -> bool {
     packet.tag >> 10 & 1 != 0
 }
 
-/// What a destination ToR did: PSNs that went to the host, in order, and packets to the source ToR.
+/// The output of a destination ToR: the PSNs sent to the host, in order, and the packets to the source ToR.
 #[derive(Debug, Default, PartialEq)]
 struct Out {
     delivered: Vec<u32>,
     control: Vec<Packet>,
 }
 
-/// What leaves a destination ToR: `forwarded` goes ahead of what the program put out.
+/// Sorts the output of a destination ToR: `forwarded` precedes the packets that the program emitted.
 fn sort(forwarded: Option<Packet>, out: Vec<Emitted>) -> Out {
     let mut sorted = Out::default();
     for packet in forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet)) {
@@ -163,7 +163,7 @@ impl Pair {
         sort(None, out)
     }
 
-    /// PSN 0 at 0 asks; PSN 1 at 13 us is the TAIL: the old port, the new one, and both packets.
+    /// Reroutes: PSN 0 at 0 is the INIT, PSN 1 at 13 us the TAIL. Returns the old port, the new one, and both packets.
     fn reroute(&mut self) -> (u16, u16, Packet, Packet) {
         let (init, old) = self.send(us(0), 0);
         let (tail, by) = self.send(us(DEADLINE_US + 1), 1);

@@ -114,7 +114,7 @@ fn after_idling_any_path_will_do() {
     assert!((16..32).contains(&moved), "three of four: {moved}");
 }
 
-/// A NOTIFY for `port`: a marked packet that came by it.
+/// A NOTIFY for `port`: a packet on its path was marked.
 fn notify(pair: &mut Pair, now: Time, port: u16) {
     for qp in 1_000.. {
         let (mut packet, by) = pair.send_on(qp, now, 0);

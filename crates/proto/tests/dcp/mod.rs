@@ -98,7 +98,7 @@ fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// What goes out now: PSN, MSN and sRetryNo of each packet.
+/// The packets that are sent now: PSN, MSN and sRetryNo of each.
 fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -112,7 +112,7 @@ fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
         .collect()
 }
 
-/// PSNs that go out now.
+/// The PSNs that are sent now.
 fn psns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, ..)| psn).collect()
 }

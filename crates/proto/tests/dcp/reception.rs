@@ -1,4 +1,4 @@
-//! Order-tolerant reception (section 4.4): packets land where they belong whatever the order.
+//! Order-tolerant reception (section 4.4): packets are placed correctly in any order.
 
 use anabranch_base::{Purpose, stream};
 use anabranch_proto::transport::dcp_reception::{

@@ -1,4 +1,4 @@
-//! How long a queue pair keeps the NIC (section 4.3, Tx path).
+//! The length of a queue pair's turn (section 4.3, Tx path).
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn a_turn_ends_with_its_quota() {
     }
 }
 
-/// What is fetched for retransmission is part of the quota, and new data follows in the same turn.
+/// Fetched retransmissions count in the quota, and new data follows in the same turn.
 #[test]
 fn new_data_follows_in_the_turn_of_copies() {
     let mut sender = narrowed(config(), 40 * PACKET);

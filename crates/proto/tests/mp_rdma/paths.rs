@@ -1,4 +1,4 @@
-//! Which path a packet takes: multi-path ACK clocking, probing, and paths that are given up.
+//! The choice of paths: multi-path ACK clocking, probing, and paths that are given up.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ fn a_packet_takes_the_path_of_the_ack_that_lets_it_go() {
     assert_eq!(send(&mut sender, us(8)), [(11, OTHER)]);
 }
 
-/// While the wire is busy with others, ACKs wait in the order in which they came.
+/// While the wire is busy with other queue pairs, ACKs wait in the order of arrival.
 #[test]
 fn a_packet_that_waits_keeps_its_path() {
     let mut sender = sender(10.0);
@@ -44,7 +44,7 @@ fn a_packet_that_waits_keeps_its_path() {
     assert_eq!(send(&mut sender, us(9)), [(10, GOOD), (11, OTHER), (12, OTHER), (13, GOOD)]);
 }
 
-/// 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245: the third ACK makes room for one more, by its own path.
+/// 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245: the third ACK makes room for one more packet, on its own path.
 #[test]
 fn a_window_that_grew_sends_two_by_the_path() {
     let mut sender = sender(2.0);
@@ -112,7 +112,7 @@ fn one_packet_in_a_hundred_round_trips_probes() {
     assert!((900..=1_100).contains(&probes), "{probes}");
 }
 
-/// Between two that may probe lies a round trip, whatever goes out meanwhile.
+/// Two packets that may probe are a round trip apart, whatever is sent meanwhile.
 #[test]
 fn a_round_trip_has_one_packet_that_may_probe() {
     let mut lb = paths(1.0);

@@ -50,7 +50,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
     assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
-    // 0 is what 1 to 63 waited for. What follows is not sent again.
+    // 0 is what 1 to 63 waited for. What follows is not retransmitted.
     receiver.handle_packet(us(29), &first);
     let ack = receiver.poll_transmit().expect("an answer");
     assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
@@ -91,7 +91,7 @@ fn a_nack_sends_by_the_path_on_which_it_came() {
     assert_eq!(send(&mut sender, us(9)), [(1, 9_999)]);
 }
 
-/// It is told by the time at which its packet left, which the NACK echoes.
+/// The NACK echoes the time at which its packet was sent, which decides.
 #[test]
 fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     let mut sender = busy(4);
@@ -105,7 +105,7 @@ fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     assert_eq!(burst(&mut sender, us(18)), [1]);
 }
 
-/// An acknowledgement overtook it. That says nothing of the packet that was refused, which nothing else asks for.
+/// An acknowledgement overtook the NACK. It does not cover the refused packet, which nothing else requests.
 #[test]
 fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     let mut sender = busy(4);
@@ -118,7 +118,7 @@ fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
-/// What the receiver has is not sent again, even when the sender has not come to it yet.
+/// Packets that the receiver has are not retransmitted, even before the sender reaches them.
 #[test]
 fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);
@@ -131,7 +131,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// Sent again at 9 us: its ACK may be as late as it is. A copy that left before says that its path is slow.
+/// For a packet that was retransmitted at 9 us, a late ACK does not count. The late ACK of an earlier copy marks its
+/// path as slow.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
@@ -225,7 +226,7 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     assert_eq!(sender.next_timeout(), Some(us(110)));
 }
 
-/// What was lost leaves the count when all that was sent again is acknowledged.
+/// Lost packets no longer count once all retransmissions are acknowledged.
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);

@@ -1,10 +1,10 @@
-//! How many packets are in flight: one window for all paths, and what each ACK does to it.
+//! The packets in flight: one window for all paths, and its change by each ACK.
 
 use super::*;
 use anabranch_proto::cc::{Acked, AnyCc, CongestionControl};
 use std::sync::{Arc, Mutex};
 
-/// A congestion control that writes down what it is told, with a window of 4 packets.
+/// A congestion control that records its calls, with a window of 4 packets.
 struct Told(Arc<Mutex<Vec<String>>>);
 
 impl CongestionControl for Told {
@@ -88,7 +88,7 @@ fn acks_count_and_not_what_they_acknowledge() {
     assert_eq!(burst(&mut sender, us(8)), [7]);
 }
 
-/// The ACK of 1 overtakes that of 0, which comes for a packet that was counted off by then.
+/// The ACK of 1 overtakes that of 0, whose packet no longer counts when it arrives.
 #[test]
 fn an_ack_that_was_overtaken_counts_once() {
     let mut sender = sender(4.0);
@@ -106,7 +106,7 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [7, 8], "a window of 5.2");
 }
 
-/// The ACKs of 0 and 1 are lost. That of 2 says that all three have arrived: three packets leave the count.
+/// The ACKs of 0 and 1 are lost. That of 2 acknowledges all three packets, which no longer count.
 #[test]
 fn a_lost_ack_holds_no_place_for_ever() {
     let mut sender = sender(4.0);

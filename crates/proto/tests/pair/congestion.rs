@@ -63,7 +63,7 @@ pub fn strack() -> impl Strategy<Value = CcConfig> {
     })
 }
 
-/// What a packet takes at the lowest rate of a congestion control, if it has one.
+/// The time of a packet at the lowest rate of a congestion control, if it has one.
 pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     match cc {
         CcConfig::Dcqcn(config) => config.min_rate.on(facts).min(facts.line_rate).time_for(PACKET),
@@ -71,7 +71,7 @@ pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     }
 }
 
-/// What the DCQCN paper recommends (section 5.2).
+/// The parameters that the DCQCN paper recommends (section 5.2).
 fn paper_dcqcn(window: u64) -> DcqcnConfig {
     DcqcnConfig {
         g: 1.0 / 256.0,

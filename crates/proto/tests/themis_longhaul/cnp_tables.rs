@@ -7,7 +7,7 @@ use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};
 use std::collections::BTreeSet;
 
-/// Of no matter where slots do not expire.
+/// Any time will do, since slots do not expire.
 const NOW: Time = Time::ZERO;
 const DELAY: Duration = Duration::from_us(1_000);
 
@@ -108,7 +108,8 @@ fn the_cache_hides_the_store() {
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (4, 1));
 }
 
-/// The first install takes the registers that both flows wrote and resets them; the second finds nothing of its own.
+/// The first installation takes the registers that both flows wrote and resets them; the second finds no state of its
+/// flow.
 #[test]
 fn two_flows_in_one_place() {
     let mut tables = tables(1, 1_024);
@@ -125,8 +126,8 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
-/// With fingerprints no flow finds registers of another one: a CNP takes the place over, and an install resets its own
-/// slot alone.
+/// With fingerprints no flow finds the registers of another one: a CNP takes over the slot, and an installation resets
+/// its own slot alone.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -204,7 +205,7 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// Quiet is not idle: a flow whose packets still loop once would be overtaken by its own if it were forgotten.
+/// A quiet flow is not idle: if its entry were reused, its packets that still loop would be overtaken by later ones.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };

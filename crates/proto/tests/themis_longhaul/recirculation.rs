@@ -85,7 +85,7 @@ fn dummies_have_a_size() {
     port(1, 0);
 }
 
-/// A port of whatever shape, and packets: when each comes, its size, its loops.
+/// A port with arbitrary parameters, and packets: the arrival, size and loops of each.
 #[derive(Clone, Debug)]
 struct Plan {
     latency: Duration,
@@ -110,7 +110,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// When each packet leaves, with every pass of every dummy simulated.
 fn every_pass(plan: &Plan) -> Vec<Time> {
-    /// Of those that join at a time: dummies, then packets that come back, then new ones.
+    /// The order of packets that join at one time: dummies, then returning packets, then new ones.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Item {
         Dummy(u32),
@@ -143,7 +143,7 @@ fn every_pass(plan: &Plan) -> Vec<Time> {
     left
 }
 
-/// The same from the port.
+/// The times by the port itself.
 fn by_the_port(plan: &Plan) -> Vec<Time> {
     let mut port = Recirculation::new(RATE, plan.latency, plan.dummies, Bytes(plan.dummy_bytes));
     let mut left = vec![Time::NEVER; plan.packets.len()];

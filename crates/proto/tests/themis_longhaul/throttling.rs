@@ -181,7 +181,7 @@ fn a_loop_count_stays_in_its_header_field() {
     assert_eq!(state.loop_num, 255);
 }
 
-/// How fast it grows in a round trip between data centres (1,012 us) with a CNP every 5 us.
+/// The growth of `loop_num` in a round trip between data centres (1,012 us) with a CNP every 5 us.
 #[test]
 fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     let after = |growth| {
@@ -193,7 +193,7 @@ fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     assert_eq!((after(Growth::Printed), after(Growth::Spaced)), (197, 16));
 }
 
-/// What becomes of a packet that comes back with two loops left, by status and recovery.
+/// The decision about a packet that returns with two loops left, by status and recovery.
 #[test]
 fn who_leaves_as_it_comes_back() {
     let [early, late] = [500, 501].map(|us| Time::ZERO + Duration::from_us(us));

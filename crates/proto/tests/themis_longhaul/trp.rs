@@ -168,7 +168,7 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     assert_eq!(switch.count("wrong_flow_redirects"), 0);
 }
 
-/// The port marks by what it still holds when a packet comes out of it.
+/// The port marks by the bytes that it still holds when a packet leaves it.
 #[test]
 fn the_recirculation_port_marks_above_its_thresholds() {
     for (ecn, kmin, kmax, marked) in [
@@ -348,7 +348,8 @@ fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     assert_eq!(switch.count("loops"), 10);
 }
 
-/// A packet that needs no loop comes just as its predecessor is back, before the timer has let that one go.
+/// A packet that needs no loop arrives at the time when its predecessor returns, before the timer has released that
+/// one.
 #[test]
 fn what_comes_back_at_that_moment_goes_first() {
     let mut switch = Switch::new(&config());

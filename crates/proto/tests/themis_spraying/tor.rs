@@ -66,7 +66,7 @@ impl Tor {
         Tor { program: ThemisSpraying::new(config, facts, random), paths: facts.paths }
     }
 
-    /// A packet comes in from a host, or not, for a host, or not.
+    /// Lets a packet arrive, from a host of the switch or not, for a host of the switch or not.
     pub fn ingress(&mut self, packet: &mut Packet, from_host: bool, to_host: bool) -> Verdict {
         let mut out = Vec::new();
         let at = self.passage(from_host, to_host);
@@ -83,7 +83,7 @@ impl Tor {
         out
     }
 
-    /// A sprayed data packet comes in for a host and leaves; answers with the NACKs that this sends: the PSN and
+    /// Lets a sprayed data packet pass to a host; returns the NACKs that this triggers: the PSN and
     /// whether it is a Path Avoidance Signal.
     pub fn deliver(&mut self, psn: u32) -> Vec<(u32, bool)> {
         let mut packet = sprayed(QP, psn);
@@ -109,7 +109,7 @@ impl Tor {
         }
     }
 
-    /// The local NIC asks for `psn`.
+    /// Lets the local NIC send a NACK for `psn`.
     pub fn nack(&mut self, psn: u32) -> Verdict {
         self.ingress(&mut nack(QP, psn), true, false)
     }
@@ -127,7 +127,7 @@ impl Tor {
         }
     }
 
-    /// A NACK comes back to a local host.
+    /// Lets a NACK for a local host arrive.
     pub fn hear_nack(&mut self, psn: u32, tag: u16) {
         let mut nack = Packet { tag, ..nack(QP, psn) };
         assert_eq!(self.ingress(&mut nack, false, true), Verdict::Forward);
@@ -144,7 +144,7 @@ impl Tor {
     }
 }
 
-/// What a program counted under a name.
+/// The value of a counter of a program.
 pub fn counter(program: &ThemisSpraying, name: &str) -> u64 {
     let counters = program.counters();
     counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
@@ -156,7 +156,7 @@ pub fn data(qp: QpId, psn: u32) -> Packet {
     Packet::new(qp, RECEIVER, repr).with_bytes(1064).with_ev(0x1234)
 }
 
-/// The same behind its sender's ToR.
+/// A data packet after its sender's ToR.
 pub fn sprayed(qp: QpId, psn: u32) -> Packet {
     let mut packet = data(qp, psn);
     Tor::new(&PAPER, 2).ingress(&mut packet, true, false);

@@ -249,8 +249,8 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one, and a good one in a full buffer replaces
-/// the oldest, whatever uses that had left.
+/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one, and a good one in a full buffer
+/// replaces the oldest, whatever uses that had left.
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);

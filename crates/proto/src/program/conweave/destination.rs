@@ -1,15 +1,15 @@
 //! The destination ToR: holds packets that overtake the TAIL until the TAIL arrives or is given up.
 //!
 //! Special cases:
-//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source ToR
-//!   waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4; in the public
-//!   simulator only the TAIL). The TAIL's epoch counts as complete.
-//! - A TAIL or another packet of the old path after that is forwarded at once. It is out of order, but holding it has no
-//!   benefit. The TAIL triggers another CLEAR, in case the first one was lost.
+//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source
+//!   ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4; in the
+//!   public simulator only the TAIL). The TAIL's epoch counts as complete.
+//! - A TAIL or another packet of the old path after that is forwarded at once. It is out of order, but holding it has
+//!   no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded at once, ahead of held packets, since it was sent before them.
-//! - A packet of a later epoch while packets are held: the queue pair was idle before its CLEAR arrived. Held packets are
-//!   released ahead of it, as after a timeout.
+//! - A packet of a later epoch while packets are held: the queue pair was idle before its CLEAR arrived. Held packets
+//!   are released ahead of it, as after a timeout.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};

@@ -9,9 +9,9 @@ pub(super) const MAX_PORTS: u16 = 1 << 8;
 const EPOCHS: u8 = 1 << 4;
 
 /// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts an
-/// epoch only when the previous one was answered, or after an idle time. So a packet is more than one epoch ahead only if
-/// all packets of an epoch were lost. Of the other twelve values one is the current epoch, and eleven are late packets of
-/// earlier ones.
+/// epoch only when the previous one was answered, or after an idle time. So a packet is more than one epoch ahead only
+/// if all packets of an epoch were lost. Of the other twelve values one is the current epoch, and eleven are late
+/// packets of earlier ones.
 const MOST_AHEAD: u8 = 4;
 
 /// The content of a data packet's tag, written by the source ToR: 16 bits.
@@ -83,8 +83,8 @@ impl Header {
 pub(super) struct Stamp(u16);
 
 impl Stamp {
-    /// The unit is 8.192 ns, a shift in hardware. 65,536 units are 537 us, more than the expiry of 300 us. Packets that are
-    /// further apart belong to different epochs, whose stamps are never compared.
+    /// The unit is 8.192 ns, a shift in hardware. 65,536 units are 537 us, more than the expiry of 300 us. Packets that
+    /// are further apart belong to different epochs, whose stamps are never compared.
     const UNIT_SHIFT: u32 = 13;
 
     pub fn of(now: Time) -> Stamp {
@@ -97,7 +97,8 @@ impl Stamp {
     }
 }
 
-/// Encodes a data packet's `stamps`: its passage of the source ToR in the lower 16 bits, that of its TAIL in the upper ones.
+/// Encodes a data packet's `stamps`: its passage of the source ToR in the lower 16 bits, that of its TAIL in the upper
+/// ones.
 pub(super) fn stamps(passed: Stamp, tail: Stamp) -> u32 {
     u32::from(tail.0) << 16 | u32::from(passed.0)
 }

@@ -1,12 +1,14 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
-//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends one last
-//! packet on it, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake the TAIL, so
-//! that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in [header].
+//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends one
+//! last packet on it, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake the
+//! TAIL, so that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in
+//! [header].
 //!
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator.
 //! Differences are noted at each step, except:
-//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers ECMP determines the rest of the path.
+//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers ECMP determines the rest of the
+//!   path.
 //! - The number and length of reordering queues are unlimited, and counted.
 
 mod destination;
@@ -26,7 +28,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ConweaveConfig {
-        /// Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between its two ToRs.
+        /// Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between its two
+        /// ToRs.
         #[param(AboveZero; example = "4us";
             source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
@@ -42,7 +45,8 @@ parameters! {
         #[param(AboveZero; example = "200us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub default_wait: Span,
-        /// A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last reroute.
+        /// A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
+        /// reroute.
         #[param(AboveZero; example = "300us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub expiry: Span,
@@ -64,8 +68,8 @@ impl Conweave {
         Conweave { source: Source::new(config, facts, random), destination: Destination::new(config, facts) }
     }
 
-    /// The state of a queue pair at its source and its destination ToR. In addition a switch keeps the end of the pause of each
-    /// path, the round trip to each ToR, and the held packets.
+    /// The state of a queue pair at its source and its destination ToR. In addition a switch keeps the end of the pause
+    /// of each path, the round trip to each ToR, and the held packets.
     pub(super) fn state(_: &ConweaveConfig) -> Vec<StateField> {
         let mut fields = Source::state();
         fields.extend(Destination::state());

@@ -28,7 +28,8 @@ pub(super) struct Source {
 #[derive(Default)]
 pub(super) struct Counts {
     pub reroutes: u64,
-    /// Reroutes that failed because both sampled paths were marked recently, or there is only one path; counted per packet.
+    /// Reroutes that failed because both sampled paths were marked recently, or there is only one path; counted per
+    /// packet.
     pub reroutes_refused: u64,
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
@@ -101,10 +102,10 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // No packet of the queue pair is left in the fabric, so that any path is possible, as with flowlets. Only this
-            // rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e.,
-            // the gap between the last packet process time and the current time" (section 3.2.3; so does the public
-            // simulator).
+            // No packet of the queue pair is left in the fabric, so that any path is possible, as with flowlets. Only
+            // this rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection,
+            // i.e., the gap between the last packet process time and the current time" (section 3.2.3; so does the
+            // public simulator).
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
@@ -123,8 +124,8 @@ impl Source {
                         route.port = port;
                         route.phase = Phase::Rerouted(at.now);
                     }
-                    // The queue pair stays on its path, and the next packet tries again. Without another path there is no
-                    // reordering, and so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public
+                    // The queue pair stays on its path, and the next packet tries again. Without another path there is
+                    // no reordering, and so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public
                     // simulator ends the epoch with a TAIL here as well.
                     None => self.counts.reroutes_refused += 1,
                 }
@@ -140,8 +141,8 @@ impl Source {
                 route.epoch = route.epoch.next();
             }
             // The unloaded round trip between the two ToRs of the queue pair, which the public simulator has for each
-            // destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis propagation delay", appendix B.1), and
-            // 8 us for theta_reply (table 3).
+            // destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis propagation delay", appendix B.1),
+            // and 8 us for theta_reply (table 3).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
@@ -180,9 +181,9 @@ impl Source {
         Route { dst, port, epoch: Epoch::default(), phase: Phase::Over, last: at.now }
     }
 
-    /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may also
-    /// draw the current port; the paper requires another path (section 3.2: "there exists a viable path that is not
-    /// congested" besides "the existing path").
+    /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may
+    /// also draw the current port; the paper requires another path (section 3.2: "there exists a viable path that is
+    /// not congested" besides "the existing path").
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
         let except = except.map(u16::from).filter(|&port| port < ports);

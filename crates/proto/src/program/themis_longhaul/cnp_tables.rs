@@ -1,34 +1,34 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
-//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the data
-//! receiver's address and the queue pair. Slots have no key, so that flows that share a slot cannot be distinguished; or
-//! they have 32 bits of the hash as a fingerprint ("the register stores a hash" in section V-B can be read as either). Then
-//! a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot. The store is a table
-//! with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP passed, and then resets the
-//! slot in the cache. A data packet is looked up in the cache first, then in the store.
+//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the
+//! data receiver's address and the queue pair. Slots have no key, so that flows that share a slot cannot be
+//! distinguished; or they have 32 bits of the hash as a fingerprint ("the register stores a hash" in section V-B can be
+//! read as either). Then a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its
+//! slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its
+//! CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
-//! In hardware a CNP has the data receiver's address as source and the data sender's QPN; a data packet has the same address
-//! as destination and the data receiver's QPN. Here both ends of a queue pair have one number.
+//! In hardware a CNP has the data receiver's address as source and the data sender's QPN; a data packet has the same
+//! address as destination and the data receiver's QPN. Here both ends of a queue pair have one number.
 //!
 //! Choices where the paper is silent:
-//! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them. The
-//!   control plane copies those of the slot into the new entry before it resets the slot, so that the flow continues in
-//!   its state (after a collision, including the other flow's CNPs). If no CNP of the flow has arrived since the slot was
-//!   reset for another flow, which the control plane knows, or if there is no cache, the entry starts in the state after
-//!   the CNP that requested it, at the time of that CNP.
-//! - A CNP of a flow in the store changes only the entry: otherwise each CNP would fill the slot that the entry is meant to
-//!   free.
+//! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
+//!   The control plane copies those of the slot into the new entry before it resets the slot, so that the flow
+//!   continues in its state (after a collision, including the other flow's CNPs). If no CNP of the flow has arrived
+//!   since the slot was reset for another flow, which the control plane knows, or if there is no cache, the entry
+//!   starts in the state after the CNP that requested it, at the time of that CNP.
+//! - A CNP of a flow in the store changes only the entry: otherwise each CNP would fill the slot that the entry is
+//!   meant to free.
 //! - A slot whose flow has returned to normal is a miss, like an empty one.
-//! - The reset does not check whose slot it is: another flow with the same slot is then not throttled until its own entry
-//!   is installed or its next CNP arrives. With `reset_own` it does check, and keeps the slot if another flow's CNP was the
-//!   last to write it.
-//! - Release of a slot: when its flow returns to normal. With `expiry` also when no CNP has arrived for that time ("expired
-//!   register entries", section V-B), even while packets of the flow still loop, which may then be overtaken.
+//! - The reset does not check whose slot it is: another flow with the same slot is then not throttled until its own
+//!   entry is installed or its next CNP arrives. With `reset_own` it does check, and keeps the slot if another flow's
+//!   CNP was the last to write it.
+//! - Release of a slot: when its flow returns to normal. With `expiry` also when no CNP has arrived for that time
+//!   ("expired register entries", section V-B), even while packets of the flow still loop, which may then be overtaken.
 //! - The control plane requests one entry per flow at a time.
-//! - Entries are never removed, so that a flow keeps its lower alpha and the next congestion throttles it faster. When the
-//!   store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP for longer
-//!   than beta and has returned to normal, or had no packet for as long either. If none is idle, the new flow stays in the
-//!   cache, which is not reset, and its next CNP requests an entry again.
+//! - Entries are never removed, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
+//!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP for
+//!   longer than beta and has returned to normal, or had no packet for as long either. If none is idle, the new flow
+//!   stays in the cache, which is not reset, and its next CNP requests an entry again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -75,8 +75,8 @@ pub struct TableCounts {
 pub struct FlowRegisters<'a> {
     /// The registers.
     pub state: &'a mut FlowState,
-    /// Whether no CNP of this flow has written to the slot since it is in use. The data plane cannot know this; it is only
-    /// counted.
+    /// Whether no CNP of this flow has written to the slot since it is in use. The data plane cannot know this; it is
+    /// only counted.
     pub is_wrong_flow: bool,
 }
 
@@ -131,8 +131,8 @@ enum StoreState {
 }
 
 impl CnpTables {
-    /// Empty tables with so many slots, with or without `fingerprints`, and so many entries; a size of 0 means no such table.
-    /// `salt` determines the collisions.
+    /// Empty tables with so many slots, with or without `fingerprints`, and so many entries; a size of 0 means no such
+    /// table. `salt` determines the collisions.
     pub fn new(
         rules: Throttling,
         (cache_slots, fingerprints): (usize, bool),

@@ -1,8 +1,8 @@
-//! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre reacts to congestion on behalf
-//! of senders and receivers that are connected by a long link.
+//! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre reacts to congestion on
+//! behalf of senders and receivers that are connected by a long link.
 //!
-//! Each external switch has both halves (section III): it is the [notification point](Pnp) for flows that leave the data
-//! centre, and the [reaction point](Trp) for flows that enter it.
+//! Each external switch has both halves (section III): it is the [notification point](Pnp) for flows that leave the
+//! data centre, and the [reaction point](Trp) for flows that enter it.
 
 mod cnp_tables;
 mod monitor;

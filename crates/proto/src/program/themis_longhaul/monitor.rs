@@ -1,8 +1,10 @@
-//! The TCP handshake monitor, which finds pairs of hosts in different data centres (Themis-longhaul, section IV, figure 5).
+//! The TCP handshake monitor, which finds pairs of hosts in different data centres (Themis-longhaul, section IV, figure
+//! 5).
 //!
 //! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch. So a handshake that
-//! passes the switch is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it answers
-//! with a SYN cookie, and records only clients that return the cookie. Such a client is reset and connects again:
+//! passes the switch is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it
+//! answers with a SYN cookie, and records only clients that return the cookie. Such a client is reset and connects
+//! again:
 //!
 //! ```text
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
@@ -13,9 +15,9 @@
 //!
 //! Choices where the paper is silent:
 //! - Validity of a cookie: to the end of the [`COOKIE_SLOT`] after the one in which it was made.
-//! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the server
-//!   has no such connection it resets it. One in 2^31 ACKs of an established connection acknowledges a valid cookie by
-//!   chance, and resets its connection.
+//! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the
+//!   server has no such connection it resets it. One in 2^31 ACKs of an established connection acknowledges a valid
+//!   cookie by chance, and resets its connection.
 //! - Lifetime of a record: it ends with the ACK that is reported to the control plane. So the array contains only
 //!   handshakes in progress and those that clients gave up, until another connection needs the register.
 //! - Collisions: the later connection takes the register. If the earlier one is still in its handshake, its client gets
@@ -23,8 +25,8 @@
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// The time slot of cookies. A cookie is valid to the end of the next slot, so for between one slot and two. A client of the
-/// same data centre answers within tens of microseconds.
+/// The time slot of cookies. A cookie is valid to the end of the next slot, so for between one slot and two. A client
+/// of the same data centre answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
 /// Width of a register's fingerprint. With the two bits of its state a register has 32 bits.
@@ -107,8 +109,8 @@ pub struct MonitorCounters {
 
 /// The monitor in the data plane of one external switch.
 ///
-/// It handles segments from the switch's own data centre. Segments from outside pass, since the switch of the client's data
-/// centre has checked the cookie.
+/// It handles segments from the switch's own data centre. Segments from outside pass, since the switch of the client's
+/// data centre has checked the cookie.
 pub struct HandshakeMonitor {
     registers: Box<[TcpRegister]>,
     /// The secret of the hash for cookies, so that nobody else can make one.
@@ -220,8 +222,8 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It replaces the switch's hash, which has as few rounds, and is not
-/// cryptographically secure.
+/// A keyed hash of the addresses, ports and time slot. It replaces the switch's hash, which has as few rounds, and is
+/// not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 over the golden ratio: odd, and without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

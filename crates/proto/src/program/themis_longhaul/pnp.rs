@@ -1,13 +1,14 @@
-//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch sends CNPs for ECN-marked packets
-//! from its own data centre, one round trip of the long link before the receiver's CNP could reach the sender.
+//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch sends CNPs for ECN-marked
+//! packets from its own data centre, one round trip of the long link before the receiver's CNP could reach the sender.
 //!
 //! Choices where the paper is ambiguous or silent:
-//! - The register of a flow has the time of its last mark in one sentence (section IV, aligning with DCQCN) and of its last
-//!   CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets would never
-//!   cause a second CNP, and DCQCN's notification point counts from the CNP too.
+//! - The register of a flow has the time of its last mark in one sentence (section IV, aligning with DCQCN) and of its
+//!   last CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets would
+//!   never cause a second CNP, and DCQCN's notification point counts from the CNP too.
 //! - The mark of a packet without an entry is not cleared: the receiver's CNP is then the only one for the sender.
-//! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from a
-//!   copy of it. It has the size of an ACK: the copy is truncated to its header. The authors' simulator delays it by 2 us.
+//! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
+//!   a copy of it. It has the size of an ACK: the copy is truncated to its header. The authors' simulator delays it by
+//!   2 us.
 //! - The TCP client is the requester, and the daemons of its data centre report it to every external switch.
 
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
@@ -19,7 +20,8 @@ use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Duration, HostId, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Number of registers of the TCP-cookie array. Unspecified in the paper; section VI has this number for the other tables.
+/// Number of registers of the TCP-cookie array. Unspecified in the paper; section VI has this number for the other
+/// tables.
 pub const TCP_COOKIE_REGISTERS: u32 = 1024;
 
 /// The TCP port of the simulated servers; any port would do.
@@ -33,8 +35,8 @@ parameters! {
         /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
         #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver sends CNPs for
-        /// marked packets as well (figure 16).
+        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver sends
+        /// CNPs for marked packets as well (figure 16).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
         /// Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
@@ -53,8 +55,8 @@ parameters! {
         /// Delay from the control plane to the table.
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked itself:
-        /// daemons then report to the switches of both ends.
+        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked
+        /// itself: daemons then report to the switches of both ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;
             source = "unspecified; section III has the notification point on the senders' side, the simulation published with \
@@ -128,8 +130,8 @@ impl Pnp {
     }
 
     fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
-        // Section IV: addresses and sQPN are the match fields. Flows from other data centres have no entry, unless daemons
-        // report to the switches of both ends.
+        // Section IV: addresses and sQPN are the match fields. Flows from other data centres have no entry, unless
+        // daemons report to the switches of both ends.
         let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
         let Some(entry) = self.table.get_mut(&key) else {
             let is_meant = self.serves(key.src, key.dst, sites) && sites.crosses(key.src, key.dst);
@@ -162,8 +164,8 @@ impl Pnp {
         if !self.serves(notice.src, notice.dst, sites) {
             return;
         }
-        // TCP within the data centre does not pass this switch. The daemon always reports, since its host does not know the
-        // other host's data centre.
+        // TCP within the data centre does not pass this switch. The daemon always reports, since its host does not know
+        // the other host's data centre.
         if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
             if sites.is_own(notice.src) {
                 self.connect(notice, sites);
@@ -182,14 +184,15 @@ impl Pnp {
         }
     }
 
-    /// Whether daemons report a queue pair between two hosts to this switch: the one of the requester's data centre, and with
-    /// `both_ends` also that of the other.
+    /// Whether daemons report a queue pair between two hosts to this switch: the one of the requester's data centre,
+    /// and with `both_ends` also that of the other.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }
 
-    /// Figure 5: the requester's TCP client connects until it succeeds, which is at the second attempt. All segments pass at
-    /// one time instead of `setup` earlier, which makes no difference since no other segment could come between.
+    /// Figure 5: the requester's TCP client connects until it succeeds, which is at the second attempt. All segments
+    /// pass at one time instead of `setup` earlier, which makes no difference since no other segment could come
+    /// between.
     fn connect(&mut self, notice: &QpNotice, sites: &Sites) {
         // Any ports and sequence numbers will do.
         let (src_port, number) = (notice.qp.0 as u16, notice.qp.0);

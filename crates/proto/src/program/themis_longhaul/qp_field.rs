@@ -1,16 +1,17 @@
 //! The QP_field table and its control plane (Themis-longhaul, section IV).
 //!
-//! A data packet has only the number of the queue pair at the server, and a CNP needs the number at the client. The client's
-//! daemon knows both while the queue pair is set up, and reports them to the control plane of the external switch, which
-//! makes an entry. Daemons report every queue pair, since hosts do not know the location of the other end; only queue
-//! pairs between hosts whose handshake the monitor saw get an entry. Daemons also report the destruction of queue pairs.
+//! A data packet has only the number of the queue pair at the server, and a CNP needs the number at the client. The
+//! client's daemon knows both while the queue pair is set up, and reports them to the control plane of the external
+//! switch, which makes an entry. Daemons report every queue pair, since hosts do not know the location of the other
+//! end; only queue pairs between hosts whose handshake the monitor saw get an entry. Daemons also report the
+//! destruction of queue pairs.
 //!
 //! Choices where the paper is silent:
 //! - Full table: the entry is refused and counted, and not tried again; the queue pair gets no CNPs from this switch.
-//! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce, and a host that moves back into the data
-//!   centre costs entries at worst.
-//! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes the
-//!   setup of the queue pair.
+//! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce, and a host that moves back into the
+//!   data centre costs entries at worst.
+//! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes
+//!   the setup of the queue pair.
 
 use super::PnpConfig;
 use crate::PathFacts;
@@ -130,8 +131,8 @@ impl QpField {
 
 /// The part of an external switch's control plane that maintains the QP_field table.
 ///
-/// A queue pair's first message is posted `setup` after its INIT. Changes of the table that would be due before `now` are
-/// made at `now`: no packet could have seen the difference.
+/// A queue pair's first message is posted `setup` after its INIT. Changes of the table that would be due before `now`
+/// are made at `now`: no packet could have seen the difference.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,

@@ -3,20 +3,21 @@
 //! The port is a FIFO queue for a link of `rate` that leads back to the switch in `latency`. A pass takes the queueing
 //! delay, the packet's serialisation time and the latency: without queueing, 105 ns for 1048 B at 1.6 Tb/s and 100 ns.
 //!
-//! The dummy packets with which the control plane fills the port wait in the same queue, and each joins again whenever it
-//! returns. In a ring with one server each packet is served once per revolution, so that a looping packet follows all
-//! dummies each time, and a pass takes the larger of
+//! The dummy packets with which the control plane fills the port wait in the same queue, and each joins again whenever
+//! it returns. In a ring with one server each packet is served once per revolution, so that a looping packet follows
+//! all dummies each time, and a pass takes the larger of
 //!
 //! - the latency plus the serialisation time of a packet, its own or a larger one right before it, and
 //! - the serialisation time of all packets in the ring: the dummies and the looping packets.
 //!
-//! So dummies lengthen passes once they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns); below, they delay
-//! packets only occasionally. Their number is unspecified in the paper beyond "a few".
+//! So dummies lengthen passes once they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns); below, they
+//! delay packets only occasionally. Their number is unspecified in the paper beyond "a few".
 //!
-//! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies cause no
-//! events: when a packet joins, the dummies that have returned by then rejoin first. Without looping packets the dummies
-//! are periodic after one revolution, so that any number of complete revolutions is skipped in one step: a revolution takes
-//! the larger of the latency plus the serialisation time of one dummy, and the serialisation time of all dummies.
+//! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies cause
+//! no events: when a packet joins, the dummies that have returned by then rejoin first. Without looping packets the
+//! dummies are periodic after one revolution, so that any number of complete revolutions is skipped in one step: a
+//! revolution takes the larger of the latency plus the serialisation time of one dummy, and the serialisation time of
+//! all dummies.
 //!
 //! The size of the port's buffer, which figure 13 measures, is unspecified in the paper; here it is unlimited. The loop
 //! count in a packet's header does not lengthen the packet.

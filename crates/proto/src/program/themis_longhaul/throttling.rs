@@ -1,21 +1,22 @@
 //! Themis-longhaul, Algorithm 1 and appendix D: the number of loops of each packet of a flow.
 //!
 //! Choices where the paper is silent or ambiguous:
-//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every CNP counts,
-//!   while the printed test would never be true again and a halved alpha would end all throttling. Halving stops at 1.
+//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every CNP
+//!   counts, while the printed test would never be true again and a halved alpha would end all throttling. Halving
+//!   stops at 1.
 //! - As printed, alpha meets the count: starting at 5, it is 7 at the seventh CNP, and from then on the test holds for
-//!   every CNP (8 % 7, 9 % 8, ...). The prose of section V-B has the opposite, a growth that slows down. [`Growth`] offers
-//!   both.
-//! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they stay
-//!   behind looping packets. But packets return in queue order, not in PSN order: a packet that joins while an older one
-//!   has loops left would be released first. The register of the same appendix, the PSN of the last released packet, keeps
-//!   the order: a looping packet of a recovering flow is released when it returns, whatever loops it has left, if it
-//!   directly follows that PSN. This takes one loop if its predecessor was released before. If a PSN is missing, since the
-//!   packet was lost before the switch, the wait ends when the loops run out. Therefore a recovering flow's packets still
-//!   get `loop_num` loops.
-//! - An arriving packet that needs no loop shows that no packet of the flow is in the port: only then does the flow return
-//!   to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. So `loop_num` never falls while
-//!   that could let a packet overtake another.
+//!   every CNP (8 % 7, 9 % 8, ...). The prose of section V-B has the opposite, a growth that slows down. [`Growth`]
+//!   offers both.
+//! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
+//!   stay behind looping packets. But packets return in queue order, not in PSN order: a packet that joins while an
+//!   older one has loops left would be released first. The register of the same appendix, the PSN of the last released
+//!   packet, keeps the order: a looping packet of a recovering flow is released when it returns, whatever loops it has
+//!   left, if it directly follows that PSN. This takes one loop if its predecessor was released before. If a PSN is
+//!   missing, since the packet was lost before the switch, the wait ends when the loops run out. Therefore a recovering
+//!   flow's packets still get `loop_num` loops.
+//! - An arriving packet that needs no loop shows that no packet of the flow is in the port: only then does the flow
+//!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. So `loop_num` never
+//!   falls while that could let a packet overtake another.
 //! - Direct recovery sets `loop_num` to 0 at once, and releases all packets when they return (figure 21).
 //! - Lines 17 to 21 run once per quiet period, at the first packet after it, instead of at each packet, by which alpha
 //!   would fall to 1 at once.
@@ -56,8 +57,8 @@ parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 pub enum Growth {
     /// CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts all CNPs: the printed pseudocode.
     Printed,
-    /// The first CNP, then every alpha-th after the previous increase: the prose of section V-B. The test is the same, but an
-    /// increase resets `cnp_num` to 1.
+    /// The first CNP, then every alpha-th after the previous increase: the prose of section V-B. The test is the same,
+    /// but an increase resets `cnp_num` to 1.
     Spaced,
 }
 
@@ -89,8 +90,8 @@ pub struct FlowState {
     pub cnp_num: u32,
     /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,
-    /// The PSN of the last packet that was forwarded to its port (appendix D); none before the first one since the registers
-    /// were allocated.
+    /// The PSN of the last packet that was forwarded to its port (appendix D); none before the first one since the
+    /// registers were allocated.
     pub last_sent: Option<u32>,
     /// The arrival of the last data packet, by which the control plane finds idle entries for reuse.
     pub packet_time: Time,
@@ -144,8 +145,8 @@ impl FlowState {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // This holds also after the flow has returned to normal: retransmissions of go-back-N have overtaken these copies,
-        // which stay in order among themselves.
+        // This holds also after the flow has returned to normal: retransmissions of go-back-N have overtaken these
+        // copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 

@@ -1,12 +1,12 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
 //!
-//! When a CNP leaves the data centre for a sender in another one, the switch throttles that flow until the CNP has reached
-//! the sender and taken effect: the flow's packets pass the [recirculation port](super::Recirculation) several times before
-//! they are forwarded. The [tables](super::CnpTables) have the throttled flows, [Algorithm 1](super::FlowState) gives the
-//! number of loops.
+//! When a CNP leaves the data centre for a sender in another one, the switch throttles that flow until the CNP has
+//! reached the sender and taken effect: the flow's packets pass the [recirculation port](super::Recirculation) several
+//! times before they are forwarded. The [tables](super::CnpTables) have the throttled flows, [Algorithm
+//! 1](super::FlowState) gives the number of loops.
 //!
-//! A packet that returns from the port passes the ingress, where its flow is looked up again. If the flow is no longer in
-//! the tables, for example because it was there only by a collision, the packet still has its number of loops in its
+//! A packet that returns from the port passes the ingress, where its flow is looked up again. If the flow is no longer
+//! in the tables, for example because it was there only by a collision, the packet still has its number of loops in its
 //! header; where order does not matter (direct recovery) it is released at once.
 //!
 //! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too:
@@ -51,7 +51,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has returned to normal.
+        /// Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has returned to
+        /// normal.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
         #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
@@ -190,8 +191,8 @@ impl Trp {
         }
     }
 
-    /// The state of a throttled flow. The paper gives no widths. Here a status of three values has 2 bits, the PSN has 24 as in
-    /// a BTH, times have 32, and the other numbers 8 or 16.
+    /// The state of a throttled flow. The paper gives no widths. Here a status of three values has 2 bits, the PSN has
+    /// 24 as in a BTH, times have 32, and the other numbers 8 or 16.
     pub fn state(_: &TrpConfig) -> Vec<StateField> {
         vec![
             StateField::new("TRP: flow_status", 2, 1),

@@ -2,9 +2,9 @@
 
 /// The packets of a queue pair that were sent to the receiving NIC: the Proxy Bitmap (section 4.2).
 ///
-/// It has two bits for each packet of the transmit window, in two halves. A half's base bit is the value of its bits that
-/// means "not received". It flips when the start pointer leaves the half, whose packets have then all been received, so
-/// that no bits need to be cleared.
+/// It has two bits for each packet of the transmit window, in two halves. A half's base bit is the value of its bits
+/// that means "not received". It flips when the start pointer leaves the half, whose packets have then all been
+/// received, so that no bits need to be cleared.
 pub(super) struct ProxyBitmap {
     /// Bit `psn % (2 * window)` stands for `psn`.
     words: Box<[u64]>,
@@ -32,8 +32,8 @@ impl ProxyBitmap {
 
     /// Marks `psn` as sent to the NIC.
     ///
-    /// A copy of a packet below the start pointer changes nothing. Once the start pointer has left that packet's half, its bit
-    /// represents `psn + 2 * window`, which cannot have been sent yet.
+    /// A copy of a packet below the start pointer changes nothing. Once the start pointer has left that packet's half,
+    /// its bit represents `psn + 2 * window`, which cannot have been sent yet.
     #[inline]
     pub(super) fn insert(&mut self, psn: u32) {
         if psn < self.start {
@@ -88,8 +88,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Figure 17 with a window of 4: the bits of a half are reused with the opposite meaning once the start pointer has left
-    /// it, and none is cleared.
+    /// Figure 17 with a window of 4: the bits of a half are reused with the opposite meaning once the start pointer has
+    /// left it, and none is cleared.
     #[test]
     fn a_half_is_used_again_with_its_base_flipped() {
         let mut bitmap = ProxyBitmap::new(4);
@@ -160,7 +160,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The bitmap agrees with a plain set for arrivals in any order within the window, over many revolutions of the ring.
+        /// The bitmap agrees with a plain set for arrivals in any order within the window, over many revolutions of the
+        /// ring.
         #[test]
         fn agrees_with_a_plain_set((window, steps) in steps()) {
             let (mut bitmap, mut plain, mut start) = (ProxyBitmap::new(window), BTreeSet::new(), 0);

@@ -42,15 +42,15 @@ pub(super) struct DestinationCounters {
 struct QueuePair {
     /// The packets sent to the NIC, and its ePSN (bitmap_array, epsn_array and the bases).
     delivered: ProxyBitmap,
-    /// For each relative path, the highest PSN sent to the NIC (path_psn_max_array). 0 replaces minus infinity, since the value
-    /// is only compared by "above some PSN".
+    /// For each relative path, the highest PSN sent to the NIC (path_psn_max_array). 0 replaces minus infinity, since
+    /// the value is only compared by "above some PSN".
     path_max: Box<[u32]>,
     /// The stashed NACK, while Valid holds.
     stashed: Option<Stashed>,
 }
 
-/// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; `dst` replaces the addresses
-/// that hardware swaps in the mirrored packet, and the egress port.
+/// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; `dst` replaces the
+/// addresses that hardware swaps in the mirrored packet, and the egress port.
 struct Stashed {
     /// SePSN.
     psn: u32,
@@ -129,8 +129,8 @@ impl Destination {
         };
         // Appendix A mentions ACKs; the ePSN of a NACK has the same meaning.
         qp.delivered.advance(psn);
-        // Lines 5-8, C1: "not yet delivered". (The paper's explanation of figure 6 calls C1 "not satisfied" for a packet that
-        // was delivered: such a NACK is invalid.)
+        // Lines 5-8, C1: "not yet delivered". (The paper's explanation of figure 6 calls C1 "not satisfied" for a
+        // packet that was delivered: such a NACK is invalid.)
         if qp.delivered.contains(psn) {
             self.counters.invalid += 1;
             return Verdict::Drop;

@@ -1,9 +1,9 @@
 //! Themis for packet spraying: PSNs determine paths, so that the receiver's ToR can distinguish lost packets from late
 //! ones.
 //!
-//! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet on the path
-//! that its PSN selects; Themis-D at the receiver's ToR drops NACKs that are caused only by reordering. The instance at
-//! each ToR has both roles, for different queue pairs. Only queue pairs between ToRs take part.
+//! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet on the
+//! path that its PSN selects; Themis-D at the receiver's ToR drops NACKs that are caused only by reordering. The
+//! instance at each ToR has both roles, for different queue pairs. Only queue pairs between ToRs take part.
 
 mod bitmap;
 mod by_qp;
@@ -39,8 +39,8 @@ parameters! {
         /// forwarded to the NIC.
         #[param(any; example = true; source = "Themis-spraying, section 4.2, C2")]
         pub confirmation: bool,
-        /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity. Without it, the
-        /// NACK is dropped.
+        /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity. Without
+        /// it, the NACK is dropped.
         #[param(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
         /// Retransmissions take another path (section 4.4).
@@ -124,8 +124,8 @@ impl Program for ThemisSpraying {
         }
     }
 
-    /// The number of NACKs that senders receive, unless the fabric loses some, is the sum of `nacks_valid`, `nacks_confirmed`
-    /// and `avoidance_signals`.
+    /// The number of NACKs that senders receive, unless the fabric loses some, is the sum of `nacks_valid`,
+    /// `nacks_confirmed` and `avoidance_signals`.
     fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let (source, destination) = (&self.source.counters, &self.destination.counters);

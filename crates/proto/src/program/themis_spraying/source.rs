@@ -36,8 +36,8 @@ struct QueuePair {
     base_path: u32,
     /// lastNackPsn (recved_nack_psn).
     last_nack_psn: u32,
-    /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). Empty before the
-    /// first signal.
+    /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). Empty before
+    /// the first signal.
     avoidance: Box<[u32]>,
 }
 
@@ -116,8 +116,8 @@ fn base_path(salt: u64, qp: QpId, dst: HostId, paths: u32) -> u32 {
 
 /// A random relative path other than `path`.
 ///
-/// Whether the other path may be avoided itself is unspecified in section 4.4. Here it is not avoided, as long as there is
-/// such a path, since a packet that moves to a failed path would be lost there.
+/// Whether the other path may be avoided itself is unspecified in section 4.4. Here it is not avoided, as long as there
+/// is such a path, since a packet that moves to a failed path would be lost there.
 fn other_path(path: u32, paths: u32, avoidance: &[u32], random: &mut Stream) -> u32 {
     let is_good =
         |other: &u32| *other != path && avoidance.get(*other as usize).is_none_or(|&left| left == 0);

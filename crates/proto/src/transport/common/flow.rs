@@ -66,9 +66,9 @@ impl Flow {
 
     /// Whether the congestion control's window admits another packet when so many bytes are in flight.
     ///
-    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators (HPCC's, ConWeave's: a queue
-    /// pair is bound when the bytes on the fly reach the window). At least one packet may always be in flight, so that a
-    /// small window cannot stop the queue pair.
+    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators (HPCC's, ConWeave's: a
+    /// queue pair is bound when the bytes on the fly reach the window). At least one packet may always be in flight, so
+    /// that a small window cannot stop the queue pair.
     #[inline]
     pub fn window_allows(&self, in_flight: u64) -> bool {
         in_flight == 0 || in_flight < self.cc.window()
@@ -126,15 +126,16 @@ impl Flow {
     }
 
     /// Whether a packet requests an immediate ACK: when the sender can send nothing more without one, or when at this
-    /// rate the receiver's coalescing would delay the ACK by more than half an RTO. Without the request the RTO would fire.
+    /// rate the receiver's coalescing would delay the ACK by more than half an RTO. Without the request the RTO would
+    /// fire.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))
     }
 }
 
-/// The methods of [`Sender`](super::interface::Sender) that a sender hands to its `flow` unchanged: those on messages, and
-/// those on pacing where the pacer alone delays packets.
+/// The methods of [`Sender`](super::interface::Sender) that a sender hands to its `flow` unchanged: those on messages,
+/// and those on pacing where the pacer alone delays packets.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

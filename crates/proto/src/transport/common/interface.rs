@@ -3,8 +3,8 @@
 use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 
-/// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the order
-/// of calls.
+/// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the
+/// order of calls.
 pub trait Sender: Send {
     /// Queues a message of `bytes` bytes after those already posted.
     ///
@@ -21,11 +21,12 @@ pub trait Sender: Send {
     }
     /// Handles the expiry of the timer.
     fn handle_timeout(&mut self, now: Time);
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced packet.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
+    /// packet.
     fn next_timeout(&mut self) -> Option<Time>;
-    /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for its
-    /// pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that does
-    /// not implement it, such packets wait for timer ticks as well.
+    /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for
+    /// its pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that
+    /// does not implement it, such packets wait for timer ticks as well.
     fn next_pacing(&self) -> Option<Time> {
         None
     }
@@ -33,19 +34,20 @@ pub trait Sender: Send {
     fn handle_pacing(&mut self, now: Time) {
         let _ = now;
     }
-    /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver must
-    /// read [`next_timeout`](Self::next_timeout) afterwards.
+    /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver
+    /// must read [`next_timeout`](Self::next_timeout) afterwards.
     fn paces(&self) -> bool {
         false
     }
     /// The next data packet, if there is one and it may be sent now.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-    /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue pairs.
+    /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
+    /// pairs.
     fn holds_turn(&self) -> bool {
         false
     }
-    /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver must
-    /// read it again. Where received packets only postpone it, the driver need not.
+    /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver
+    /// must read it again. Where received packets only postpone it, the driver need not.
     fn advances_timer(&self) -> bool {
         true
     }
@@ -55,8 +57,8 @@ pub trait Sender: Send {
     fn counters(&self) -> SenderCounters;
 }
 
-/// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for the
-/// order of calls.
+/// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for
+/// the order of calls.
 pub trait Receiver: Send {
     /// Handles a received packet; returns the first message that it completes.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
@@ -70,8 +72,8 @@ pub trait Receiver: Send {
     /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
     /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
     fn fresh_packets(&self) -> u64;
-    /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull; true
-    /// only once until the next [`pull`](Self::pull).
+    /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
+    /// true only once until the next [`pull`](Self::pull).
     fn requests_pull(&mut self) -> bool {
         false
     }
@@ -126,8 +128,8 @@ pub struct Framing {
 pub struct NumberSpace {
     /// Number of PSNs: the most data packets.
     pub packets: u64,
-    /// For transports that number requests too: the number of MSNs, and the most packets of a request. A longer message is
-    /// sent as several requests.
+    /// For transports that number requests too: the number of MSNs, and the most packets of a request. A longer message
+    /// is sent as several requests.
     pub requests: Option<(u64, u64)>,
 }
 

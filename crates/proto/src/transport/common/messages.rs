@@ -88,7 +88,8 @@ impl Messages {
         PacketInfo { message: message.id, message_packets: message.packets, bytes }
     }
 
-    /// Marks the PSNs `from..to` as acknowledged, `from` being the lowest that was not. Returns their bytes on the wire.
+    /// Marks the PSNs `from..to` as acknowledged, `from` being the lowest that was not. Returns their bytes on the
+    /// wire.
     pub fn acknowledge(&mut self, from: u32, to: u32) -> u64 {
         let mut bytes = u64::from(to - from) * u64::from(self.packet_bytes());
         while self.first.packets > 0 && self.first.end() <= to {

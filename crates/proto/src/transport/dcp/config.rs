@@ -21,8 +21,8 @@ parameters! {
         /// Bits of the packet counter of a message. A longer message is split into several requests.
         #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5); also the most WQEs
-        /// that a queue pair serves per scheduling turn (n, section 4.3).
+        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5); also the
+        /// most WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         #[param(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
         /// Payload that a queue pair may send in a turn.
@@ -34,12 +34,12 @@ parameters! {
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
         #[param(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for every
-        /// trimmed one.
+        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for
+        /// every trimmed one.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all trimmed gets no
-        /// congestion signal.
+        /// A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all trimmed gets
+        /// no congestion signal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
@@ -65,7 +65,8 @@ impl Requests {
         let in_window = window / (config.payload.0 + config.header.0).max(1);
         let tracked = u64::from(config.tracked_messages).max(1);
         let share = match in_window / tracked {
-            // With one packet each, the tracked requests would fill little more than half of a window of nearly two each.
+            // With one packet each, the tracked requests would fill little more than half of a window of nearly two
+            // each.
             1 if in_window > tracked => 2,
             share => share,
         };
@@ -76,8 +77,8 @@ impl Requests {
     /// Length, in packets, of the requests into which a message of so many packets is split; the last may be shorter.
     ///
     /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived. So
-    /// requests must be short; but below one share, the tracked requests would not fill the window. The length is between one
-    /// share and two, and at most the range of the receiver's counter.
+    /// requests must be short; but below one share, the tracked requests would not fill the window. The length is
+    /// between one share and two, and at most the range of the receiver's counter.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);
@@ -93,10 +94,10 @@ impl Requests {
 impl DcpConfig {
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// Section 4.5: a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32 B per
-    /// queue pair. The text names four more fields, whose widths are chosen here (that of the packet's MSN, and a byte): 24 B
-    /// in all. The other 8 B are unspecified in the paper; they may include the length of the RetransQ (section 4.3) and the
-    /// start of the timer.
+    /// Section 4.5: a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32 B
+    /// per queue pair. The text names four more fields, whose widths are chosen here (that of the packet's MSN, and a
+    /// byte): 24 B in all. The other 8 B are unspecified in the paper; they may include the length of the RetransQ
+    /// (section 4.3) and the start of the timer.
     ///
     /// These are the paper's fields, for messages that are not split. If a message is split into requests, each tracked
     /// request has its own rRetryNo: 7 B more for 8. Their sRetryNo is in the WQEs, in host memory.

@@ -31,8 +31,8 @@ pub struct DcpReceiver {
     header_bytes: u16,
 }
 
-/// The state of a request that is incomplete, or waits for earlier ones (DCP, figure 6c). `message` and `recounted` exist
-/// only in the simulation; hardware has the counter and the flags in two bytes, and `retry` in one.
+/// The state of a request that is incomplete, or waits for earlier ones (DCP, figure 6c). `message` and `recounted`
+/// exist only in the simulation; hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
     /// Number of packets that arrived in the counted round.
@@ -78,8 +78,8 @@ impl DcpReceiver {
 impl Receiver for DcpReceiver {
     /// Handles a received packet; returns the first message that it completes.
     ///
-    /// ACKs cannot echo marks, since there is one ACK per message: with a `cnp_interval` of 0 every marked packet has a CNP of
-    /// its own, and with `trims_as_marks` every trimmed one.
+    /// ACKs cannot echo marks, since there is one ACK per message: with a `cnp_interval` of 0 every marked packet has a
+    /// CNP of its own, and with `trims_as_marks` every trimmed one.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -133,8 +133,8 @@ impl Receiver for DcpReceiver {
     /// Data packets received for the first time so far, as far as counters can tell.
     ///
     /// The receiver does not distinguish PSNs. After a timeout a request is counted anew, and its packets are taken for
-    /// duplicates until there are more of them than in any earlier round. So the number may be too low, is never too high,
-    /// and is exact whenever no request has arrived in part.
+    /// duplicates until there are more of them than in any earlier round. So the number may be too low, is never too
+    /// high, and is exact whenever no request has arrived in part.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
@@ -175,8 +175,8 @@ impl DcpReceiver {
         completes
     }
 
-    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one, and the CQEs
-    /// of the passed requests are due in order. Returns the first of their messages.
+    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one, and
+    /// the CQEs of the passed requests are due in order. Returns the first of their messages.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

@@ -16,8 +16,8 @@ pub enum Operation {
         /// The immediate value for the receive WQE's CQE.
         immediate: u32,
     },
-    /// A packet of a Send. The paper adds only the SSN. That identifies the receive WQE, but neither the offset of a middle
-    /// packet in its buffer nor the number of packets, so that fields as in a RETH are added here.
+    /// A packet of a Send. The paper adds only the SSN. That identifies the receive WQE, but neither the offset of a
+    /// middle packet in its buffer nor the number of packets, so that fields as in a RETH are added here.
     Send {
         /// Send sequence number: the receive WQE that it consumes, in the order of their posting, from 0; 24 bits.
         ssn: u32,
@@ -106,7 +106,8 @@ impl Reception {
     /// The destination of the payload of a packet of the message `msn`.
     ///
     /// # Errors
-    /// The message is not tracked, or an earlier packet of it named another receive WQE. The state then stays as it was.
+    /// The message is not tracked, or an earlier packet of it named another receive WQE. The state then stays as it
+    /// was.
     pub fn place(&mut self, msn: u32, operation: &Operation) -> Result<Placement, ReceptionError> {
         let (expected, tracked) = (self.expected, self.consumed.len() as u32);
         let ahead = msn.checked_sub(expected).map(|ahead| ahead as usize);
@@ -127,8 +128,8 @@ impl Reception {
         if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
-    /// The next consumed receive WQE once the eMSN is `expected`; call it until it returns none. Messages complete in the
-    /// order of posting, and so do receive WQEs (DCP, section 4.5).
+    /// The next consumed receive WQE once the eMSN is `expected`; call it until it returns none. Messages complete in
+    /// the order of posting, and so do receive WQEs (DCP, section 4.5).
     pub fn poll_completion(&mut self, expected: u32) -> Option<Completion> {
         while self.expected < expected {
             self.expected += 1;

@@ -149,11 +149,11 @@ impl DcpSender {
 }
 
 impl Sender for DcpSender {
-    /// A message with more packets than the receiver's counter can count is split into several requests, of which only the
-    /// last one has a CQE. So is a message above twice a request's share of the window (`config.rs`): the window then bounds
-    /// the bytes in flight whatever the length of messages, and with 8 tracked requests three quarters of it or more can be
-    /// in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes; the value of *awin* between the ACKs of
-    /// long messages is unspecified in the paper.)
+    /// A message with more packets than the receiver's counter can count is split into several requests, of which only
+    /// the last one has a CQE. So is a message above twice a request's share of the window (`config.rs`): the window
+    /// then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests three quarters of
+    /// it or more can be in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes; the value of
+    /// *awin* between the ACKs of long messages is unspecified in the paper.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -188,9 +188,9 @@ impl Sender for DcpSender {
         packet
     }
 
-    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path): the next full packet fits
-    /// the quota, belongs to the turn's WQEs, and the window admits it. Fetched retransmissions count in the quota, and new
-    /// data follows them in the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path): the next full packet
+    /// fits the quota, belongs to the turn's WQEs, and the window admits it. Fetched retransmissions count in the
+    /// quota, and new data follows them in the same turn.
     #[inline]
     fn holds_turn(&self) -> bool {
         self.holds_turn
@@ -214,8 +214,8 @@ impl Sender for DcpSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a paced packet, which is
-    /// tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a paced packet,
+    /// which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
@@ -223,9 +223,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: without a higher eMSN for an RTO, all packets of the oldest unacknowledged message are retransmitted
-    /// in a new round, as far as they were sent and their requests are not acknowledged. Other messages are not affected. A
-    /// paced packet whose time has come may be sent.
+    /// DCP, section 4.5: without a higher eMSN for an RTO, all packets of the oldest unacknowledged message are
+    /// retransmitted in a new round, as far as they were sent and their requests are not acknowledged. Other messages
+    /// are not affected. A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -273,8 +273,8 @@ impl Sender for DcpSender {
 impl DcpSender {
     /// The next packet: retransmissions first, then the round of a timeout, then new data.
     ///
-    /// In DCP, section 4.3, the NIC checks the RetransQ when the queue pair is scheduled. Here it checks before each packet,
-    /// which is equivalent with a batch as long as a turn; with a smaller batch the number of fetches is equal.
+    /// In DCP, section 4.3, the NIC checks the RetransQ when the queue pair is scheduled. Here it checks before each
+    /// packet, which is equivalent with a batch as long as a turn; with a smaller batch the number of fetches is equal.
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if !self.retransmissions.is_empty() {
@@ -295,11 +295,11 @@ impl DcpSender {
 
     /// Whether there is a new packet of a request that the receiver tracks, and the packet fits into the window.
     ///
-    /// DCP, section 4.3: a turn takes min(round_quota, awin) bytes, a fetch awin / MTU entries. That a packet must fit as a
-    /// whole is unspecified in the paper; it follows from reading *awin* as a bound in bytes.
+    /// DCP, section 4.3: a turn takes min(round_quota, awin) bytes, a fetch awin / MTU entries. That a packet must fit
+    /// as a whole is unspecified in the paper; it follows from reading *awin* as a bound in bytes.
     ///
-    /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop the
-    /// queue pair, so that it does not apply to that request.
+    /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop
+    /// the queue pair, so that it does not apply to that request.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
@@ -350,10 +350,10 @@ impl DcpSender {
         self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round, subject to the rate and not to the window: it replaces a packet that counts as in
-    /// flight. So a round sends no more bytes than the window admitted the first time. (Unspecified in the paper: section 4.3
-    /// bounds fetches for header-only packets and new data by *awin*, section 4.5 only says that a timeout retransmits the
-    /// message.)
+    /// Sends the next packet of a new round, subject to the rate and not to the window: it replaces a packet that
+    /// counts as in flight. So a round sends no more bytes than the window admitted the first time. (Unspecified in the
+    /// paper: section 4.3 bounds fetches for header-only packets and new data by *awin*, section 4.5 only says that a
+    /// timeout retransmits the message.)
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.repeat_next;
@@ -370,11 +370,11 @@ impl DcpSender {
         Some(packet)
     }
 
-    /// Retransmits the first packet of the RetransQ, once it is fetched. DCP, section 4.3, challenge 2: congestion control
-    /// governs retransmissions like new data. The rate applies here. The window (*awin*) applies when entries are fetched:
-    /// waiting entries are not in flight, and no new data is sent while there are any, so that retransmissions use only the
-    /// window that their originals freed. The one entry that is always fetched may exceed a window that has shrunk
-    /// meanwhile.
+    /// Retransmits the first packet of the RetransQ, once it is fetched. DCP, section 4.3, challenge 2: congestion
+    /// control governs retransmissions like new data. The rate applies here. The window (*awin*) applies when entries
+    /// are fetched: waiting entries are not in flight, and no new data is sent while there are any, so that
+    /// retransmissions use only the window that their originals freed. The one entry that is always fetched may exceed
+    /// a window that has shrunk meanwhile.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {
@@ -397,9 +397,9 @@ impl DcpSender {
         Some(self.packet(now, msn, psn, bytes))
     }
 
-    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), and at least one, so that a small window cannot stop the
-    /// queue pair. The WQEs at the head of the send queue are fetched with them, as many as the receiver tracks. These
-    /// include the WQEs of all entries, so that none is ever fetched separately.
+    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), and at least one, so that a small window cannot
+    /// stop the queue pair. The WQEs at the head of the send queue are fetched with them, as many as the receiver
+    /// tracks. These include the WQEs of all entries, so that none is ever fetched separately.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());
@@ -440,8 +440,8 @@ impl DcpSender {
         self.since + self.rto * (1 << doublings)
     }
 
-    /// Handles a header-only packet: its entry is appended to the RetransQ (DCP, section 4.3, Rx path), unless its request is
-    /// acknowledged or its round was abandoned.
+    /// Handles a header-only packet: its entry is appended to the RetransQ (DCP, section 4.3, Rx path), unless its
+    /// request is acknowledged or its round was abandoned.
     fn enqueue(&mut self, psn: u32, msn: Msn) {
         let number = msn.number();
         let slot = number.checked_sub(self.unacked).map(|slot| slot as usize);

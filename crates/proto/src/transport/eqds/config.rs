@@ -19,7 +19,8 @@ parameters! {
         /// Size of an ACK, a NACK, a pull and an RTS.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
-        /// Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its RTS.
+        /// Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its
+        /// RTS.
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// Speculative credit of a new sender, and the largest demand beyond the granted credit.

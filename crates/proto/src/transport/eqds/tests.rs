@@ -107,8 +107,8 @@ fn trajectory() {
     );
 }
 
-/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS since no data can be
-/// sent.
+/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS since no data
+/// can be sent.
 #[test]
 fn the_first_answer_ends_speculation() {
     let mut sender = sender();
@@ -120,8 +120,8 @@ fn the_first_answer_ends_speculation() {
     assert_eq!(all_out(&mut sender, at(2)), Vec::<String>::new(), "it is said once");
 }
 
-/// A receiver grants credit up to the demand, counts trimmed packets as demand, and repeats a grant for an RTS whose demand is
-/// granted.
+/// A receiver grants credit up to the demand, counts trimmed packets as demand, and repeats a grant for an RTS whose
+/// demand is granted.
 #[test]
 fn a_receiver_grants_demand() {
     let mut receiver = EqdsReceiver::new(&config(), ENDS);
@@ -183,8 +183,8 @@ impl Path {
     }
 }
 
-/// Every message is delivered and acknowledged once, whatever the path loses, and soon after it stops losing. Data is sent only
-/// with credit, and pulls are never faster than the pacer's rate.
+/// Every message is delivered and acknowledged once, whatever the path loses, and soon after it stops losing. Data is
+/// sent only with credit, and pulls are never faster than the pacer's rate.
 #[test]
 fn delivers_over_a_path_that_loses() {
     for seed in 0..200 {

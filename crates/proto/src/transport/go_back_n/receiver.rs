@@ -55,8 +55,8 @@ impl GoBackNReceiver {
 impl Receiver for GoBackNReceiver {
     /// Handles a received packet; returns the message that it completes.
     ///
-    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. The mark of a packet that is answered by a
-    /// NACK, or not at all because its gap was answered before, is not echoed.
+    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. The mark of a packet that is answered
+    /// by a NACK, or not at all because its gap was answered before, is not echoed.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);

@@ -100,8 +100,8 @@ impl Sender for GoBackNSender {
         self.flow.cc.handle_telemetry(&Reported { stack, acked: cumulative, next: self.flow.next });
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a
-    /// paced packet, which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = (self.flow.unacked < self.flow.next).then(|| self.since + self.rto);
@@ -111,7 +111,8 @@ impl Sender for GoBackNSender {
         }
     }
 
-    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet whose time has come may be sent.
+    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet whose
+    /// time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {

@@ -36,18 +36,18 @@ parameters! {
         /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
         #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest packet in flight, and
-        /// those with a SACKed packet above them, as the rule is worded.
+        /// True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest packet in
+        /// flight, and those with a SACKed packet above them, as the rule is worded.
         #[param(any; example = true;
             source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
-        /// True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in simulators
-        /// derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
+        /// True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in
+        /// simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
-        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
-        /// echoed in the ACK.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
+        /// the mark echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

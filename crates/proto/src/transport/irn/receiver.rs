@@ -42,16 +42,16 @@ impl IrnReceiver {
 impl Receiver for IrnReceiver {
     /// Handles a received packet; returns the first message that it completes.
     ///
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Only data counts: such
-    /// a NIC does not know trimmed packets and discards them.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Only data
+    /// counts: such a NIC does not know trimmed packets and discards them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
         // DCP, section 2.2: every packet out of order causes a SACK. A packet below the ePSN is a duplicate, which is
-        // acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or part of
-        // one, is acknowledged at once as in TCP (RFC 5681, section 4.2): the sender may wait for that ACK, or else
+        // acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or part
+        // of one, is acknowledged at once as in TCP (RFC 5681, section 4.2): the sender may wait for that ACK, or else
         // retransmit the packet.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
@@ -78,8 +78,8 @@ impl Receiver for IrnReceiver {
 
     /// The next ACK or CNP to send, if one is due.
     ///
-    /// Every ACK carries the ePSN and the PSN of the packet that caused it. If that packet is beyond the ePSN, the ACK is a
-    /// SACK (IRN's NACK has the same content).
+    /// Every ACK carries the ePSN and the PSN of the packet that caused it. If that packet is beyond the ePSN, the ACK
+    /// is a SACK (IRN's NACK has the same content).
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((psn, cause)) = self.ack_due.take() {

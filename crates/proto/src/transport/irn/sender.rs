@@ -107,8 +107,8 @@ impl Sender for IrnSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a
-    /// paced packet, which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let due = self.rto_due().min(self.flow.next_pacing().unwrap_or(Time::NEVER));
@@ -117,9 +117,9 @@ impl Sender for IrnSender {
 
     /// Begins a loss recovery if the ePSN has not advanced for an RTO. A paced packet whose time has come may be sent.
     ///
-    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section 2.2). By
-    /// this rule the last packets in flight, which have none above them, each wait for a timeout of their own: tens of
-    /// timeouts if a burst loses its tail. Whether a timeout also retransmits those is unspecified in the papers;
+    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section 2.2).
+    /// By this rule the last packets in flight, which have none above them, each wait for a timeout of their own: tens
+    /// of timeouts if a burst loses its tail. Whether a timeout also retransmits those is unspecified in the papers;
     /// `timeout_takes_all` decides.
     ///
     /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
@@ -144,8 +144,8 @@ impl Sender for IrnSender {
 }
 
 impl IrnSender {
-    /// The expiry of the RTO timer; never while nothing is in flight. With few packets in flight, where a spurious timeout
-    /// costs little, RTO_low applies (IRN, section 3.1).
+    /// The expiry of the RTO timer; never while nothing is in flight. With few packets in flight, where a spurious
+    /// timeout costs little, RTO_low applies (IRN, section 3.1).
     #[inline]
     fn rto_due(&self) -> Time {
         match self.flow.next - self.flow.unacked {
@@ -157,11 +157,11 @@ impl IrnSender {
 
     /// The next packet to retransmit.
     ///
-    /// DCP, section 2.2: a packet is lost if a higher PSN was SACKed, and is retransmitted once in a recovery, since an ACK
-    /// does not tell which copy it is for. The search continues where it stopped.
+    /// DCP, section 2.2: a packet is lost if a higher PSN was SACKed, and is retransmitted once in a recovery, since an
+    /// ACK does not tell which copy it is for. The search continues where it stopped.
     ///
-    /// Whether this also holds for packets that were first sent in this recovery, above the recovery PSN, is unspecified in
-    /// the papers. The rule does not exclude them, so that it is applied to them too.
+    /// Whether this also holds for packets that were first sent in this recovery, above the recovery PSN, is
+    /// unspecified in the papers. The rule does not exclude them, so that it is applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -174,8 +174,8 @@ impl IrnSender {
         (psn < lost_below).then_some(psn)
     }
 
-    /// Retransmits a lost packet. Pacing applies, the window does not, since the retransmission replaces a packet believed
-    /// lost.
+    /// Retransmits a lost packet. Pacing applies, the window does not, since the retransmission replaces a packet
+    /// believed lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
         let part = self.flow.messages.packet_info(psn);
@@ -209,8 +209,8 @@ impl IrnSender {
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
-    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below the cap.
-    /// The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, IRN's among them
+    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below the
+    /// cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, IRN's among them
     /// ([`Flow::window_allows`]): if both limits are one BDP, they bind alike.
     #[inline]
     fn windows_allow(&self) -> bool {
@@ -244,8 +244,8 @@ impl IrnSender {
         self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 
-    /// Handles the PSN of the packet that caused an ACK. The ACK is a SACK if that PSN is above the lowest unacknowledged one.
-    /// A SACK that a cumulative acknowledgement of its packet overtook has no effect.
+    /// Handles the PSN of the packet that caused an ACK. The ACK is a SACK if that PSN is above the lowest
+    /// unacknowledged one. A SACK that a cumulative acknowledgement of its packet overtook has no effect.
     #[inline]
     fn handle_sack(&mut self, now: Time, psn: u32) {
         if psn <= self.flow.unacked || psn >= self.flow.next {

@@ -21,8 +21,8 @@ pub struct MpRdmaReceiver {
     passed: u32,
     answers: Answers,
     answer: Option<Packet>,
-    /// The packets from `expected` to the highest PSN that arrived: the paper's bitmap. Its slots are said to mark a message's
-    /// last packet; here they have the message.
+    /// The packets from `expected` to the highest PSN that arrived: the paper's bitmap. Its slots are said to mark a
+    /// message's last packet; here they have the message.
     slots: VecDeque<Option<Slot>>,
     delivered: VecDeque<MessageId>,
 }
@@ -53,9 +53,9 @@ impl MpRdmaReceiver {
 impl Receiver for MpRdmaReceiver {
     /// Handles a received packet; returns the first message that it completes.
     ///
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Every data packet has
-    /// one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data counts: trimmed
-    /// packets are discarded.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Every data
+    /// packet has one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data
+    /// counts: trimmed packets are discarded.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
@@ -67,8 +67,8 @@ impl Receiver for MpRdmaReceiver {
             self.answer = Some(self.answers.packet(packet.ev, cause.nack(self.expected)));
             return None;
         }
-        // A duplicate is acknowledged too: the sender counts answers, and does not know that the first copy arrived. The
-        // papers available do not specify it, and public simulations differ.
+        // A duplicate is acknowledged too: the sender counts answers, and does not know that the first copy arrived.
+        // The papers available do not specify it, and public simulations differ.
         if psn >= self.expected {
             self.accept((psn - self.expected) as usize, Slot { message, message_packets });
         }

@@ -41,13 +41,14 @@ pub struct MpRdmaSender {
     recovery: u32,
     qp: QpId,
     dst: HostId,
-    /// Individually acknowledged PSNs between `unacked` and `next` since the last go-back-N restart. A NIC has only their
-    /// number, to which it adds one for each ACK and from which it subtracts the advance of snd_una. The results are equal
-    /// except when ACKs overtake each other.
+    /// Individually acknowledged PSNs between `unacked` and `next` since the last go-back-N restart. A NIC has only
+    /// their number, to which it adds one for each ACK and from which it subtracts the advance of snd_una. The results
+    /// are equal except when ACKs overtake each other.
     sacked: PsnSet,
     /// Time of the last go-back-N restart.
     went_back: Time,
-    /// The start of the RTO timer: the last new acknowledgement, or the last transmission of the lowest unacknowledged packet.
+    /// The start of the RTO timer: the last new acknowledgement, or the last transmission of the lowest unacknowledged
+    /// packet.
     since: Time,
     rto: Duration,
     restart_after: Duration,
@@ -91,13 +92,13 @@ impl Sender for MpRdmaSender {
         self.messages.post(id, bytes)
     }
 
-    /// The next data packet, if there is one and fewer packets are in flight than the window holds. The admission rule is
-    /// that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt - snd_una) packets
-    /// left; the papers available do not specify it.
+    /// The next data packet, if there is one and fewer packets are in flight than the window holds. The admission rule
+    /// is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt - snd_una)
+    /// packets left; the papers available do not specify it.
     ///
-    /// Window that no ACK accounts for is used at once as well: the initial window, and the part that an ACK freed beyond
-    /// the two packets that it may clock out. One simulation sends the latter with the following ACKs, or when a timer
-    /// expires, to avoid a burst. Such room is rare here, since it needs timeouts or lost ACKs.
+    /// Window that no ACK accounts for is used at once as well: the initial window, and the part that an ACK freed
+    /// beyond the two packets that it may clock out. One simulation sends the latter with the following ACKs, or when a
+    /// timer expires, to avoid a burst. Such room is rare here, since it needs timeouts or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -134,7 +135,8 @@ impl Sender for MpRdmaSender {
                 self.acknowledge(now, cumulative);
                 self.record_arrival(psn, sent_at);
                 let (rtt, bytes) = (now.since(sent_at), u64::from(self.messages.packet_bytes()));
-                // Every ACK counts, that of a duplicate too: the window changes by packets, not by newly acknowledged PSNs.
+                // Every ACK counts, that of a duplicate too: the window changes by packets, not by newly acknowledged
+                // PSNs.
                 self.cc.handle_ack(&Acked { now, packets: 1, bytes, probe: false, marked, rtt });
                 if self.is_slow(psn, sent_at) {
                     // Out-of-order aware path selection: no packet follows on that path. The window shrinks by one
@@ -148,16 +150,18 @@ impl Sender for MpRdmaSender {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
-                // retransmitted anyway. A packet that was sent since must be retransmitted whatever the NACK's PSN is: an
-                // acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was dropped.
+                // retransmitted anyway. A packet that was sent since must be retransmitted whatever the NACK's PSN is:
+                // an acknowledgement may have overtaken the NACK, and nothing else indicates that its packet was
+                // dropped.
                 if sent_at < self.went_back {
                     self.stray = self.stray.saturating_sub(1);
                 } else if self.unacked < self.next {
                     self.go_back(now);
                     self.stray = self.stray.saturating_sub(1);
                 }
-                // The packet of the NACK has left the network, so that another may be sent. Whether the window shrinks is
-                // unspecified in the papers available. Here it does not: a NACK signals a late path, not a congested one.
+                // The packet of the NACK has left the network, so that another may be sent. Whether the window shrinks
+                // is unspecified in the papers available. Here it does not: a NACK signals a late path, not a congested
+                // one.
                 self.clock(now, packet.ev, false, now.since(sent_at));
             }
             _ => {}
@@ -172,12 +176,13 @@ impl Sender for MpRdmaSender {
 
     /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO.
     ///
-    /// One simulation of the paper halves the window then, the others have no timeouts. Here the window shrinks by one packet,
-    /// as REPS describes for a loss under this congestion control (section 4.1).
+    /// One simulation of the paper halves the window then, the others have no timeouts. Here the window shrinks by one
+    /// packet, as REPS describes for a loss under this congestion control (section 4.1).
     fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
-            // All packets in flight count as lost. The paths of the ACKs are dropped too, since one of them may have failed.
+            // All packets in flight count as lost. The paths of the ACKs are dropped too, since one of them may have
+            // failed.
             self.stray = 0;
             self.clocked = 0;
             self.counters.timeouts += 1;
@@ -209,16 +214,17 @@ impl Sender for MpRdmaSender {
 }
 
 impl MpRdmaSender {
-    /// The window in whole packets, as public simulations of MP-RDMA count cwnd; at least one, so that a small window cannot
-    /// stop the queue pair.
+    /// The window in whole packets, as public simulations of MP-RDMA count cwnd; at least one, so that a small window
+    /// cannot stop the queue pair.
     #[inline]
     fn window(&self) -> u32 {
         let packets = self.cc.window() / u64::from(self.messages.packet_bytes());
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Packets in flight, as far as the sender can know: `snd_nxt - snd_una - inflate`, which public simulations of MP-RDMA
-    /// subtract from cwnd. After a go-back-N restart, packets from before it may still be in flight, and count as well.
+    /// Packets in flight, as far as the sender can know: `snd_nxt - snd_una - inflate`, which public simulations of
+    /// MP-RDMA subtract from cwnd. After a go-back-N restart, packets from before it may still be in flight, and count
+    /// as well.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -237,8 +243,8 @@ impl MpRdmaSender {
         }
         self.unacked = cumulative;
         if cumulative >= self.recovery {
-            // Everything from before the restart has arrived. Lost packets will never be answered, and must not count for
-            // ever.
+            // Everything from before the restart has arrived. Lost packets will never be answered, and must not count
+            // for ever.
             self.stray = 0;
         }
         // After a go-back-N restart, more may have arrived than was retransmitted.
@@ -257,8 +263,8 @@ impl MpRdmaSender {
         }
     }
 
-    /// Whether the packet that an ACK names took a slow path: its PSN is lower than snd_ooh - Delta. A retransmitted packet is
-    /// late for another reason, and tells nothing about its path.
+    /// Whether the packet that an ACK names took a slow path: its PSN is lower than snd_ooh - Delta. A retransmitted
+    /// packet is late for another reason, and tells nothing about its path.
     #[inline]
     fn is_slow(&mut self, psn: u32, sent_at: Time) -> bool {
         self.highest = self.highest.max(psn);
@@ -266,8 +272,8 @@ impl MpRdmaSender {
         self.highest - psn > self.delta && !was_sent_again
     }
 
-    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. None if the window
-    /// shrank, so that the path loses a packet; two if the window grew by one.
+    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. None if the
+    /// window shrank, so that the path loses a packet; two if the window grew by one.
     #[inline]
     fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
@@ -284,12 +290,12 @@ impl MpRdmaSender {
         }
     }
 
-    /// DCP, section 3: MP-RDMA recovers by go-back-N. The sender restarts at the lowest unacknowledged packet and retransmits
-    /// all that follow, except those that are acknowledged meanwhile, as answers clock them out: the packets in flight still
-    /// count.
+    /// DCP, section 3: MP-RDMA recovers by go-back-N. The sender restarts at the lowest unacknowledged packet and
+    /// retransmits all that follow, except those that are acknowledged meanwhile, as answers clock them out: the
+    /// packets in flight still count.
     ///
-    /// In one simulation of the paper new packets wait until all losses are repaired, and each answer clocks out one packet
-    /// whatever the window is. Here the window limits the number, and new packets follow without a pause.
+    /// In one simulation of the paper new packets wait until all losses are repaired, and each answer clocks out one
+    /// packet whatever the window is. Here the window limits the number, and new packets follow without a pause.
     fn go_back(&mut self, now: Time) {
         self.stray = self.in_flight();
         for psn in self.unacked..self.next {

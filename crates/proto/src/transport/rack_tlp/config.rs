@@ -26,16 +26,16 @@ parameters! {
         /// Bytes in flight: sent, and neither acknowledged nor declared lost.
         #[param(AboveZero; example = "1bdp"; source = "unspecified; as for IRN")]
         pub window: Size,
-        /// Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed since it was
-        /// sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
+        /// Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed since
+        /// it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
         #[param(any; example = "1rtt"; source = "DCP, section 6.3")]
         pub reo_wnd: Span,
         /// The timeout of last resort.
         #[param(AboveZero; example = "4ms";
             source = "unspecified; the simulator published with ConWeave has this for go-back-N")]
         pub rto: Span,
-        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
-        /// echoed in the ACK.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
+        /// the mark echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

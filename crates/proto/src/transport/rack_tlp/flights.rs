@@ -8,8 +8,8 @@ pub(super) struct Flights {
     /// By PSN, from `lowest` on.
     packets: VecDeque<Flight>,
     lowest: u32,
-    /// Transmissions in the order of sending. Entries of packets that were sent again, lost or SACKed since are removed when
-    /// they reach the front.
+    /// Transmissions in the order of sending. Entries of packets that were sent again, lost or SACKed since are removed
+    /// when they reach the front.
     order: VecDeque<(Time, u32)>,
 }
 

@@ -25,7 +25,8 @@ pub struct RackTlpSender {
     /// Bytes on the wire of packets that were sent and are neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
-    /// RACK.xmit_ts and RACK.end_seq: the time and PSN of the packet that was sent last among those known to have arrived.
+    /// RACK.xmit_ts and RACK.end_seq: the time and PSN of the packet that was sent last among those known to have
+    /// arrived.
     latest: Option<(Time, u32)>,
     /// RACK.rtt: the latest RTT.
     rtt: Duration,
@@ -48,8 +49,8 @@ pub struct RackTlpSender {
     sacked: u32,
     flow: Flow,
     flights: Flights,
-    /// Lost PSNs to retransmit, in the order of detection. Retransmitted and acknowledged ones are removed when they reach
-    /// the front.
+    /// Lost PSNs to retransmit, in the order of detection. Retransmitted and acknowledged ones are removed when they
+    /// reach the front.
     lost: VecDeque<u32>,
 }
 
@@ -132,8 +133,8 @@ impl Sender for RackTlpSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for an overtaken packet, a probe, the RTO while
-    /// packets are in flight, or a paced packet, which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for an overtaken packet, a probe, the RTO
+    /// while packets are in flight, or a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let own = self.reorder_due.min(self.probe_due).min(self.rto_due());
@@ -166,8 +167,8 @@ impl Sender for RackTlpSender {
 }
 
 impl RackTlpSender {
-    /// RFC 8985, section 6.2, steps 1 and 2. An ACK echoes the transmission time of the packet that caused it, so that a
-    /// retransmission is never mistaken for the first copy.
+    /// RFC 8985, section 6.2, steps 1 and 2. An ACK echoes the transmission time of the packet that caused it, so that
+    /// a retransmission is never mistaken for the first copy.
     #[inline]
     fn measure(&mut self, rtt: Duration, sent_at: Time, psn: u32) {
         self.rtt = rtt;
@@ -231,8 +232,8 @@ impl RackTlpSender {
     }
 
     /// RFC 8985, section 6.2, step 5: a packet is lost if a packet that was sent later arrived, and an RTT plus the
-    /// reordering window have passed since it was sent. Unlike in the RFC, the window has a fixed size (DCP, section 6.3),
-    /// and the timer expires for each packet separately instead of once for all.
+    /// reordering window have passed since it was sent. Unlike in the RFC, the window has a fixed size (DCP, section
+    /// 6.3), and the timer expires for each packet separately instead of once for all.
     #[inline]
     fn detect(&mut self, now: Time) {
         self.reorder_due = Time::NEVER;
@@ -255,8 +256,8 @@ impl RackTlpSender {
         }
     }
 
-    /// RFC 8985, section 6.3: the lowest packet is lost, and every packet that was sent an RTT plus the reordering window
-    /// ago.
+    /// RFC 8985, section 6.3: the lowest packet is lost, and every packet that was sent an RTT plus the reordering
+    /// window ago.
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
         self.flow.lb.handle_timeout(now);
@@ -284,7 +285,8 @@ impl RackTlpSender {
         }
     }
 
-    /// Begins a recovery: one loss is reported to the congestion control, and no probes are sent (RFC 8985, section 7.1).
+    /// Begins a recovery: one loss is reported to the congestion control, and no probes are sent (RFC 8985, section
+    /// 7.1).
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;
@@ -292,11 +294,12 @@ impl RackTlpSender {
         self.flow.cc.handle_loss(now);
     }
 
-    /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or at the RTO if that is earlier, while packets are
-    /// in flight and no loss or gap is known, which other timers handle.
+    /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or at the RTO if that is earlier, while
+    /// packets are in flight and no loss or gap is known, which other timers handle.
     ///
-    /// In the RFC the handshake measures a first RTT. A queue pair has no handshake; the path's base RTT replaces it. The
-    /// RFC's allowance for a delayed ACK of a single packet in flight is not needed: the last packet requests its ACK.
+    /// In the RFC the handshake measures a first RTT. A queue pair has no handshake; the path's base RTT replaces it.
+    /// The RFC's allowance for a delayed ACK of a single packet in flight is not needed: the last packet requests its
+    /// ACK.
     #[inline]
     fn arm_probe(&mut self, now: Time) {
         let is_open = self.recovery_end.is_none()
@@ -310,8 +313,8 @@ impl RackTlpSender {
         };
     }
 
-    /// The expiry of the RTO timer; never while nothing is in flight, or while the reordering timer runs (RFC 8985, section
-    /// 8: at most one of the timers runs).
+    /// The expiry of the RTO timer; never while nothing is in flight, or while the reordering timer runs (RFC 8985,
+    /// section 8: at most one of the timers runs).
     #[inline]
     fn rto_due(&self) -> Time {
         if self.in_flight == 0 || self.reorder_due < Time::NEVER {
@@ -343,8 +346,8 @@ impl RackTlpSender {
         Some(self.send_again(now, psn))
     }
 
-    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window, else the packet with the highest
-    /// PSN. That packet is in flight, since no packet is lost or SACKed.
+    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window, else the packet with the
+    /// highest PSN. That packet is in flight, since no packet is lost or SACKed.
     #[cold]
     fn send_probe(&mut self, now: Time) -> Option<Packet> {
         let packet = if self.has_next() {
@@ -399,8 +402,10 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// Both windows bound the bytes in flight as TCP's do: a packet is sent if it fits (RFC 6675, section 5, step C: "If cwnd
-    /// - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// Both windows bound the bytes in flight as TCP's do: a packet is sent if it fits (RFC 6675, section 5, step C:
+    /// "If cwnd
+    /// - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue
+    ///   pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -26,11 +26,12 @@ parameters! {
         /// send.
         #[param(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
         pub window_packets: u32,
-        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with the mark
-        /// echoed in the ACK.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
+        /// the mark echoed in the ACK.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// Retransmission timeout: after this long without a new acknowledgement everything unacknowledged is retransmitted.
+        /// Retransmission timeout: after this long without a new acknowledgement everything unacknowledged is
+        /// retransmitted.
         #[param(AboveZero; example = "4ms"; source = "Themis-spraying, section 6.1")]
         pub rto: Span,
         /// False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout alone.

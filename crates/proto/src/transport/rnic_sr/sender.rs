@@ -28,9 +28,9 @@ pub struct RnicSrSender {
     /// Number of PSNs from the lowest unacknowledged one on that may be sent.
     window_packets: u32,
     hears_nacks: bool,
-    /// The pending retransmissions of a NACK: the missing packet, and the one that was sent last. There are never more than
-    /// two: a later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent while a
-    /// retransmission is pending.
+    /// The pending retransmissions of a NACK: the missing packet, and the one that was sent last. There are never more
+    /// than two: a later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent
+    /// while a retransmission is pending.
     missing: Option<u32>,
     latest: Option<u32>,
     /// The end of the time for which a retransmission blocks the transmit path.
@@ -106,8 +106,8 @@ impl Sender for RnicSrSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a
-    /// paced packet, which is tried again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
@@ -115,7 +115,8 @@ impl Sender for RnicSrSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO, as InfiniBand's timeout does. A paced packet whose time has come may be sent.
+    /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO, as InfiniBand's timeout does.
+    /// A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -159,9 +160,9 @@ impl RnicSrSender {
         self.flow.next < self.flow.messages.end() && self.windows_allow()
     }
 
-    /// Themis-spraying, footnote 5: the window is the largest distance between a sent PSN and an unacknowledged one, so that
-    /// a bitmap of as many bits covers it. The congestion control's window admits packets by the rule of the ns-3 RDMA
-    /// simulators, one of which the paper uses ([`Flow::window_allows`]).
+    /// Themis-spraying, footnote 5: the window is the largest distance between a sent PSN and an unacknowledged one, so
+    /// that a bitmap of as many bits covers it. The congestion control's window admits packets by the rule of the ns-3
+    /// RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
@@ -188,13 +189,13 @@ impl RnicSrSender {
         Some(self.packet(now, psn, part))
     }
 
-    /// Retransmits a packet for a NACK. Pacing applies, the window does not: the retransmission replaces a packet believed
-    /// lost.
+    /// Retransmits a packet for a NACK. Pacing applies, the window does not: the retransmission replaces a packet
+    /// believed lost.
     ///
-    /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while they
-    /// are fetched. Whether this stops the whole NIC is unspecified in the paper; here it stops the queue pair, which is
-    /// equivalent in the paper's measurement with one queue pair per NIC. Retransmissions after a timeout do not block: only
-    /// NACKs were measured, and after a timeout the NIC reads in order, as in a first transmission.
+    /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while
+    /// they are fetched. Whether this stops the whole NIC is unspecified in the paper; here it stops the queue pair,
+    /// which is equivalent in the paper's measurement with one queue pair per NIC. Retransmissions after a timeout do
+    /// not block: only NACKs were measured, and after a timeout the NIC reads in order, as in a first transmission.
     #[cold]
     fn send_copy(&mut self, now: Time, psn: u32) -> Option<Packet> {
         let part = self.flow.messages.packet_info(psn);
@@ -218,9 +219,9 @@ impl RnicSrSender {
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous one that was just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK below the acknowledged PSNs is older than their acknowledgement. A NACK for a packet that a timeout is about
-    /// to retransmit has no effect. A repeated NACK for the same ePSN is handled again (the receiver sends only one, so a
-    /// switch program must have generated it), but a packet already pending is not queued twice.
+    /// A NACK below the acknowledged PSNs is older than their acknowledgement. A NACK for a packet that a timeout is
+    /// about to retransmit has no effect. A repeated NACK for the same ePSN is handled again (the receiver sends only
+    /// one, so a switch program must have generated it), but a packet already pending is not queued twice.
     fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);

@@ -20,14 +20,14 @@ pub struct SackReceiver {
     last: Cause,
     open: AnyOrder,
     due: Option<PendingAnswer>,
-    /// An ACK that is sent before `due`, for packets outside of the span of `due`: its base, the echoed entropy values and
-    /// its cause.
+    /// An ACK that is sent before `due`, for packets outside of the span of `due`: its base, the echoed entropy values
+    /// and its cause.
     early: Option<(u32, Carried, Cause)>,
     ack_every: u32,
     /// Whether ACKs echo the entropy values of all packets.
     echoes_all_evs: bool,
-    /// With `echoes_all_evs`: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the PSN of the
-    /// last packet.
+    /// With `echoes_all_evs`: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the PSN
+    /// of the last packet.
     carried: u64,
     last_psn: u32,
     /// Number of PSNs that one ACK covers.
@@ -137,10 +137,10 @@ impl SackReceiver {
     /// The PSN of bit 0 of an ACK for all packets since the last ACK: 63 below the highest of them, but not below the
     /// ePSN, since the cumulative PSN acknowledges everything below that.
     ///
-    /// ACKs get lost, and a gap keeps the cumulative PSN of later ACKs from repeating their content. So the bits look back:
-    /// the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of the gap does. Bits that
-    /// began at the packet itself would look ahead, where little has arrived, and only one ACK would cover each packet: its
-    /// loss would cost a timeout. RFC 2018, section 4, repeats blocks for the same reason.
+    /// ACKs get lost, and a gap keeps the cumulative PSN of later ACKs from repeating their content. So the bits look
+    /// back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of the gap does.
+    /// Bits that began at the packet itself would look ahead, where little has arrived, and only one ACK would cover
+    /// each packet: its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the same reason.
     ///
     /// The simulator published with REPS has this base, or the PSN itself where the packet was marked. UET's base
     /// (uet-htsim) is max(PSN - 63, ePSN + 1), or the PSN itself where the packet was ECN-marked or carried an ACK
@@ -152,8 +152,9 @@ impl SackReceiver {
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`: all but the last one,
-    /// which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and so is a cause.
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`: all but the last
+    /// one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and so is a
+    /// cause.
     #[inline]
     fn carried(&self, base: u32) -> Carried {
         if !self.echoes_all_evs {

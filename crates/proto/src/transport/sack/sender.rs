@@ -56,7 +56,8 @@ pub struct SackSender {
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the front.
+    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the
+    /// front.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,
@@ -304,9 +305,9 @@ impl Sender for SackSender {
 }
 
 impl SackSender {
-    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS; the rule is
-    /// unspecified in the paper. At least one packet may always be in flight, so that a small window cannot stop the queue
-    /// pair.
+    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS; the
+    /// rule is unspecified in the paper. At least one packet may always be in flight, so that a small window cannot
+    /// stop the queue pair.
     #[inline]
     fn window_allows(&self) -> bool {
         self.in_flight == 0 || self.in_flight < self.cc.window()
@@ -328,8 +329,8 @@ impl SackSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK arrives. The packet then requests one: a receiver that coalesces ACKs
-    /// would otherwise leave a small window waiting for the RTO.
+    /// Whether nothing more can be sent before an ACK arrives. The packet then requests one: a receiver that coalesces
+    /// ACKs would otherwise leave a small window waiting for the RTO.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
@@ -338,8 +339,8 @@ impl SackSender {
     /// Reports to the load balancer the packets whose entropy values an ACK carries besides that of its cause (REPS,
     /// section 4.5.1), in the order of their PSNs.
     ///
-    /// The values are those with which the packets were last sent. After a spurious retransmission this is not the value of
-    /// the copy that arrived. The header carries no times, so that their round trip is that of the cause.
+    /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
+    /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
     #[inline(never)]
     fn handle_carried_evs(&mut self, now: Time, base: u32, carried: Carried, rtt: Duration) {
         let mut bits = carried.bits();

@@ -59,8 +59,8 @@ impl Receiver for StrackReceiver {
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
                 self.bytes_since_sack += u64::from(packet.wire_bytes);
-                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate fulfils none of them: the next SACK covers its
-                // PSN, at the latest the SACK of a probe.
+                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate fulfils none of them: the next SACK covers
+                // its PSN, at the latest the SACK of a probe.
                 if is_expected || ack_now || self.bytes_since_sack >= self.sack_bytes {
                     self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: None });
                 }
@@ -119,13 +119,13 @@ impl StrackReceiver {
         true
     }
 
-    /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments of 64; for
-    /// a PSN below the ePSN the first segment is used.
+    /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments of
+    /// 64; for a PSN below the ePSN the first segment is used.
     ///
-    /// The next SACK of a segment replaces a lost one, since it covers all 64 PSNs, and so does a higher ePSN. Meanwhile
-    /// nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and losses the out-of-order count (section
-    /// 3.3.2). So the paper's rule suffices here, while `sack`, which has a timer for each packet, needs bits that look
-    /// back.
+    /// The next SACK of a segment replaces a lost one, since it covers all 64 PSNs, and so does a higher ePSN.
+    /// Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and losses the
+    /// out-of-order count (section 3.3.2). So the paper's rule suffices here, while `sack`, which has a timer for each
+    /// packet, needs bits that look back.
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -19,7 +19,8 @@ use anabranch_base::{Duration, MessageId, Time};
 // The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct StrackSender {
-    /// Bytes on the wire of all PSNs sent so far, each counted once, without the lost ones that wait for retransmission.
+    /// Bytes on the wire of all PSNs sent so far, each counted once, without the lost ones that wait for
+    /// retransmission.
     sent: u64,
     /// `bytes_recvd` of the newest SACK in full; the wire carries its lower 32 bits.
     received: u64,
@@ -125,8 +126,8 @@ impl Sender for StrackSender {
         self.outgoing.post(message, bytes)
     }
 
-    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN, then new
-    /// ones.
+    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN,
+    /// then new ones.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -183,8 +184,8 @@ impl Sender for StrackSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged and no
-    /// paced packet waits.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged
+    /// and no paced packet waits.
     ///
     /// It never decreases, except for a paced packet.
     #[inline]
@@ -210,8 +211,8 @@ impl Sender for StrackSender {
         self.paces
     }
 
-    /// Declares everything lost if the ePSN has not advanced for an RTO, and triggers a probe if no SACK has arrived for
-    /// `probe_after`. A paced packet whose time has come may be sent.
+    /// Declares everything lost if the ePSN has not advanced for an RTO, and triggers a probe if no SACK has arrived
+    /// for `probe_after`. A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.unacked == self.next {
@@ -249,9 +250,9 @@ impl Sender for StrackSender {
 }
 
 impl StrackSender {
-    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window". So a packet is sent if it fits
-    /// into the window, as in htsim, on which the paper builds. At least one packet may always be in flight, so that a small
-    /// window cannot stop the queue pair.
+    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window". So a packet is sent if it
+    /// fits into the window, as in htsim, on which the paper builds. At least one packet may always be in flight, so
+    /// that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
         let in_flight = self.in_flight();
@@ -263,10 +264,10 @@ impl StrackSender {
         self.next < self.outgoing.end() && self.next - self.unacked < MAX_SPAN
     }
 
-    /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition 4); which
-    /// ones is unspecified in the paper. Here it is these packets, since a window below `sack_bytes` would otherwise wait for
-    /// a probe. So a sender that is limited by its window gets more SACKs than one for each `sack_bytes`, at most one per
-    /// packet.
+    /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
+    /// 4); which ones is unspecified in the paper. Here it is these packets, since a window below `sack_bytes` would
+    /// otherwise wait for a probe. So a sender that is limited by its window gets more SACKs than one for each
+    /// `sack_bytes`, at most one per packet.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
@@ -297,7 +298,8 @@ impl StrackSender {
         self.lost.remove(psn);
         self.lost_count -= 1;
         self.counters.retransmissions += 1;
-        // This packet is below `probe_next` but sent after the probe, so that the probe's answer proves nothing about it.
+        // This packet is below `probe_next` but sent after the probe, so that the probe's answer proves nothing about
+        // it.
         self.probe_sent = Time::NEVER;
     }
 
@@ -354,8 +356,8 @@ impl StrackSender {
         more
     }
 
-    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a SACK
-    /// with an older ePSN is outdated. The comparison with the window is in bytes.
+    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
+    /// SACK with an older ePSN is outdated. The comparison with the window is in bytes.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {
@@ -368,12 +370,13 @@ impl StrackSender {
         }
     }
 
-    /// Every SACK restarts the probe timer (STrack, Algorithm 1, line 9). The SACK of a probe indicates losses if it returned
-    /// fast and no other SACK arrived since the probe (lines 10-12; `achievedBDP == 0` there means "no other").
+    /// Every SACK restarts the probe timer (STrack, Algorithm 1, line 9). The SACK of a probe indicates losses if it
+    /// returned fast and no other SACK arrived since the probe (lines 10-12; `achievedBDP == 0` there means "no
+    /// other").
     ///
     /// The paper recovers the packets that are missing below the highest received PSN, which leaves a lost tail to the
-    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe is lost as well: the probe queued
-    /// for less time than those packets have had to arrive.
+    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe is lost as well: the probe
+    /// queued for less time than those packets have had to arrive.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
         let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;

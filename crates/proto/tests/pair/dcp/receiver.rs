@@ -17,9 +17,9 @@ pub struct CheckedReceiver {
     exactly_once: bool,
     requests: Vec<Request>,
     tracked: usize,
-    /// By MSN: the round that is counted, and the PSNs of it that came.
+    /// For each MSN, the counted round and its PSNs that arrived.
     rounds: Vec<(u8, BTreeSet<u32>)>,
-    /// PSNs that ever came whole.
+    /// PSNs that ever arrived untrimmed.
     arrived: BTreeSet<u32>,
     /// eMSN.
     expected: usize,

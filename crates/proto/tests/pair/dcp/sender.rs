@@ -14,7 +14,7 @@ use proptest::prelude::*;
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
@@ -28,7 +28,7 @@ pub struct CheckedSender {
     unacked: usize,
     /// The PSN to send next for the first time.
     next: u32,
-    /// PSNs to send again: fetched, waiting, and of the oldest request's new round.
+    /// PSNs to retransmit: fetched, waiting, and of the oldest request's new round.
     fetched: Vec<u32>,
     waiting: Vec<u32>,
     again: Vec<u32>,
@@ -106,7 +106,7 @@ impl CheckedSender {
         !(self.fetched.is_empty() && self.waiting.is_empty() && self.again.is_empty())
     }
 
-    /// The oldest request was sent in full, in this round, and none of it waits to be sent again.
+    /// Whether the oldest request was sent completely in this round, and no packet of it waits for retransmission.
     fn is_timed(&self) -> bool {
         let oldest = self.psns(self.unacked);
         let waits = self.fetched.iter().chain(&self.waiting).any(|psn| oldest.contains(psn));

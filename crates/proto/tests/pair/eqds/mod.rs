@@ -1,6 +1,7 @@
 //! The `eqds` transport, the receiver's host with its pacer.
 //!
-//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is driven alike.
+//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is
+//! driven alike.
 
 mod receiver;
 mod sender;
@@ -18,7 +19,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault, whatever happens to pulls.
+/// Every message arrives once and is acknowledged once, soon after the last fault, whatever pulls are lost.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -50,12 +51,12 @@ fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct EqdsEnds {
     /// Packets of the pull window.
     window: u32,
-    /// Of the line rate.
+    /// The pull rate in percent of the line rate.
     percent: u64,
     rto: Duration,
 }
@@ -108,7 +109,7 @@ impl Schedule<EqdsEnds> {
         self.path.lb(&LbConfig::Ops(OpsConfig { evs: 65_536 }), &environment)
     }
 
-    /// Credit alone says what may be sent.
+    /// A window that never limits: only credit does.
     fn cc(&self) -> AnyCc {
         let window = Size::Bytes(Bytes(1 << 40));
         CcConfig::Constant(ConstantConfig { window }).build(&self.path.facts())

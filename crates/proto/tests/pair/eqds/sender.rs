@@ -18,10 +18,10 @@ pub struct CheckedSender {
     rto: Duration,
     /// The highest pull that arrived.
     pulled: u64,
-    /// Data packets that were sent, and that were when the first answer came: none after it is speculative.
+    /// Number of data packets sent, and their number at the first answer: none after it is speculative.
     sent: u64,
     speculative: Option<u64>,
-    /// When something was last said or heard.
+    /// The time of the last packet sent or received.
     last: Time,
     acknowledged: Vec<usize>,
 }

@@ -17,9 +17,9 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// ePSN.
     expected: u32,
-    /// Arrived in order since the last answer that told the ePSN.
+    /// Number of packets that arrived in order since the last answer with the ePSN.
     unreported: u32,
-    /// When the ePSN was last asked for.
+    /// The time of the last NACK for the ePSN.
     nacked: Option<Time>,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// A [`GoBackNSender`] of which every answer is compared with the model's.
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,

@@ -18,7 +18,7 @@ pub struct CheckedReceiver {
     arrived: BTreeSet<u32>,
     /// First PSN that has not arrived.
     expected: u32,
-    /// What the last ACK said of the ePSN.
+    /// The ePSN of the last ACK.
     reported: u32,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

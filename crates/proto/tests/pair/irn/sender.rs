@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
@@ -44,7 +44,7 @@ struct Recovery {
     psn: u32,
     /// PSNs that a timeout gave up.
     given_up: BTreeSet<u32>,
-    /// PSNs that were sent again in it.
+    /// PSNs that were retransmitted in this recovery.
     repeated: BTreeSet<u32>,
 }
 
@@ -81,7 +81,7 @@ impl CheckedSender {
         self.next < self.unacked + self.ends.packets && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The lowest packet that is lost and was not sent again in this recovery.
+    /// The lowest packet that is lost and was not retransmitted in this recovery.
     fn lost(&self) -> Option<u32> {
         let recovery = self.recovery.as_ref()?;
         let highest = self.sacked.last().copied().unwrap_or(0);
@@ -92,7 +92,7 @@ impl CheckedSender {
         })
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fresh = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.lost().or_else(fresh)

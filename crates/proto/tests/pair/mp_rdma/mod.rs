@@ -1,4 +1,4 @@
-//! The `mp-rdma` transport, with its own window and paths, or others.
+//! The `mp-rdma` transport, with its own window and paths, and with others.
 
 mod receiver;
 mod sender;
@@ -63,7 +63,7 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
 }
 
 /// A loss shows when a packet has no slot, 64 packets later. It costs as many round trips as that takes to come back
-/// and the packet to arrive; of what is sent again, the receiver has 63. Nearer to the end, only the timeout tells.
+/// and the packet to arrive; of what is retransmitted, the receiver has 63. Nearer to the end, only the timeout tells.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -107,7 +107,7 @@ fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct MpRdmaEnds {
     balancer: LbConfig,

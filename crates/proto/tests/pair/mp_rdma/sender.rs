@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub struct CheckedSender {
     sender: MpRdmaSender,
     ends: MpRdmaEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
@@ -108,7 +108,7 @@ impl CheckedSender {
         messages
     }
 
-    /// What an answer by path `ev` lets go.
+    /// The packets that an answer on path `ev` clocks out.
     fn clock(&mut self, now: Time, ev: u16, marked: bool, sent_at: Time) {
         let taken = self.in_flight() + self.clocked;
         let waiting = (self.end - self.next).saturating_sub(self.clocked);

@@ -15,7 +15,7 @@ pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
@@ -27,9 +27,9 @@ pub struct CheckedSender {
     unacked: u32,
     /// By PSN, all that were ever sent.
     packets: Vec<Known>,
-    /// Lost packets in the order in which they are to be sent again.
+    /// Lost packets in the order of their retransmission.
     lost: Vec<u32>,
-    /// Of the packets that arrived, the one that was sent last.
+    /// The packet that was sent last among those that arrived.
     latest: Option<(Time, u32)>,
     rtt: Option<Duration>,
     srtt: Option<Duration>,
@@ -44,7 +44,7 @@ pub struct CheckedSender {
     acknowledged: Vec<usize>,
 }
 
-/// What the model knows of a packet.
+/// The model's record of a packet.
 struct Known {
     sent: Time,
     state: State,
@@ -107,7 +107,7 @@ impl CheckedSender {
         in_flight == 0 || in_flight + bytes <= self.ends.window.min(self.cc.window())
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fits = |psn: &u32| self.windows_allow(self.planned[*psn as usize].bytes);
         let next = self.next();
@@ -182,7 +182,7 @@ impl CheckedSender {
         runs.then(|| self.since + self.ends.rto)
     }
 
-    /// What an ACK says: the messages that this makes whole.
+    /// Handles an ACK; returns the messages that it completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool, sent: Time) -> Vec<usize> {
         let rtt = now - sent;
         self.rtt = Some(rtt);

@@ -19,11 +19,11 @@ pub struct CheckedReceiver {
     arrived: BTreeSet<u32>,
     /// First PSN that has not arrived.
     expected: u32,
-    /// What the last ACK said of the ePSN.
+    /// The ePSN of the last ACK.
     reported: u32,
-    /// ePSNs that were asked for.
+    /// ePSNs for which a NACK was sent.
     nacked: BTreeSet<u32>,
-    /// PSNs that asked for an ACK before the ePSN passed them.
+    /// PSNs that requested an ACK before the ePSN passed them.
     asked: BTreeSet<u32>,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

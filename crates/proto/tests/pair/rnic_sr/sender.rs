@@ -14,7 +14,7 @@ use proptest::prelude::*;
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
@@ -29,7 +29,7 @@ pub struct CheckedSender {
     next: u32,
     /// First PSN that was never sent.
     fresh: u32,
-    /// What NACKs asked for and is not sent again yet, in the order in which it is to go.
+    /// Pending retransmissions for NACKs, in the order of sending.
     copies: Vec<u32>,
     blocked_until: Time,
     /// When the RTO's time began to run.
@@ -75,7 +75,7 @@ impl CheckedSender {
             && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let in_order = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.copies.first().copied().or_else(in_order)

@@ -49,13 +49,13 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
     sender
 }
 
-/// What it sends before any answer.
+/// The packets that are sent before any answer.
 fn first_flight(sender: &mut AnySender) -> Vec<Packet> {
     std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect()
 }
 
-/// A connection that got its first four packets acknowledged, three of them unmarked, and then eight marks: which leaves
-/// it three entropies and a window of about 11 packets.
+/// A connection that got its first four packets acknowledged, three of them unmarked, and then eight marks: which
+/// leaves it three entropies and a window of about 11 packets.
 fn finished(inherits: Inherits) -> (AnySender, Vec<u16>) {
     let mut sender = connection(inherits, 1);
     let sent = first_flight(&mut sender);

@@ -24,7 +24,7 @@ pub struct CheckedReceiver {
     delivered: Vec<usize>,
 }
 
-/// What an answer echoes of the packet that it answers.
+/// The fields that an answer echoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cause {
     ev: u16,
@@ -32,10 +32,10 @@ struct Cause {
     sent_at: Time,
 }
 
-/// An answer that the model wants to see.
+/// An answer that the model expects.
 #[derive(Clone, Debug)]
 enum Wanted {
-    /// An ACK that tells of these.
+    /// An ACK of these PSNs.
     Ack(Cause, Vec<u32>),
     Nack(Cause, u32),
 }
@@ -130,7 +130,7 @@ impl CheckedReceiver {
         Some(Wanted::Ack(cause, psns))
     }
 
-    /// What is wanted, and nothing that is untrue.
+    /// Checks that an answer has the expected content, and no false bits.
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {

@@ -1,4 +1,4 @@
-//! The `strack` transport, with its own congestion control and load balancer and with others.
+//! The `strack` transport, with its own congestion control and load balancer, and with others.
 
 mod receiver;
 mod sender;
@@ -35,7 +35,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
 }
 
 /// The paper lets a packet count as lost that max(cwnd, min_threshold) later ones overtook (section 3.3.2); one
-/// that fewer did is not sent again. Probes are either not due in that time, or their answers are not fast.
+/// that fewer did is not retransmitted. Probes are either not due in that time, or their answers are not fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -59,7 +59,7 @@ fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     });
 }
 
-/// A receiver that waits for more bytes than the window admits is asked not to wait.
+/// A receiver that coalesces more bytes than the window admits gets requests for immediate SACKs.
 #[test]
 fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
@@ -70,7 +70,7 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One lost packet is sent again, alone, without a timeout: the packets behind it show the gap within a window's
+/// One lost packet is retransmitted, alone, without a timeout: the packets behind it show the gap within a window's
 /// time, and where too few come behind it a probe does (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
@@ -91,7 +91,7 @@ fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct StrackEnds {
     balancer: LbConfig,
@@ -121,7 +121,7 @@ impl Ends for StrackEnds {
     }
 
     /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
-    /// turn at the lowest rate: sent, given up and sent again, until a probe or enough copies bring a SACK.
+    /// turn at the lowest rate: sent, given up and retransmitted, until a probe or enough copies bring a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
         let (rto, round) = (*rto + schedule.timer_lag, schedule.path.longest_round());

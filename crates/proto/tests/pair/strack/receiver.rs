@@ -68,7 +68,7 @@ impl CheckedReceiver {
         (self.left[known.message] == 0).then_some(known.message)
     }
 
-    /// What a SACK must say, whatever it answers, and nothing that is untrue.
+    /// Checks that a SACK has the required content, whatever its cause, and no false bits.
     fn check_sack(&self, answer: &Packet, cause: &Packet, probe: bool) -> Result<(), TestCaseError> {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause: why, .. } =
             answer.repr

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// A [`StrackSender`] of which every answer is compared with the model's.
 pub struct CheckedSender {
     sender: StrackSender,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
@@ -34,15 +34,15 @@ pub struct CheckedSender {
     next: u32,
     /// By PSN below `next`.
     acked: Vec<bool>,
-    /// How many of them are.
+    /// The number of acknowledged packets.
     acked_packets: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
-    /// Given up and not sent again.
+    /// Declared lost and not retransmitted yet.
     lost: BTreeSet<u32>,
     /// Bytes of the PSNs below `next`, without the lost ones.
     sent: u64,
-    /// Bytes that the receiver said it has.
+    /// Bytes that the receiver has reported.
     received: u64,
     /// The PSN after the highest that the receiver is known to have.
     heard: u32,
@@ -52,7 +52,7 @@ pub struct CheckedSender {
     rto_from: Time,
     probe_from: Time,
     probe_is_due: bool,
-    /// The probe of which the answer tells losses: when it was sent, and the first PSN that was not.
+    /// The probe whose answer can indicate losses: its time, and the first PSN that was not sent by then.
     probe: Option<(Time, u32)>,
     /// When the last paced packet left, and its size.
     last: Option<(Time, u64)>,
@@ -315,7 +315,7 @@ impl Sending for CheckedSender {
     }
 }
 
-/// A SACK survives its bytes, read by a sender at this ePSN; the echoed time comes back in whole ticks.
+/// A SACK survives encoding and decoding by a sender at this ePSN; the echoed time is rounded to ticks.
 fn check_wire(now: Time, unacked: u32, packet: &Packet) -> Result<(), TestCaseError> {
     let bytes = encode(&packet.repr, packet.ev).map_err(|why| TestCaseError::fail(why.to_string()))?;
     let decoded = decode(&bytes, Reference { psn: unacked, now });
