@@ -199,8 +199,8 @@ pub enum Code {
 
 /// A fault of an input, or a doubt about one, for people and programs.
 ///
-/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug form,
-/// which is what people see of a `main` that returns errors.
+/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug
+/// form, which is what people see of a `main` that returns errors.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
     /// The weight.
@@ -228,8 +228,8 @@ impl Diagnostic {
         Diagnostic { severity, code, span, message: message.into(), fix }
     }
 
-    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no key
-    /// of the scenario takes it.
+    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no
+    /// key of the scenario takes it.
     pub fn in_file(file: impl Into<String>, line: Option<usize>, problem: Problem) -> Diagnostic {
         let span = Span { file: file.into(), line, column: None };
         Diagnostic::error(span, Code::ImportedFile, problem.message, problem.fix)

@@ -2,10 +2,11 @@
 //!
 //! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of the
 //! data receiver's address and the queue pair. Slots have no key, so that flows that share a slot cannot be
-//! distinguished; or they have 32 bits of the hash as a fingerprint ("the register stores a hash" in section V-B can be
-//! read as either). Then a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its
-//! slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its
-//! CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
+//! distinguished; or they have 32 bits of the hash as a fingerprint (in section V-B the register stores a hash, which
+//! can be read as either). Then a packet matches only a slot with its own fingerprint, and a CNP evicts another flow
+//! from its slot. The store is a table with exact keys. The control plane makes an entry for a flow `install_delay`
+//! after its CNP passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in
+//! the store.
 //!
 //! In hardware a CNP has the data receiver's address as source and the data sender's QPN; a data packet has the same
 //! address as destination and the data receiver's QPN. Here both ends of a queue pair have one number.

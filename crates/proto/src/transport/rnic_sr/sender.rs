@@ -216,7 +216,7 @@ impl RnicSrSender {
         self.flow.packet(now, psn, part, goes_on)
     }
 
-    /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous one that was just
+    /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
     /// A NACK below the acknowledged PSNs is older than their acknowledgement. A NACK for a packet that a timeout is

@@ -118,7 +118,12 @@ impl Registry {
         ] {
             match parameters.iter().find(|parameter| parameter.name() == common.name()) {
                 Some(own) => {
-                    assert!(own.has_type_of(&common), "parameter {:?} must be {}", own.name(), common.type_name())
+                    assert!(
+                        own.has_type_of(&common),
+                        "parameter {:?} must be {}",
+                        own.name(),
+                        common.type_name()
+                    )
                 }
                 None => parameters.push(common),
             }
