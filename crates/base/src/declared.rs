@@ -59,7 +59,7 @@ impl OutOfRange {
 
 /// One of the alternatives among which a table chooses by its `kind`.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub struct KindDeclaration {
     /// The `kind` in scenarios.
     pub name: &'static str,
     /// The meaning, as lists print it.
@@ -247,9 +247,9 @@ macro_rules! kinds {
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
             /// The built-in kinds with the declarations of their parameters.
-            pub fn kinds() -> Vec<$crate::Kind> {
+            pub fn kinds() -> Vec<$crate::KindDeclaration> {
                 vec![$(
-                    $crate::Kind {
+                    $crate::KindDeclaration {
                         name: $kind,
                         meaning: $crate::meaning(concat!($($doc),+)),
                         parameters: {

@@ -17,7 +17,7 @@ mod text;
 mod time;
 mod units;
 
-pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
+pub use declared::{Declared, Field, KindDeclaration, OutOfRange, meaning};
 pub use diagnostic::{Code, Diagnostic, Fix, Problem, Severity, Span};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};

@@ -4,7 +4,7 @@ use crate::scenario::diagnostic::Instead;
 use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::read::table::nearest;
 use crate::scenario::schema::plugins::Plugins;
-use anabranch_base::Kind;
+use anabranch_base::KindDeclaration;
 use anabranch_engine::Scheme;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 
@@ -28,7 +28,7 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     if plugins.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
-    let Kind { name, parameters, .. } = ours(part).into_iter().find(|ours| ours.name == kind)?;
+    let KindDeclaration { name, parameters, .. } = ours(part).into_iter().find(|ours| ours.name == kind)?;
     let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
     for parameter in
         parameters.iter().filter(|parameter| parameter.is_required() || parameter.default().is_some())
@@ -45,7 +45,7 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
 }
 
 /// The kinds of a part that come with the program, with their declarations.
-fn ours(part: &str) -> Vec<Kind> {
+fn ours(part: &str) -> Vec<KindDeclaration> {
     match part {
         "transport" => TransportConfig::kinds(),
         "cc" => CcConfig::kinds(),

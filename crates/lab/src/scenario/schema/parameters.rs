@@ -45,7 +45,7 @@ pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     ];
     let of_kinds = kinds.into_iter().flat_map(|(part, kinds)| {
         let declared = kinds.into_iter().flat_map(|kind| kind.parameters.to_vec());
-        declared.map(move |parameter| parameter.of_table(part))
+        declared.map(move |parameter| parameter.in_table(part))
     });
     Scheme::parameters().iter().cloned().chain(of_kinds).collect()
 }
@@ -121,7 +121,7 @@ pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::Kind;
+    use anabranch_base::KindDeclaration;
     use anabranch_engine::{AlphaStep, MixSpec, PfcClass};
     use anabranch_engine::{EcnStep, PfcSpec, WrrSpec};
     use anabranch_proto::program::themis_longhaul::{PnpConfig, TrpConfig};
@@ -143,8 +143,8 @@ mod tests {
         declared.iter().map(|parameter| first(parameter.name())).collect()
     }
 
-    fn of_kinds<T: DeserializeOwned + fmt::Debug>(kinds: &[Kind]) -> usize {
-        for Kind { name, meaning, parameters } in kinds {
+    fn of_kinds<T: DeserializeOwned + fmt::Debug>(kinds: &[KindDeclaration]) -> usize {
+        for KindDeclaration { name, meaning, parameters } in kinds {
             let known = fields::<T>(&format!("kind = {name:?}\n\"?\" = 1"));
             assert_eq!(declared_fields(parameters), known, "{name}");
             assert!(!meaning.is_empty(), "{name}");

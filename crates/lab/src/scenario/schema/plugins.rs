@@ -2,7 +2,9 @@
 
 use crate::scenario::read::table::{Table, list, nearest};
 use anabranch_base::{Code, Diagnostic, Fix};
-use anabranch_base::{Kind, Parameter, ParameterValue, Parameters, Registered, WrongValue, is_misspelt};
+use anabranch_base::{
+    KindDeclaration, Parameter, ParameterValue, Parameters, Registered, WrongValue, is_misspelt,
+};
 use anabranch_engine::{ObserverFactory, ObserverSpec};
 use anabranch_fabric::{TopologyFactory, TopologySpec};
 use anabranch_proto::cc::{CcFactory, CcWants, RegisteredCc};
@@ -213,7 +215,7 @@ impl<F: ?Sized> Family<F> {
     fn read(
         &self,
         values: &toml::Value,
-        ours: &dyn Fn() -> Vec<Kind>,
+        ours: &dyn Fn() -> Vec<KindDeclaration>,
     ) -> Result<Option<Registered<F>>, Wrong> {
         let Some(values) = values.as_table() else { return Ok(None) };
         let Some(kind) = values.get("kind").and_then(toml::Value::as_str) else { return Ok(None) };
