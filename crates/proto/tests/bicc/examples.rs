@@ -1,4 +1,4 @@
-//! Step by step.
+//! Examples, step by step.
 
 use super::*;
 use anabranch_base::{Purpose, stream};
@@ -8,12 +8,12 @@ const LONG: Duration = Duration::from_us(4_000);
 const OTHER: HostId = HostId(6);
 
 impl Esw {
-    /// Data from the other data centre; what goes on.
+    /// Passes data from the other data centre; returns the forwarded packets.
     fn send(&mut self, qp: u32, psn: u32, dst: HostId) -> Vec<Sent> {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
 
-    /// An answer of a host on its way out, and on it goes; what else goes on.
+    /// Passes an answer of a host, which must be forwarded; returns the other forwarded packets.
     fn hear(&mut self, qp: u32, src: HostId, repr: Repr) -> Vec<Sent> {
         let packet = answer(qp, SENDER, repr);
         let out = self.pass(packet, src);
@@ -206,7 +206,7 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     }
     assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
-    // From here on it gets what it expects.
+    // From here on it gets the expected packets.
     esw.now += round_trip;
     assert_eq!(esw.time_out(), []);
     esw.send(0, 1, RECEIVER);

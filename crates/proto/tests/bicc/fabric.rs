@@ -21,7 +21,7 @@ pub struct Plan {
     pub sender_window: u64,
     pub ack_every: u32,
     pub rto: Duration,
-    /// Bytes.
+    /// In bytes.
     pub window: u64,
     pub release: Duration,
     /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the
@@ -50,13 +50,13 @@ const LONG_LINE: usize = 0;
 const LONG_LINE_BACK: usize = 1;
 const DOWN: usize = 2;
 const UP: usize = 3;
-/// A packet leaves a NIC each so often.
+/// The time between two packets of a NIC.
 const WIRE: Duration = Duration::from_ns(84);
 const MANY_EVENTS: u32 = 3_000_000;
 
 enum Event {
     Poll(usize),
-    /// With the host that sent it.
+    /// A packet with the host that sent it.
     AtSwitch(Packet, HostId),
     AtReceiver(Packet),
     AtSender(Packet),
@@ -111,7 +111,7 @@ impl Fabric {
         fabric
     }
 
-    /// Until nothing is left to happen.
+    /// Runs until no event is left.
     fn run(&mut self) {
         for _ in 0..MANY_EVENTS {
             let event = self.events.keys().next().map(|key| key.0);

@@ -86,7 +86,7 @@ fn psn(packet: &Packet) -> u32 {
     }
 }
 
-/// The switch, and what it is keeping.
+/// The switch with its held packets.
 struct Esw {
     program: Bicc,
     now: Time,

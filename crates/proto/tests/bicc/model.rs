@@ -1,4 +1,4 @@
-//! The rules of BiCC as plainly as they can be put, to be held against the program.
+//! The rules of BiCC in their plainest form, for comparison with the program.
 
 use super::*;
 use std::collections::VecDeque;
@@ -10,9 +10,9 @@ pub struct Model {
     round_trip: Duration,
     /// For each queue pair, the PSN that a NACK requested and that was not forwarded since.
     asked: std::collections::BTreeMap<u32, u32>,
-    /// All that counts as on its way, in the order in which it was sent on.
+    /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,
-    /// By host.
+    /// Indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
     /// Counts of all packets so far.
     pub given_up: u64,

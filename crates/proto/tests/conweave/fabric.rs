@@ -16,7 +16,7 @@ struct Fabric {
     paths: Vec<(Duration, Time)>,
     sent: Vec<u32>,
     lost: u64,
-    /// By queue pair.
+    /// Indexed by queue pair.
     delivered: Vec<Vec<u32>>,
 }
 
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// The property above is about something: packets do overtake, and mostly no timeout is needed.
+/// The property above is not vacuous: packets do overtake, and mostly no timeout is needed.
 #[test]
 fn order_is_at_stake_and_kept() {
     let (mut held, mut without_timeout, mut reroutes) = (0, 0, 0);

@@ -15,13 +15,13 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// In a ToR that is nearer.
+/// A host in a nearer ToR.
 const NEAR_RECEIVER: HostId = HostId(71);
-/// By ToR: those of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
+/// The round trips to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
 /// Round trip to the ToR of `RECEIVER`, and `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;
-/// Stamps count in these.
+/// The unit of stamps.
 const STAMP: Duration = Duration(8_192);
 
 fn config() -> ConweaveConfig {

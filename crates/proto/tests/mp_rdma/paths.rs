@@ -58,7 +58,7 @@ fn a_window_that_grew_sends_two_by_the_path() {
     assert_eq!(send(&mut sender, us(16)), [(4, OTHER), (5, OTHER)]);
 }
 
-/// No more than two: what a lost ACK held up goes by any path.
+/// An ACK clocks out at most two packets: those that a lost ACK delayed take random paths.
 #[test]
 fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     let mut sender = sender(10.0);
@@ -71,7 +71,8 @@ fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     assert!(sent[2..].iter().all(|&(_, path)| is_drawn(path)));
 }
 
-/// 10 - 1/2 leaves 9 in flight; the second marked ACK makes it 9.0 and lets a packet go by its path, not by the first.
+/// 10 - 1/2 leaves 9 in flight; the second marked ACK makes it 9.0 and clocks out a packet on its own path, not on the
+/// first one's.
 #[test]
 fn a_path_that_is_marked_loses_a_packet() {
     let mut sender = sender(10.0);
@@ -83,7 +84,7 @@ fn a_path_that_is_marked_loses_a_packet() {
     assert_eq!(send(&mut sender, us(8)), [(10, OTHER)]);
 }
 
-/// Two ACKs for a packet that is the last one: one of them finds nothing to let go, and its path is forgotten.
+/// Two ACKs for a packet that is the last one: one of them clocks out no packet, and its path is dropped.
 #[test]
 fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     let mut sender = sender(4.0);

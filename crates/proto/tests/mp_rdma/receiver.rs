@@ -81,7 +81,7 @@ fn a_bitmap_of_one_slot_takes_packets_in_order_alone() {
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
 }
 
-/// Messages of 2, 1 and 3 packets. One packet may be what several messages waited for.
+/// Messages of 2, 1 and 3 packets. One packet may complete several messages.
 #[test]
 fn messages_are_delivered_in_order() {
     let mut receiver = receiver(64);

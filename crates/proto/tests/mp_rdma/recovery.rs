@@ -1,4 +1,4 @@
-//! Going back: what a NACK and a timeout make the sender do.
+//! Go-back-N recovery after a NACK or a timeout.
 
 use super::*;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
@@ -25,7 +25,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         let _ = receiver.handle_packet(us(5), &data_like(psn));
         let _ = receiver.poll_transmit();
     }
-    // Each answer lets one packet go, so that one slot is taken by the packet that is lost.
+    // Each answer clocks out one packet, so that one slot is taken by the packet that is lost.
     for _ in 10..64 {
         let packet = wire.remove(0);
         receiver.handle_packet(us(9), &packet);
@@ -40,7 +40,8 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         answers.push(receiver.poll_transmit().expect("an answer"));
     }
     assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
-    // All nine were sent before the first NACK came: it alone is obeyed, the others let a packet go each.
+    // All nine were sent before the first NACK came: only it makes the sender go back, the others clock out a packet
+    // each.
     let mut again = Vec::new();
     for (slot, answer) in answers.iter().enumerate() {
         sender.handle_packet(us(25), answer);
@@ -64,7 +65,7 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way
+/// Everything from the ePSN on, in order, as answers clock it out; then new packets. 2 and 3 may still be in flight
 /// when the sender goes back, and hold their slots until their answers come.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
@@ -149,7 +150,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
     }
 }
 
-/// A packet that was first sent after the sender went back is judged as ever.
+/// A packet that was first sent after the sender went back counts as late by the usual rule.
 #[test]
 fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);
@@ -177,7 +178,7 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// 4 packets are 3 after it.
+/// A window of 4 packets is 3 after it.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -187,7 +188,7 @@ fn a_timeout_takes_a_packet_off_the_window() {
     assert_eq!(burst(&mut sender, us(100)), psns(0..3));
 }
 
-/// They were clocked by ACKs of long ago.
+/// The paths of earlier ACKs are outdated.
 #[test]
 fn a_timeout_forgets_the_paths_that_waited() {
     let mut sender = busy(4);

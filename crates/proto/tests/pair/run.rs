@@ -56,7 +56,7 @@ pub struct Outcome {
     pub finished: Time,
 }
 
-/// A run.
+/// The plan of a run.
 pub struct Run<'a, E: Ends> {
     schedule: &'a Schedule<E>,
     now: Time,

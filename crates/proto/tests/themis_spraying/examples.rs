@@ -125,7 +125,7 @@ fn the_bitmap_serves_for_ever() {
     assert_eq!(tor.nack(390), Verdict::Drop, "a NACK from before an ACK");
 }
 
-/// The two halves of a NACK's fate without C2: what was not delivered is lost.
+/// The two decisions about a NACK without C2: a packet that was not delivered counts as lost.
 #[test]
 fn without_confirmation_every_missing_packet_counts_as_lost() {
     let mut tor = Tor::new(&ThemisSprayingConfig { confirmation: false, ..PAPER }, 2);
@@ -204,7 +204,7 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));
     assert_ne!(mark, 0);
-    // What neither ACKs nor asks is none of Themis's business.
+    // Themis ignores packets that are neither ACKs nor NACKs.
     let cnp = Packet { repr: Repr::Cnp, ..nack(QP, 0) };
     for (from_host, to_host) in [(true, false), (false, true), (false, false)] {
         let mut packet = cnp;

@@ -27,7 +27,7 @@ const PAYLOAD: u64 = 1000;
 /// Never down.
 pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 
-/// A run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Packets of each message; all are posted at the start.
@@ -78,7 +78,7 @@ pub struct Outcome {
     counters: Vec<(&'static str, u64)>,
 }
 
-/// The state of the first missing packet when the sender's timeout struck.
+/// The state of the first missing packet when the sender's timeout occurred.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timeout {
     /// The receiver's ePSN.
@@ -111,7 +111,7 @@ enum Event {
     AtSender(Packet),
 }
 
-/// The whole of it.
+/// The state of a run.
 struct Fabric<'a> {
     plan: &'a Plan,
     now: Time,

@@ -5,7 +5,7 @@ use anabranch_base::QpId;
 use anabranch_proto::program::{ThemisSprayingConfig, Verdict};
 use std::collections::BTreeSet;
 
-/// Equation 1: PSNs go round the paths, from a path of the queue pair's own.
+/// Equation 1: PSNs cycle through the paths, starting at a path of the queue pair.
 #[test]
 fn the_psn_decides_the_path() {
     let mut tor = Tor::new(&PAPER, 5);
@@ -120,7 +120,7 @@ fn a_retransmission_of_an_avoided_path_moves_once() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (1, 1));
 }
 
-/// With one path there is no other.
+/// With a single path there is no other to take.
 #[test]
 fn one_path_takes_everything() {
     let mut tor = Tor::new(&PAPER, 1);

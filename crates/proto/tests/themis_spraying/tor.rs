@@ -1,4 +1,4 @@
-//! One ToR, packet by packet.
+//! A ToR, driven packet by packet.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
@@ -75,7 +75,7 @@ impl Tor {
         verdict
     }
 
-    /// A packet leaves for a host, or for another switch; answers with what the program sends.
+    /// A packet leaves for a host, or for another switch; returns the packets that the program sends.
     pub fn egress(&mut self, packet: &mut Packet, to_host: bool) -> Vec<Emitted> {
         let mut out = Vec::new();
         let at = self.passage(false, to_host);
@@ -102,7 +102,7 @@ impl Tor {
         out.iter().map(nack).collect()
     }
 
-    /// Sprayed data packets that send no NACK.
+    /// Delivers sprayed data packets, which must trigger no NACK.
     pub fn deliver_all(&mut self, psns: &[u32]) {
         for &psn in psns {
             assert_eq!(self.deliver(psn), [], "PSN {psn}");
@@ -114,12 +114,12 @@ impl Tor {
         self.ingress(&mut nack(QP, psn), true, false)
     }
 
-    /// The local NIC has everything below `cumulative`.
+    /// Lets the local NIC acknowledge everything below `cumulative`.
     pub fn ack(&mut self, cumulative: u32) {
         assert_eq!(self.ingress(&mut ack(QP, cumulative), true, false), Verdict::Forward);
     }
 
-    /// A data packet of a local host leaves for another ToR: its port.
+    /// Sends a data packet of a local host to another ToR; returns its port.
     pub fn spray(&mut self, psn: u32) -> u16 {
         match self.ingress(&mut data(QP, psn), true, false) {
             Verdict::Port(port) if u32::from(port) < self.paths => port,

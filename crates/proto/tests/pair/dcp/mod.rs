@@ -27,7 +27,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
 }
 
 /// Section 4.5, exactly once: where only payloads are lost, whatever the order, no data packet arrives twice (which
-/// the receiver's model checks), and no timeout strikes.
+/// the receiver's model checks), and no timeout occurs.
 #[test]
 fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     check(trimming_schedule(), |schedule| {
@@ -176,7 +176,7 @@ impl Schedule<DcpEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// By MSN.
+    /// Indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
         // None is below its share of the window, or twice as long, and each fits a counter.
@@ -229,7 +229,7 @@ fn calm_ends() -> DcpEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
+/// Arbitrary parameters: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
 /// at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -256,7 +256,7 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = DcpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it, which remembers PSNs instead of counting them.
+//! The receiver compared with a plain model of it, which remembers PSNs instead of counting them.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`DcpReceiver`] of which every answer is compared with the model's.
+/// A [`DcpReceiver`] whose every answer is compared with the model\'s.
 pub struct CheckedReceiver {
     receiver: DcpReceiver,
     cnp_interval: Duration,

@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Sending;
@@ -10,7 +10,7 @@ use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] of which every answer is compared with the model's.
+/// A [`DcpSender`] whose every answer is compared with the model\'s.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
@@ -20,9 +20,9 @@ pub struct CheckedSender {
     line_rate: Rate,
     planned: Vec<Planned>,
     requests: Vec<Request>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// unaMSN.
     unacked: usize,
@@ -39,7 +39,7 @@ pub struct CheckedSender {
     since: Time,
     /// Payload sent in this turn, and the oldest request when it began, while it lasts.
     turn: Option<(u64, usize)>,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,

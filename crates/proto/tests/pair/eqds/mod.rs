@@ -25,7 +25,7 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// With an RTO beyond anything that the path and the pacer take, nobody sends anything again.
+/// With an RTO beyond anything that the path and the pacer take, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -69,7 +69,7 @@ impl Ends for EqdsEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet may have to be
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet may have to be
     /// given up, asked for, pulled and sent.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
@@ -132,7 +132,7 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Anything, sane or not: RTOs below the round trip, a pull window of a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, a pull window of a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

@@ -8,11 +8,11 @@ use anabranch_proto::transport::{EqdsSender, SackSender, Sender as _, SenderCoun
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsSender`] of which every packet is that of its twin, and paid for.
+/// An [`EqdsSender`] whose every packet equals that of its copy of `sack`, and has credit.
 pub struct CheckedSender {
     sender: EqdsSender,
     twin: SackSender,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
     window: u64,
     rto: Duration,

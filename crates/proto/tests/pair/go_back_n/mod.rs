@@ -24,7 +24,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -104,7 +104,7 @@ impl Ends for GoBackNEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
     /// up, retransmitted and acknowledged at once as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
@@ -160,7 +160,7 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -194,7 +194,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = GoBackNEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

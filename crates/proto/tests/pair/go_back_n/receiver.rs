@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::GoBackNEnds;
 use crate::pair::run::Receiving;
@@ -8,7 +8,7 @@ use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNReceiver`] of which every answer is compared with the model's.
+/// A [`GoBackNReceiver`] whose every answer is compared with the model\'s.
 pub struct CheckedReceiver {
     receiver: GoBackNReceiver,
     ack_every: u32,

@@ -25,7 +25,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -150,7 +150,7 @@ impl Ends for IrnEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent, given up, retransmitted as the first of those that a timeout brings, and
     /// acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
@@ -213,7 +213,7 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), (rto(), rto()), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -247,7 +247,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
     )
 }
 
-/// All but the RTOs.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

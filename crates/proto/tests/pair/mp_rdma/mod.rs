@@ -135,7 +135,7 @@ impl Ends for MpRdmaEnds {
         }
     }
 
-    /// An RTO and a round trip after the last fault, what it left on the path is gone. Then each packet takes its
+    /// An RTO and a round trip after the last fault, its effects on the path are over. Then each packet takes its
     /// turn: the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at
     /// the latest by the timeout, and is acknowledged a round trip later.
     fn deadline(schedule: &Schedule<Self>) -> Time {
@@ -185,8 +185,8 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
-/// for ever out of order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
+/// permanent reordering.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -212,7 +212,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = MpRdmaEnds> {
     let probe = (1u32..=65_536, prop_oneof![Just(0.0), Just(0.01), Just(1.0)], us(0..30));
     let balancer = prop_oneof![

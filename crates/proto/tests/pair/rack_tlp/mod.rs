@@ -23,7 +23,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// However much reordering its window holds, and with duplicates, marks and rates: nobody sends anything again.
+/// However much reordering its window holds, and with duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn reordering_within_the_window_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -119,7 +119,7 @@ impl Ends for RackTlpEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent, overtaken, lost by the reordering timer or the RTO, retransmitted, and
     /// acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
@@ -176,7 +176,7 @@ fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -211,7 +211,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = RackTlpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

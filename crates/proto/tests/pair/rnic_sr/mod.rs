@@ -24,7 +24,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true, any::<bool>()), |schedule| {
@@ -45,7 +45,7 @@ fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
 }
 
 /// One that hears NACKs takes packets that overtake each other for losses: it answers each NACK with two packets at
-/// most. They arrive once all the same, and no timeout strikes.
+/// most. They arrive once all the same, and no timeout occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
     check(lossless_schedule(false, Just(true)), |schedule| {
@@ -167,7 +167,7 @@ impl Ends for RnicSrEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
     /// up, retransmitted and acknowledged at once as a duplicate; with two more before it that a NACK brought, and
     /// that block the path.
@@ -227,7 +227,7 @@ fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -264,7 +264,7 @@ fn lossless_schedule(
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

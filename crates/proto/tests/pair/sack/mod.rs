@@ -172,7 +172,7 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(

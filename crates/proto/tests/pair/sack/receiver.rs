@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::SackEnds;
 use crate::pair::run::Receiving;
@@ -8,18 +8,18 @@ use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`SackReceiver`] of which every answer is compared with the model's.
+/// A [`SackReceiver`] whose every answer is compared with the model\'s.
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,
     carry_evs: bool,
-    /// By PSN.
+    /// Indexed by PSN.
     arrived: Vec<bool>,
-    /// First PSN that has not arrived.
+    /// The first PSN that has not arrived.
     cumulative: u32,
     /// Arrived since the last ACK, in the order of arrival.
     unreported: Vec<(u32, Cause)>,
-    /// By index of the message: packets that have not arrived.
+    /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
     delivered: Vec<usize>,
 }

@@ -12,7 +12,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] of which every answer is compared with the model's.
+/// A [`SackSender`] whose every answer is compared with the model\'s.
 pub struct CheckedSender {
     sender: SackSender,
     /// Copies of the sender's congestion control and load balancer, driven by the model.
@@ -28,7 +28,7 @@ pub struct CheckedSender {
     first_ev: Option<u16>,
     /// By PSN, of all posted messages.
     packets: Vec<Known>,
-    /// By index of the message: packets that are not acknowledged.
+    /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
     /// The sum of `left`.
     unacknowledged: u32,
@@ -42,7 +42,7 @@ pub struct CheckedSender {
     last_timeout: Time,
     timeouts: u64,
     retransmissions: u64,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
     acknowledged: Vec<usize>,
 }
