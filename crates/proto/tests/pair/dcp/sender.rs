@@ -10,7 +10,7 @@ use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] whose every answer is compared with the model\'s.
+/// A [`DcpSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,

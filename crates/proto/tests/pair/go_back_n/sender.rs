@@ -10,7 +10,7 @@ use anabranch_proto::transport::{GoBackNSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNSender`] whose every answer is compared with the model\'s.
+/// A [`GoBackNSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: GoBackNSender,
     /// Copies of the sender's congestion control and load balancer, driven by the model.

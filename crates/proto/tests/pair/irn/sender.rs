@@ -11,7 +11,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] whose every answer is compared with the model\'s.
+/// An [`IrnSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,

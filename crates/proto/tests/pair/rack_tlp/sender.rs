@@ -10,7 +10,7 @@ use anabranch_proto::transport::{RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with the model\'s.
+/// A [`RackTlpSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,

@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`RnicSrReceiver`] whose every answer is compared with the model\'s.
+/// A [`RnicSrReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: RnicSrReceiver,
     ack_every: u32,

@@ -10,7 +10,7 @@ use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] whose every answer is compared with the model\'s.
+/// An [`RnicSrSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,

@@ -8,7 +8,7 @@ use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`SackReceiver`] whose every answer is compared with the model\'s.
+/// A [`SackReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,

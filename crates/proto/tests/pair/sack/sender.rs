@@ -12,7 +12,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] whose every answer is compared with the model\'s.
+/// A [`SackSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: SackSender,
     /// Copies of the sender's congestion control and load balancer, driven by the model.
