@@ -1,34 +1,34 @@
-//! Types whose fields are parameters: what a reader, a check and a reference need to know of them stands beside them.
+//! Types whose fields are parameters, each declared once beside its field for reading, checking and the reference.
 
 use crate::{Parameter, ParameterType, ParameterValue};
 
 /// A type whose fields are parameters. [`parameters!`](crate::parameters) implements it.
 pub trait Declared {
-    /// The declarations, in the order of the fields. Those of a table within have its name before theirs.
+    /// The declarations, in the order of the fields. Names of parameters in a nested table begin with the table's.
     fn declared() -> &'static [Parameter]
     where
         Self: Sized;
 
-    /// What follows the name of a field of this type in the names of its parameters: `[]` of a list of tables.
-    const AFTER_NAME: &'static str = "";
+    /// The suffix of a field's name in the names of its parameters: `[]` for a list of tables.
+    const NAME_SUFFIX: &'static str = "";
 
-    /// The values as they stand, by the names of their declarations. What is left out has none.
-    fn stated(&self) -> Vec<(String, ParameterValue)>;
+    /// The current values, by the names of their declarations. A parameter that is left out is not among them.
+    fn values(&self) -> Vec<(String, ParameterValue)>;
 
     /// Checks each value against its declaration.
     ///
     /// # Errors
-    /// The first one that is out of its range.
+    /// The first value that is out of its range.
     fn check(&self) -> Result<(), OutOfRange>
     where
         Self: Sized,
     {
         let declared = Self::declared();
-        for (name, value) in self.stated() {
+        for (name, value) in self.values() {
             let Some(parameter) = declared.iter().find(|parameter| parameter.name() == name) else {
                 continue;
             };
-            if let Err(wrong) = parameter.judge(&value) {
+            if let Err(wrong) = parameter.validate(&value) {
                 return Err(OutOfRange { parameter: name, problem: wrong.problem, instead: wrong.instead });
             }
         }
@@ -36,20 +36,20 @@ pub trait Declared {
     }
 }
 
-/// A parameter of a typed configuration whose value is none that it may have.
+/// A parameter of a typed configuration with a value that its declaration does not permit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{parameter} {problem}{}", .instead.as_ref().map(|value| format!("; write {value}")).unwrap_or_default())]
 pub struct OutOfRange {
-    /// Its name, as `lb.buffer`.
+    /// The parameter's name, as `lb.buffer`.
     pub parameter: String,
-    /// In words that follow the name: `must be 1 to 32, not 77`.
+    /// The problem in words that follow the name: `must be 1 to 32, not 77`.
     pub problem: String,
-    /// A value that it may have.
+    /// A permitted value.
     pub instead: Option<ParameterValue>,
 }
 
 impl OutOfRange {
-    /// As one of a table or a part, whose name stands before its own.
+    /// Puts the name of a table or part before the parameter's.
     #[must_use]
     pub fn of(mut self, part: &str) -> Self {
         self.parameter = format!("{part}.{}", self.parameter);
@@ -57,31 +57,31 @@ impl OutOfRange {
     }
 }
 
-/// One of several that a table chooses among by its `kind`.
+/// One of the alternatives among which a table chooses by its `kind`.
 #[derive(Clone, Debug)]
-pub struct Kind {
-    /// Its name in scenarios.
+pub struct KindDeclaration {
+    /// The `kind` in scenarios.
     pub name: &'static str,
-    /// What it is.
+    /// The meaning, as lists print it.
     pub meaning: String,
     /// The declarations of its parameters.
     pub parameters: &'static [Parameter],
 }
 
-/// A field of a declared type that is a parameter, or one that may be left out.
+/// A field that is a parameter, or an `Option` of one.
 pub trait Field {
-    /// What it may be.
+    /// The type of the parameter.
     type Value: ParameterType;
-    /// Whether it may be left out.
+    /// Whether the parameter may be left out.
     const OPTIONAL: bool;
-    /// Its value, if it is there.
-    fn stated(&self) -> Option<ParameterValue>;
+    /// The value; none where it is left out.
+    fn value(&self) -> Option<ParameterValue>;
 }
 
 impl<T: ParameterType> Field for T {
     type Value = T;
     const OPTIONAL: bool = false;
-    fn stated(&self) -> Option<ParameterValue> {
+    fn value(&self) -> Option<ParameterValue> {
         Some(self.write())
     }
 }
@@ -89,42 +89,42 @@ impl<T: ParameterType> Field for T {
 impl<T: ParameterType> Field for Option<T> {
     type Value = T;
     const OPTIONAL: bool = true;
-    fn stated(&self) -> Option<ParameterValue> {
+    fn value(&self) -> Option<ParameterValue> {
         self.as_ref().map(ParameterType::write)
     }
 }
 
-/// A table that may be left out.
+/// An optional table.
 impl<T: Declared> Declared for Option<T> {
     fn declared() -> &'static [Parameter] {
         T::declared()
     }
-    fn stated(&self) -> Vec<(String, ParameterValue)> {
-        self.as_ref().map(Declared::stated).unwrap_or_default()
+    fn values(&self) -> Vec<(String, ParameterValue)> {
+        self.as_ref().map(Declared::values).unwrap_or_default()
     }
 }
 
 /// A list of tables.
 impl<T: Declared> Declared for Vec<T> {
-    const AFTER_NAME: &'static str = "[]";
+    const NAME_SUFFIX: &'static str = "[]";
     fn declared() -> &'static [Parameter] {
         T::declared()
     }
-    fn stated(&self) -> Vec<(String, ParameterValue)> {
-        self.iter().flat_map(Declared::stated).collect()
+    fn values(&self) -> Vec<(String, ParameterValue)> {
+        self.iter().flat_map(Declared::values).collect()
     }
 }
 
-/// A documentation comment as the meaning of a parameter.
+/// Makes the meaning of a parameter from its documentation comment.
 pub fn meaning(comment: &str) -> String {
     comment.trim().replace("[`", "`").replace("`]", "`")
 }
 
-/// Declares a struct and, beside each field, what its parameter may be: `#[is(1..=32; example = 8; source = "...")]`,
-/// with `; default = 8` where it may be left out. The field's documentation is the parameter's meaning. `#[is(table)]`
-/// is a table of parameters, or a list of such tables; `#[is(part)]` something with parameters of its own kind.
+/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`, with `; default = 8`
+/// where the field may be left out. The field's documentation is the parameter's meaning. `#[param(table)]` marks a
+/// table of parameters or a list of such tables, `#[param(part)]` a field whose `kind` declares its own parameters.
 ///
-/// A range is `..` for all that the type allows, `1..=32`, `0.5..`, or `AboveZero`.
+/// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` where only the type limits the value.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -133,7 +133,7 @@ macro_rules! parameters {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($serde:tt)*)])?
-                #[is($($is:tt)*)]
+                #[param($($param:tt)*)]
                 pub $field:ident: $type:ty
             ),* $(,)?
         }
@@ -149,23 +149,23 @@ macro_rules! parameters {
 
         impl $crate::Declared for $name {
             fn declared() -> &'static [$crate::Parameter] {
-                // Each look would make some hundred strings anew.
+                // Built once: a scheme has about a hundred strings of declarations.
                 static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
                     #[allow(unused_mut, reason = "one without fields has none")]
                     let mut all = Vec::new();
                     $(
-                        $crate::parameters!(@declare all, $field, concat!($($doc),+), $type, $($is)*);
+                        $crate::parameters!(@declare all, $field, concat!($($doc),+), $type, $($param)*);
                     )*
                     all
                 });
                 &ALL
             }
 
-            fn stated(&self) -> Vec<(String, $crate::ParameterValue)> {
+            fn values(&self) -> Vec<(String, $crate::ParameterValue)> {
                 #[allow(unused_mut, reason = "one without fields has none")]
                 let mut all = Vec::new();
                 $(
-                    $crate::parameters!(@state all, self.$field, stringify!($field), $type, $($is)*);
+                    $crate::parameters!(@state all, self.$field, stringify!($field), $type, $($param)*);
                 )*
                 all
             }
@@ -175,18 +175,18 @@ macro_rules! parameters {
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, part) => {};
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, table) => {
         let of_table = <$type as $crate::Declared>::declared();
-        let table = format!("{}{}", stringify!($field), <$type as $crate::Declared>::AFTER_NAME);
-        $all.extend(of_table.iter().map(|parameter| parameter.clone().of_table(&table)));
+        let table = format!("{}{}", stringify!($field), <$type as $crate::Declared>::NAME_SUFFIX);
+        $all.extend(of_table.iter().map(|parameter| parameter.clone().in_table(&table)));
     };
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, any; $($more:tt)*) => {
-        let parameter = $crate::Parameter::needed::<<$type as $crate::Field>::Value>(
+        let parameter = $crate::Parameter::required::<<$type as $crate::Field>::Value>(
             stringify!($field),
             $crate::meaning($doc),
         );
         $crate::parameters!(@finish $all, parameter, $type, $($more)*);
     };
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, $range:expr; $($more:tt)*) => {
-        let parameter = $crate::Parameter::needed::<<$type as $crate::Field>::Value>(
+        let parameter = $crate::Parameter::required::<<$type as $crate::Field>::Value>(
             stringify!($field),
             $crate::meaning($doc),
         )
@@ -197,24 +197,24 @@ macro_rules! parameters {
         @finish $all:ident, $parameter:ident, $type:ty,
         example = $example:expr; source = $source:expr $(; default = $default:expr)?
     ) => {
-        let parameter = $parameter.example($example).source($source)$(.unless_said($default))?;
+        let parameter = $parameter.with_example($example).with_source($source)$(.with_default($default))?;
         let optional = <$type as $crate::Field>::OPTIONAL;
         $all.push(if optional { parameter.optional() } else { parameter });
     };
 
     (@state $all:ident, $value:expr, $name:expr, $type:ty, part) => {};
     (@state $all:ident, $value:expr, $name:expr, $type:ty, table) => {
-        let table = format!("{}{}", $name, <$type as $crate::Declared>::AFTER_NAME);
-        let of_table = $crate::Declared::stated(&$value);
+        let table = format!("{}{}", $name, <$type as $crate::Declared>::NAME_SUFFIX);
+        let of_table = $crate::Declared::values(&$value);
         $all.extend(of_table.into_iter().map(|(name, value)| (format!("{table}.{name}"), value)));
     };
-    (@state $all:ident, $value:expr, $name:expr, $type:ty, $($is:tt)*) => {
-        $all.extend($crate::Field::stated(&$value).map(|value| ($name.to_owned(), value)));
+    (@state $all:ident, $value:expr, $name:expr, $type:ty, $($param:tt)*) => {
+        $all.extend($crate::Field::value(&$value).map(|value| ($name.to_owned(), value)));
     };
 }
 
-/// Declares an enum that a table chooses by its `kind`: each variant with its name, and with the type that declares its
-/// parameters, if it has some. Another variant, `Registered`, holds what other people bring.
+/// Declares an enum that a table chooses by its `kind`: each variant with that name and, if it has parameters, the type
+/// that declares them. One more variant, `Registered`, holds a user-defined implementation.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -235,7 +235,7 @@ macro_rules! kinds {
                 $(#[doc = $doc])+
                 $variant $(($config))? $({ $($nothing)* })?,
             )*
-            /// Somebody else's, from a registry.
+            /// A user-defined implementation, from a registry.
             #[serde(skip)]
             Registered($registered),
         }
@@ -243,13 +243,13 @@ macro_rules! kinds {
         $crate::serde_but_registered!($name);
 
         impl $name {
-            /// Ours, by the names that scenarios use.
+            /// The built-in kinds, by the names that scenarios use.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
-            /// Ours, with the declarations of their parameters.
-            pub fn kinds() -> Vec<$crate::Kind> {
+            /// The built-in kinds with the declarations of their parameters.
+            pub fn kinds() -> Vec<$crate::KindDeclaration> {
                 vec![$(
-                    $crate::Kind {
+                    $crate::KindDeclaration {
                         name: $kind,
                         meaning: $crate::meaning(concat!($($doc),+)),
                         parameters: {
@@ -261,7 +261,7 @@ macro_rules! kinds {
                 )*]
             }
 
-            /// The declarations of its parameters; of somebody else's the registry has them.
+            /// The declarations of the parameters; empty for a user-defined kind, whose declarations the registry has.
             pub fn declared(&self) -> &'static [$crate::Parameter] {
                 $( $(
                     if let $name::$variant(_) = self {
@@ -271,10 +271,11 @@ macro_rules! kinds {
                 &[]
             }
 
-            /// Checks each parameter against its declaration; those of somebody else's were checked as they were read.
+            /// Checks each parameter against its declaration. Those of a user-defined kind were checked when they were
+            /// read.
             ///
             /// # Errors
-            /// The first one that is out of its range.
+            /// The first value that is out of its range.
             pub fn check(&self) -> Result<(), $crate::OutOfRange> {
                 $( $(
                     if let $name::$variant(config) = self {

@@ -1,8 +1,8 @@
-//! Faults of an input as values: what is wrong, where, and how to mend it. Only [`fmt::Display`] makes text of them.
+//! Diagnostics of an input as values: the fault, its place and a fix. Only [`fmt::Display`] makes text of them.
 
 use std::fmt;
 
-/// A way to mend an input.
+/// A fix of an input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fix {
@@ -18,18 +18,18 @@ pub enum Fix {
         /// The value as that file writes it.
         value: String,
     },
-    /// Another name, which is only supposed to be meant.
+    /// Another name, which the user probably meant.
     Rename {
         /// The text to write: the key or a table's header.
         written: String,
-        /// The name that is supposed to be meant.
+        /// The name that the user probably meant.
         name: String,
-        /// The value that goes over from the name that was written, where the other one takes it.
+        /// The value of the written name, if the other one accepts it.
         value: Option<String>,
     },
     /// Instructions in words.
     Text {
-        /// The words behind "write: ".
+        /// The words after "write: ".
         text: String,
     },
 }
@@ -50,7 +50,7 @@ impl Fix {
         Fix::Text { text: text.to_string() }
     }
 
-    /// The fix where the fault is the value of `key` in a TOML file: a value gets its key, and quotes if it needs them.
+    /// The fix for a wrong value of `key` in a TOML file: the value gets its key, and quotes if it needs them.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
@@ -91,27 +91,27 @@ impl fmt::Display for Fix {
     }
 }
 
-/// A fault of a value, a line or a file, by someone who does not know where that stands.
+/// A fault of a value, a line or a file, found by code that does not know its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The fault, without a full stop.
     pub message: String,
-    /// The way to mend it, where one is known.
+    /// The fix, if one is known.
     pub fix: Option<Fix>,
 }
 
 impl Problem {
-    /// A problem that is mended by another value at its place.
+    /// A problem with another value at its place as the fix.
     pub fn with_value(message: impl Into<String>, value: impl fmt::Display) -> Problem {
         Problem { message: message.into(), fix: Some(Fix::value(value)) }
     }
 
-    /// A problem that is mended as a text says.
+    /// A problem with instructions as the fix.
     pub fn with_text(message: impl Into<String>, text: impl fmt::Display) -> Problem {
         Problem { message: message.into(), fix: Some(Fix::text(text)) }
     }
 
-    /// The problem that a sentence says, with its fix behind `; write `.
+    /// The problem of a sentence, whose fix follows `; write `.
     pub fn from_sentence(sentence: &str) -> Problem {
         match sentence.rsplit_once("; write ") {
             Some((message, instead))
@@ -124,7 +124,7 @@ impl Problem {
         }
     }
 
-    /// The problem with something put before its message.
+    /// Puts a prefix before the message.
     pub fn prefixed(self, prefix: impl fmt::Display) -> Problem {
         Problem { message: format!("{prefix}{}", self.message), ..self }
     }
@@ -160,9 +160,9 @@ impl std::error::Error for Problem {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Nothing runs.
+    /// The input cannot be run.
     Error,
-    /// The input is valid and hardly meant.
+    /// The input is valid, but probably not intended.
     Warning,
 }
 
@@ -181,26 +181,26 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
-    /// A value that its key does not take, alone or beside others.
+    /// A value that its key does not accept, alone or together with others.
     InvalidValue,
     /// A key that its table does not have.
     UnknownKey,
-    /// A key without which its table says too little.
+    /// A missing key that its table requires.
     MissingKey,
     /// A name (of a kind, a scheme, a setup) that does not exist.
     UnknownName,
-    /// Text that is not of its format.
+    /// Text that does not have the required format.
     Syntax,
     /// A file that cannot be read, or whose contents are wrong.
     ImportedFile,
-    /// A scenario that is valid and hardly meant.
+    /// A scenario that is valid, but probably not intended.
     Doubtful,
 }
 
-/// A fault of an input, or a doubt about one, for people and programs.
+/// An error or a warning about an input, for people and programs.
 ///
-/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug form,
-/// which is what people see of a `main` that returns errors.
+/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug
+/// form, which is what people see of a `main` that returns errors.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
     /// The weight.
@@ -210,9 +210,9 @@ pub struct Diagnostic {
     /// The place.
     #[serde(flatten)]
     pub span: Span,
-    /// The fault or doubt, without a full stop.
+    /// The message, without a full stop.
     pub message: String,
-    /// The way to mend it, where one is known.
+    /// The fix, if one is known.
     pub fix: Option<Fix>,
 }
 
@@ -228,8 +228,8 @@ impl Diagnostic {
         Diagnostic { severity, code, span, message: message.into(), fix }
     }
 
-    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no key
-    /// of the scenario takes it.
+    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no
+    /// key of the scenario takes it.
     pub fn in_file(file: impl Into<String>, line: Option<usize>, problem: Problem) -> Diagnostic {
         let span = Span { file: file.into(), line, column: None };
         Diagnostic::error(span, Code::ImportedFile, problem.message, problem.fix)
@@ -240,7 +240,7 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, code: Code::Doubtful, ..self }
     }
 
-    /// The diagnostic with another fix.
+    /// Replaces the fix.
     pub fn with_fix(self, fix: Fix) -> Diagnostic {
         Diagnostic { fix: Some(fix), ..self }
     }

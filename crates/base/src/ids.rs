@@ -1,4 +1,4 @@
-//! Small integer names. Each is an index into one dense array.
+//! Integer ids. Each is an index into one dense array.
 
 use serde::{Deserialize, Serialize};
 

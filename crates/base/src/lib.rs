@@ -1,6 +1,6 @@
-//! Time, units, ids, random streams and parameters: the words every other crate speaks.
+//! Time, units, ids, random streams and parameters: the types that every other crate uses.
 //!
-//! Nothing here knows networks or protocols. All quantities are integers, so that every machine agrees.
+//! The crate has no networks and no protocols. Quantities are integers, so that results are equal on every machine.
 #![forbid(unsafe_code)]
 
 mod declared;
@@ -9,19 +9,23 @@ mod foreign;
 mod ids;
 mod names;
 mod parameter;
+mod parameter_type;
 mod random;
+mod range;
 mod registered;
 mod text;
 mod time;
 mod units;
 
-pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
+pub use declared::{Declared, Field, KindDeclaration, OutOfRange, meaning};
 pub use diagnostic::{Code, Diagnostic, Fix, Problem, Severity, Span};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use names::{is_misspelt, nearest};
-pub use parameter::{AboveZero, Parameter, ParameterType, ParameterValue, Range, Ranged, WrongValue};
-pub use random::{Purpose, Stream, drawn_at, scaled, stream};
+pub use parameter::{Parameter, WrongValue};
+pub use parameter_type::{ParameterType, ParameterValue};
+pub use random::{Purpose, Stream, draw_at, scaled, stream};
+pub use range::{AboveZero, Range, Ranged};
 pub use registered::{Parameters, Refused, Registered};
 pub use text::{ParseUnitError, from_text};
 pub use time::{Duration, Time};

@@ -1,29 +1,31 @@
-//! Names that somebody may have meant by another one.
+//! Spelling suggestions: the known name that a misspelt one stands for.
 
 /// The least Jaro-Winkler similarity of a name that is near: `cnp_interval` is near `cnp_delay` (0.84), `at`
 /// is not near `watchdog` (0.75).
-const LEAST_LIKENESS: f64 = 0.8;
+const LEAST_SIMILARITY: f64 = 0.8;
 
-/// The known name that is most like `written`: of which the fewest letters are others, where these are a third at most, else
-/// what begins most alike. None where none is near.
+/// The known name that is most similar to `written`: the one with the smallest edit distance, if that is at most a
+/// third of the letters, else the one with the highest Jaro-Winkler similarity. None where no name is near.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = written.to_lowercase();
-    let likeness = |name: &str| {
+    let similarity = |name: &str| {
         let name = name.to_lowercase();
-        let others = strsim::osa_distance(&written, &name);
-        let few = (3 * others <= written.len().max(name.len())).then_some(others);
-        (few.unwrap_or(usize::MAX), strsim::jaro_winkler(&written, &name), others)
+        let distance = strsim::osa_distance(&written, &name);
+        let few = (3 * distance <= written.len().max(name.len())).then_some(distance);
+        (few.unwrap_or(usize::MAX), strsim::jaro_winkler(&written, &name), distance)
     };
-    let near = known.iter().map(|name| (likeness(name), *name));
-    // Short names with two letters in each other's place are not alike.
-    near.filter(|((_, alike, others), _)| *alike >= LEAST_LIKENESS || *others == 1)
+    let near = known.iter().map(|name| (similarity(name), *name));
+    // Jaro-Winkler finds short names with two letters swapped dissimilar; a distance of 1 admits them.
+    near.filter(|((_, alike, distance), _)| *alike >= LEAST_SIMILARITY || *distance == 1)
         .max_by(|((few, alike, _), _), ((fewer, more, _), _)| fewer.cmp(few).then(alike.total_cmp(more)))
         .map(|(_, name)| name)
 }
 
-/// Whether `written` is `name` with a letter missing, too many, wrong or in its neighbour's place, whatever stands between
-/// words: then what was written for one was meant for the other. Of `min_window` and `max_window`, which two letters tell
-/// apart, it is not; nor of names of three letters, of which one is much, unless two changed places.
+/// Whether `written` is a misspelling of `name`: one letter missing, added, wrong or swapped with its neighbour,
+/// ignoring case and the separators between words.
+///
+/// `min_window` and `max_window` differ in two letters and are two names. So are names of up to three letters that
+/// differ in one, such as `rtt` and `rto`; only a swap counts there.
 pub fn is_misspelt(written: &str, name: &str) -> bool {
     let letters = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     let (written, name) = (letters(written), letters(name));

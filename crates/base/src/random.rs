@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// What a stream is drawn for. The numbers are part of the results: never reuse or renumber one.
+/// The purpose of a random stream. The numbers enter the results: never reuse or renumber one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -15,45 +15,45 @@ pub enum Purpose {
     LinkLoss = 3,
     /// A switch's ECMP salt.
     EcmpSalt = 4,
-    /// Who sends to whom.
+    /// The pairs of sender and receiver in a workload.
     WorkloadPairs = 5,
-    /// When messages start.
+    /// The start times of messages.
     WorkloadArrivals = 6,
-    /// How large messages are.
+    /// The sizes of messages.
     WorkloadSizes = 7,
-    /// Which links or switches a fault selects.
+    /// The links or switches that a fault selects.
     FaultSelection = 8,
-    /// An abstract model that is no packet network (balls into bins).
+    /// An abstract model without packets (balls into bins).
     Model = 9,
     /// A switch's choices among equal-cost ports.
     PortChoice = 10,
     /// A program in a switch.
     Program = 11,
-    /// When the incasts beside a background start.
+    /// The start times of incasts beside background traffic.
     IncastArrivals = 12,
-    /// Receiver and senders of an incast beside a background.
+    /// The receiver and senders of an incast beside background traffic.
     IncastHosts = 13,
-    /// When the first micro-batch of a stage starts, in a pipeline beside a background.
+    /// The start time of a stage's first micro-batch, in a pipeline beside background traffic.
     PipelinePhases = 14,
-    /// A registered congestion control.
+    /// A user-defined congestion control.
     CongestionControl = 15,
-    /// A registered transport: a stream for either end of a queue pair.
+    /// A user-defined transport: one stream for each end of a queue pair.
     Transport = 16,
-    /// A registered workload, and whatever else other people draw.
+    /// A user-defined workload, and other draws of user-defined parts.
     Registered = 17,
-    /// Which runs of a campaign are carried out.
+    /// The sample of a campaign's runs that is simulated.
     Sample = 18,
-    /// Which packet a full queue gives up.
+    /// The packet that a full queue drops or trims.
     FullQueue = 19,
-    /// In which order a node handles packets that arrive at one instant.
+    /// The order in which a node handles packets that arrive at the same time.
     ArrivalOrder = 20,
     /// The jitter of a NIC that was idle.
     NicJitter = 21,
-    /// When the timers of a host tick.
+    /// The phase of a host's timer ticks.
     TimerTicks = 22,
-    /// The delay of a timeout behind its tick.
+    /// The delay of a timeout after its tick.
     TimerJitter = 23,
-    /// By how much the clock of a device is off.
+    /// The frequency error of a device's clock.
     Clock = 24,
 }
 
@@ -67,14 +67,15 @@ pub fn stream(seed: u64, entity: u64, purpose: Purpose) -> Stream {
     Stream(Pcg32::new(a, split_mix(a)))
 }
 
-/// 64 uniform bits for `entity` and `purpose` under `seed` at a place such as a time: those, however often and in whatever
-/// order they are asked for, where a stream has a next draw. At different places, and of different entities, they differ.
+/// 64 uniform bits for `entity` and `purpose` under `seed` at a position such as a time.
+///
+/// Unlike a stream's next draw, the bits depend on the arguments alone, not on the number or order of calls.
 #[inline]
-pub fn drawn_at(seed: u64, entity: u64, purpose: Purpose, place: u64) -> u64 {
-    split_mix(place ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
+pub fn draw_at(seed: u64, entity: u64, purpose: Purpose, position: u64) -> u64 {
+    split_mix(position ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
 }
 
-/// The integer in `0..=most` for 64 uniform bits, as uniform.
+/// Maps 64 uniform bits to a uniform integer in `0..=most`.
 #[inline]
 pub fn scaled(bits: u64, most: u64) -> u64 {
     ((u128::from(bits) * (u128::from(most) + 1)) >> 64) as u64
@@ -152,12 +153,12 @@ mod tests {
         assert_ne!(first(1, Purpose::EcnMarking), first(1, Purpose::LinkLoss));
     }
 
-    /// First draws, such as those that each device takes once, are uniform over neighbouring seeds and
-    /// entities, and so are draws at neighbouring places of one entity.
+    /// First draws, which are the only ones of many devices, are uniform over neighbouring seeds and entities, and
+    /// so are draws at neighbouring positions of one entity.
     #[test]
     fn first_draws_are_uniform() {
         let first = |seed, entity| stream(seed, entity, Purpose::Clock).up_to(9);
-        let at = |seed, place| scaled(drawn_at(seed, 5, Purpose::TimerJitter, place), 9);
+        let at = |seed, position| scaled(draw_at(seed, 5, Purpose::TimerJitter, position), 9);
         for draw in [&first as &dyn Fn(u64, u64) -> u64, &at] {
             let mut counts = [0_u32; 10];
             for seed in 0..200 {

@@ -1,4 +1,4 @@
-//! What other people bring: algorithms, fabrics and workloads with a name, parameters and a factory.
+//! User-defined algorithms, fabrics and workloads: a name, parameters and a factory.
 
 use crate::{ParameterType, ParameterValue};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Something of other people, chosen by its name, with its parameters. Two are equal when they are written alike.
+/// A user-defined implementation, chosen by its name, with its parameters. Two are equal when name and parameters are.
 pub struct Registered<F: ?Sized> {
     name: String,
     parameters: Parameters,
@@ -15,22 +15,22 @@ pub struct Registered<F: ?Sized> {
 }
 
 impl<F: ?Sized> Registered<F> {
-    /// What is called `name`, with all its parameters and what makes it.
+    /// An implementation called `name`, with all its parameters and the factory that builds it.
     pub fn new(name: impl Into<String>, parameters: Parameters, factory: Arc<F>) -> Self {
         Registered { name: name.into(), parameters, factory }
     }
 
-    /// Its name in scenarios, the `kind`.
+    /// The name in scenarios, the `kind`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Every parameter that it has.
+    /// All parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// What makes it.
+    /// The function that builds it.
     pub fn factory(&self) -> &F {
         &self.factory
     }
@@ -58,7 +58,7 @@ impl<F: ?Sized> PartialEq for Registered<F> {
     }
 }
 
-/// As it stands in a scenario: its kind, and beside it its parameters.
+/// Writes the form of a scenario: the `kind` beside the parameters.
 impl<F: ?Sized> Serialize for Registered<F> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(Some(1 + self.parameters.0.len()))?;
@@ -70,10 +70,10 @@ impl<F: ?Sized> Serialize for Registered<F> {
     }
 }
 
-/// Writes and reads an enum whose variant `Registered` holds what other people bring.
+/// Implements serde's traits for an enum whose variant `Registered` holds a user-defined implementation.
 ///
-/// The enum derives both under `remote = "Self"`, with that variant skipped. Only a registry can read the variant, as
-/// it knows what makes it.
+/// The enum derives both traits under `remote = "Self"`, with that variant skipped. Only a registry can read the
+/// variant, since it has the factory.
 #[macro_export]
 macro_rules! serde_but_registered {
     ($name:ident) => {
@@ -81,7 +81,7 @@ macro_rules! serde_but_registered {
             fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $name::Registered(registered) => serde::Serialize::serialize(registered, s),
-                    ours => $name::serialize(ours, s),
+                    built_in => $name::serialize(built_in, s),
                 }
             }
         }
@@ -93,7 +93,7 @@ macro_rules! serde_but_registered {
     };
 }
 
-/// The parameters of something registered, all that it declares and no others.
+/// The parameters of a user-defined implementation: exactly those that it declares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters(BTreeMap<String, ParameterValue>);
 
@@ -101,46 +101,46 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// When no parameter of that name and type was declared, with the place that asks. In a factory this ends the run
-    /// with an error that says so.
+    /// No parameter of that name and type was declared; the message has the place of the call. In a factory the panic
+    /// ends the run with an error.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
-        let place = Location::caller();
+        let caller = Location::caller();
         let Some(value) = self.0.get(name) else {
             let declared: Vec<&str> = self.0.keys().map(String::as_str).collect();
             panic!(
-                "{place} asks for the parameter {name:?}, which is not declared; declared are {declared:?}"
+                "{caller} asks for the parameter {name:?}, which is not declared; declared are {declared:?}"
             );
         };
         T::read(value).unwrap_or_else(|_| {
-            let (asked, declared) = (T::WHAT, value.what());
-            panic!("{place} asks for the parameter {name:?} as {asked}, but it is declared as {declared}: {value}")
+            let (asked, declared) = (T::TYPE_NAME, value.type_name());
+            panic!("{caller} asks for the parameter {name:?} as {asked}, but it is declared as {declared}: {value}")
         })
     }
 
-    /// Sets the value of `name`, which its declaration has passed ([`Parameter::check`](crate::Parameter::check)).
+    /// Sets a parameter to a value that its declaration permits ([`Parameter::check`](crate::Parameter::check)).
     pub fn set(&mut self, name: &str, value: ParameterValue) {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// All of them, by name.
+    /// The parameters, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ParameterValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 }
 
-/// Why parameters that are right one by one are wrong together, or on a fabric.
+/// An error of parameters that are permitted one by one but not together, or not on this fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {problem}")]
 pub struct Refused {
     /// The parameter to change.
     pub parameter: String,
-    /// What is wrong, perhaps with `; write ...` at its end.
+    /// The problem, with `; write ...` at its end where a repair is known.
     pub problem: String,
 }
 
 impl Refused {
-    /// For a reason about a parameter.
+    /// An error about a parameter.
     pub fn new(parameter: impl Into<String>, problem: impl Into<String>) -> Self {
         Refused { parameter: parameter.into(), problem: problem.into() }
     }
@@ -154,7 +154,7 @@ mod tests {
     fn only_name_and_parameters_tell_two_apart() {
         let with = |gap: i64, factory: Arc<dyn Fn() -> u32>| {
             let mut parameters = Parameters::default();
-            parameters.set("gap", ParameterValue::Whole(gap));
+            parameters.set("gap", ParameterValue::Integer(gap));
             Registered::new("mine", parameters, factory)
         };
         assert_eq!(with(1, Arc::new(|| 1)), with(1, Arc::new(|| 2)));

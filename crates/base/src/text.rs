@@ -13,8 +13,8 @@ pub struct ParseUnitError {
     hint: String,
 }
 
-/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit. A number without
-/// one is told with the `usual` one.
+/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit. The error for a
+/// number without a unit suggests the `usual` one.
 pub(crate) fn parse_scaled(
     text: &str,
     units: &[(&str, u64)],
@@ -35,7 +35,7 @@ pub(crate) fn parse_scaled(
             return Err(fail(format!("; it must not be negative{instead}")));
         }
         None if unit.is_empty() => {
-            // Large numbers are mostly counted in the smallest unit.
+            // A large number without a unit most likely counts the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
             let instead = format!("{number}{}", if large { units[0].0 } else { usual });
             let works = parse_scaled(&instead, units, usual, expected).is_ok();
@@ -66,7 +66,7 @@ pub(crate) fn parse_scaled(
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large".into()))
 }
 
-/// What to write for a unit in another case. `GBps` are eight `Gbps`, and of `Mb` eight make an `MB`.
+/// The hint for a unit with the wrong case, converted between bits and bytes: 1 `GBps` is 8 `Gbps`, 8 `Mb` are 1 `MB`.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
@@ -77,7 +77,8 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     format!("; write {number}{name}")
 }
 
-/// Whether people write `unit` for `name`: `400G`, `400Gb/s`, `1msec`. Not where bytes would be taken for bits.
+/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. False where bytes would be read as
+/// bits.
 fn is_short_for(unit: &str, name: &str) -> bool {
     let is_rate = name.ends_with("bps");
     let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());
@@ -93,7 +94,7 @@ fn is_short_for(unit: &str, name: &str) -> bool {
     }
 }
 
-/// Units as words, with what they are in a unit of ours.
+/// Units in words, each with its factor and the unit that it is converted to.
 const WORDS: [(&str, u64, &str); 22] = [
     ("nanosecond", 1, "ns"),
     ("microsecond", 1, "us"),
@@ -119,7 +120,7 @@ const WORDS: [(&str, u64, &str); 22] = [
     ("terabit", 1, "Tbps"),
 ];
 
-/// What to write for a unit that is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
+/// The hint for a unit that is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');
@@ -131,9 +132,10 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     }
 }
 
-/// Prints with the largest of all `units` that keeps the number whole. A number of more digits than that is printed as a
-/// decimal fraction of the largest of the `decimal` ones of which there is one at least, `106.33904us` in the place of
-/// `106339040ps`; not by `{:#}`, as scenarios are stored. Either form reads back as the same value.
+/// Prints a value in the largest of `units` that keeps the number whole. A number of more than `digits` digits is
+/// printed as a decimal fraction of the largest `decimal` unit that the value reaches: `106.33904us` instead of
+/// `106339040ps`. By `{:#}`, the form of stored scenarios, it is always whole. Either form reads back as the same
+/// value.
 pub(crate) fn print_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,
@@ -156,12 +158,12 @@ pub(crate) fn print_scaled(
     write!(f, "{}.{}{larger}", value / of_larger, fraction.trim_end_matches('0'))
 }
 
-/// The largest unit of which there is one at least; units stand by rising scale.
+/// The largest unit that the value reaches; units stand by rising scale.
 fn largest<'a>(value: u64, units: &[(&'a str, u64)]) -> (&'a str, u64) {
     *units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0])
 }
 
-/// Prints about three digits in the largest unit of which there is one at least; units stand by rising scale.
+/// Prints about three digits in the largest unit that the value reaches; units stand by rising scale.
 pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     let (unit, scale) = largest(value, units);
     let number = value as f64 / scale as f64;
@@ -173,10 +175,10 @@ pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
-/// Deserialises a quantity that is written as text, and says what to write when a bare number stands there.
+/// Deserialises a quantity that is written as text. The error for a bare number suggests a unit.
 ///
 /// # Errors
-/// What stands there is no text, or cannot be read.
+/// The value is no text, or the text is no quantity.
 pub fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: fmt::Display>,

@@ -57,7 +57,7 @@ impl Duration {
         about(self.0, UNITS)
     }
 
-    /// This span or a little more, with at most so many digits that count, as people write it.
+    /// This span rounded up to `digits` significant digits.
     pub fn rounded_up(self, digits: u32) -> Duration {
         let unit = 10_u64.pow((self.0.max(1).ilog10() + 1).saturating_sub(digits));
         Duration(self.0.div_ceil(unit).saturating_mul(unit))
@@ -111,7 +111,7 @@ impl FromStr for Duration {
     type Err = ParseUnitError;
     /// Reads `500ns`, `1.5us` (or `1.5µs`), `10 ms`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Both signs that look so: micro and the Greek letter.
+        // The micro sign and the Greek letter mu look alike.
         parse_scaled(
             &text.replace(['\u{b5}', '\u{3bc}'], "u"),
             UNITS,
@@ -123,8 +123,8 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints a number and a unit that read back as the same span: of at most four digits where it is whole, else a decimal
-    /// fraction. `{:#}` always prints a whole number, as stored scenarios have it.
+    /// Prints a number and a unit that read back as the same span: a whole number of up to four digits, else a decimal
+    /// fraction. `{:#}` always prints a whole number, the form of stored scenarios.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, UNITS, UNITS, 4)
     }
@@ -137,7 +137,7 @@ impl fmt::Display for Time {
 }
 
 impl Serialize for Duration {
-    /// Whole numbers alone: digests of resolved scenarios hang on the form.
+    /// Always a whole number: digests of resolved scenarios depend on the form.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(&format_args!("{self:#}"))
     }

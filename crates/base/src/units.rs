@@ -1,4 +1,4 @@
-//! Sizes and rates, and how people write them.
+//! Sizes and rates, and their form as text.
 
 use crate::text::{ParseUnitError, about, from_text, parse_scaled, print_scaled};
 use crate::time::Duration;
@@ -18,7 +18,7 @@ impl Rate {
     /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
     ///
     /// # Panics
-    /// When the rate is 0: scenario checks refuse that.
+    /// The rate is 0, which scenario checks refuse.
     #[inline]
     pub const fn time_for(self, bytes: u64) -> Duration {
         assert!(self.0 > 0, "a link with rate 0");
@@ -78,14 +78,14 @@ impl FromStr for Rate {
     }
 }
 
-/// As that of [`Duration`], with up to five digits: packets are told in bytes.
+/// Prints as [`Duration`] does, with whole numbers of up to five digits: sizes of packets are in bytes.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, SIZES, &SIZES[..5], 5)
     }
 }
 
-/// As that of [`Duration`].
+/// Prints as [`Duration`] does.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, RATES, RATES, 4)

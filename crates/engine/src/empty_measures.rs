@@ -46,7 +46,7 @@ pub(crate) fn empty_measures(
                 Some(_) => continue,
                 None => "the scheme has no PFC",
             },
-            Series::SetAside | Series::TableEntries if point.scheme.fabric.program.is_none() => {
+            Series::HeldOutside | Series::TableEntries if point.scheme.fabric.program.is_none() => {
                 "the scheme has no program in switches"
             }
             _ => "it has no point above 0",

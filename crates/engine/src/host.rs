@@ -27,7 +27,7 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{HostId, LinkId, NodeId, QpId, Time};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
-use anabranch_proto::transport::{AnyReceiver, Legacy};
+use anabranch_proto::transport::{AnyReceiver, CachedState};
 use anabranch_proto::{IntStack, Packet, Repr};
 use anabranch_workload::Done;
 use pulls::Pulls;
@@ -85,7 +85,7 @@ pub struct Host {
     /// By processor: the time at which it is free.
     processors: BTreeMap<u32, Time>,
     /// By destination: state of the connection that finished last, where the next one inherits it.
-    legacies: BTreeMap<HostId, Legacy>,
+    cached_states: BTreeMap<HostId, CachedState>,
     /// The pacer of pulls, where receivers grant credit.
     pulls: Option<Box<Pulls>>,
 }
@@ -206,7 +206,7 @@ impl Host {
             fresh_of_closed: 0,
             steps: BinaryHeap::new(),
             processors: BTreeMap::new(),
-            legacies: BTreeMap::new(),
+            cached_states: BTreeMap::new(),
             pulls: Pulls::new(network).map(Box::new),
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::frame::{Arrival, Frame, FrameKind, Order, event_kind};
 use crate::prefetch::prefetch;
-use anabranch_base::{NodeId, Purpose, Time, drawn_at, parameter_choices};
+use anabranch_base::{NodeId, Purpose, Time, draw_at, parameter_choices};
 use anabranch_proto::{IntStack, Packet};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -410,9 +410,9 @@ impl Inbox {
         for tied in self.keys.chunk_by_mut(|one, next| one >> INSTANT == next >> INSTANT) {
             if tied.len() > 1 {
                 let time = start + (tied[0] >> (INSTANT + 1));
-                let instant = drawn_at(seed, u64::from(node.0), purpose, time);
+                let instant = draw_at(seed, u64::from(node.0), purpose, time);
                 let port = |key: u64| key >> NUMBER_BITS & ((1 << PORT_BITS) - 1);
-                tied.sort_unstable_by_key(|key| (drawn_at(instant, port(*key), purpose, 0), *key));
+                tied.sort_unstable_by_key(|key| (draw_at(instant, port(*key), purpose, 0), *key));
             }
         }
     }

@@ -71,7 +71,7 @@ fn with_panic_context(
     point: &RunPoint,
     run: impl FnOnce() -> Result<RunResult, RunError>,
 ) -> Result<RunResult, RunError> {
-    catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
+    catch_panicked(run).unwrap_or_else(|Panicked { part, message }| {
         let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
         let mut lbs = point.scheme.all_lbs();
         let registered = match (part.as_str(), cc, transport, &fabric.program) {
@@ -79,13 +79,13 @@ fn with_panic_context(
                 LbConfig::Registered(its) => Some(its.name()),
                 _ => None,
             }),
-            ("congestion control", CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
+            ("congestion control", CcConfig::Registered(RegisteredCc { registered, .. }), ..) => Some(registered.name()),
             ("transport", _, TransportConfig::Registered(its), _) => Some(its.name()),
             ("program", .., Some(ProgramConfig::Registered(its))) => Some(its.name()),
             _ => None,
         };
         let registered = registered.map(|name| format!(" {name:?}")).unwrap_or_default();
-        Err(RunError::Panicked { scheme: name.clone(), part: format!("{part}{registered}"), what })
+        Err(RunError::Panicked { scheme: name.clone(), part: format!("{part}{registered}"), what: message })
     })
 }
 

@@ -54,41 +54,41 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct Scheme {
         /// The name of the scheme in scenarios.
-        #[is(part)]
+        #[param(part)]
         pub name: String,
         /// A title of one line.
-        #[is(part)]
+        #[param(part)]
         pub title: String,
         /// The source of its parameters.
-        #[is(part)]
+        #[param(part)]
         pub source: String,
         /// The requirements of the scheme on any setup, in words; empty without any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
-        #[is(part)]
+        #[param(part)]
         pub needs: String,
         /// The parameters of the setup that follow from its requirements (`transport.header`) and so may differ from those of
         /// other schemes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[is(part)]
+        #[param(part)]
         pub own: Vec<String>,
         /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
-        #[is(1..=64; example = 4; source = "unsaid; one queue pair per connection"; default = 1)]
+        #[param(1..=64; example = 4; source = "unspecified; one queue pair per connection"; default = 1)]
         pub qps: u32,
         /// The transport.
-        #[is(part)]
+        #[param(part)]
         pub transport: TransportConfig,
         /// The congestion control.
-        #[is(part)]
+        #[param(part)]
         pub cc: CcConfig,
         /// The load balancer of hosts.
-        #[is(part)]
+        #[param(part)]
         pub lb: LbConfig,
         /// The settings of switches.
-        #[is(table)]
+        #[param(table)]
         pub fabric: FabricSpec,
         /// Hosts with another load balancer; without it all have the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub mix: Option<MixSpec>,
     }
 }
@@ -100,10 +100,10 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MixSpec {
         /// Hosts 0, n, 2n and so on balance by `mix.lb`.
-        #[is(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unsaid: whose")]
+        #[param(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unspecified: whose")]
         pub every: u32,
         /// Their load balancer.
-        #[is(part)]
+        #[param(part)]
         pub lb: LbConfig,
     }
 }
@@ -195,104 +195,104 @@ parameters! {
         /// share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
         /// (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
+        #[param(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
         /// Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
         /// `shared_alpha`. 0: static limits (`queue`).
         #[serde(default, skip_serializing_if = "is_none")]
-        #[is(any; example = "32MB"; source = "unsaid; switches share the memory of queues that drop, too"; default = "0B")]
+        #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
         /// Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
-        #[is(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
+        #[param(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
         pub shared_alpha: f64,
         /// The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a fair coin
         /// (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. If it still does not
         /// fit there, as the other was shorter, it is dropped or trimmed as well.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
+        #[param(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
             coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
         pub full_queue: FullQueue,
         /// Capacity of a port's control queue.
-        #[is(AboveZero; example = "1bdp"; source = "unsaid; ACKs and headers wait in a queue of their own")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; ACKs and headers wait in a queue of their own")]
         pub control_queue: Size,
         /// Data is not marked while no more than this is queued.
-        #[is(any; example = "0.2bdp"; source = "REPS, section 4.1")]
+        #[param(any; example = "0.2bdp"; source = "REPS, section 4.1")]
         pub ecn_kmin: Threshold,
         /// Every data packet is marked while more than this is queued.
-        #[is(any; example = "0.8bdp"; source = "REPS, section 4.1")]
+        #[param(any; example = "0.8bdp"; source = "REPS, section 4.1")]
         pub ecn_kmax: Threshold,
         /// Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
-        #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
+        #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
         /// Other thresholds for faster links, by rising rate.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[is(table)]
+        #[param(table)]
         pub ecn_from: Vec<EcnStep>,
         /// Data packets that do not fit are cut to their header instead of dropped.
         #[serde(default)]
-        #[is(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
+        #[param(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
         pub trim: bool,
         /// Weighted round robin between control and data queue; if left out, the control queue has strict priority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub wrr: Option<WrrSpec>,
         /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
         /// are dropped where data is trimmed (DCP, section 4.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "DCP, section 4.2"; default = false)]
+        #[param(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
         /// Time from a link's going down or up until routing withdraws or restores it; without it routing never
         /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(any; example = "10ms"; source = "unsaid")]
+        #[param(any; example = "10ms"; source = "unspecified")]
         pub routing_delay: Option<Duration>,
         /// The choice of switches among equal-cost ports.
         #[serde(default)]
-        #[is(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
+        #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
         /// The order in which a node handles packets that arrive at one instant: by rising ingress port (`port`), or drawn for
         /// each node and instant (`random`), so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(any; example = "random"; source = "unsaid; ports are not in step in hardware, so that none is always first";
+        #[param(any; example = "random"; source = "unspecified; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
         /// The largest delay of the first packet, data or an ACK, after a NIC was idle; it is drawn uniformly from 0 to this.
         /// Packets that follow within a packet's time are not delayed, so that no throughput is lost: a gap before each of
         /// them would be a slower link. 0: none.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unspecified; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
         /// The time between the ticks of a host, at which timeouts of senders (for a retransmission, a probe, a request for
         /// credit) fire: each at the next tick after it is due. The first tick is drawn for each host. Pacing is exact. 0:
         /// timeouts fire at the exact time.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unsaid; timeouts of InfiniBand and RoCEv2 NICs \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unspecified; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
         pub timer_tick: Duration,
         /// The largest delay of a sender's timeout after its tick; it is drawn uniformly from 0 to this for each timeout.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unsaid; NVIDIA's adaptive retransmission draws the \
+        #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unspecified; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
         /// The largest deviation of a device's oscillator (a NIC or a switch) from nominal, in parts per million. The deviation
         /// of each device is drawn uniformly between minus and plus this, and its packets take so much longer or shorter to
         /// leave. Latencies, pacing and timers are nominal, and so are ideal FCTs. 0: all are exact.
         #[serde(default, skip_serializing_if = "is_default")]
-        #[is(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
+        #[param(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
         pub clock_ppm: u32,
         /// The data class is lossless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub pfc: Option<PfcSpec>,
         /// The program in switches.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(part)]
+        #[param(part)]
         pub program: Option<ProgramConfig>,
         /// The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(any; example = "esw:100%";
+        #[param(any; example = "esw:100%";
             source = "Themis-longhaul, section III: the switches between data centres")]
         pub program_at: Option<String>,
     }
@@ -340,13 +340,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct EcnStep {
         /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
-        #[is(any; example = "400Gbps"; source = "the simulation published with Themis-longhaul")]
+        #[param(any; example = "400Gbps"; source = "the simulation published with Themis-longhaul")]
         pub rate: Rate,
         /// Data is not marked while no more than this is queued there.
-        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul")]
+        #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul")]
         pub kmin: Threshold,
         /// Every data packet is marked while more than this is queued there.
-        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul")]
+        #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul")]
         pub kmax: Threshold,
     }
 }
@@ -362,12 +362,12 @@ parameters! {
     pub struct WrrSpec {
         /// Number of ports N for which the weight is computed; without it, each switch's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(2..=65_536; example = 16; source = "DCP, section 6.3")]
+        #[param(2..=65_536; example = 16; source = "DCP, section 6.3")]
         pub radix: Option<u32>,
         /// The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
         /// weight follows from the radix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
+        #[param(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
         pub weight: Option<f64>,
     }
 }
@@ -404,42 +404,42 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
         /// Packet buffer of a switch, including headroom, unless `headroom_apart`.
-        #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
+        #[param(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
         /// Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large BDP: one
         /// of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid"; default = false)]
+        #[param(any; example = true; source = "unspecified"; default = false)]
         pub headroom_apart: bool,
         /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
         /// without it every switch has `buffer`. Setting `buffer` alone removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
+        #[param(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
         /// Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
         /// before it sends XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
+        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
         pub alpha: Option<f64>,
         /// Other values of `alpha` for faster links, by rising rate.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[is(table)]
+        #[param(table)]
         pub alpha_from: Vec<AlphaStep>,
         /// Switches of a class that have another buffer. The last entry of a class counts.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        #[is(table)]
+        #[param(table)]
         pub at: Vec<PfcClass>,
         /// Static XOFF threshold of each ingress port, in place of `alpha`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; in the place of alpha")]
         pub threshold: Option<Size>,
         /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
         /// headroom is empty.
-        #[is(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
+        #[param(AboveZero; example = "2packets"; source = "unspecified; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
         /// Headroom of each ingress port; if left out, what its link needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "120KB"; source = "unsaid; what the link needs")]
+        #[param(AboveZero; example = "120KB"; source = "unspecified; what the link needs")]
         pub headroom: Option<Size>,
     }
 }
@@ -450,10 +450,10 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct AlphaStep {
         /// This alpha holds for ports of this rate and above, up to the rate of the next entry.
-        #[is(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
+        #[param(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
         pub rate: Rate,
         /// Dynamic threshold of these ports, as `pfc.alpha`.
-        #[is(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
+        #[param(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
         pub alpha: f64,
     }
 }
@@ -464,15 +464,15 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PfcClass {
         /// The class: `tor`, `leaf`, `esw` ...
-        #[is(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
+        #[param(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
         pub switches: String,
         /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
-        #[is(AboveZero; example = "128MB"; source = "unsaid")]
+        #[param(AboveZero; example = "128MB"; source = "unspecified")]
         pub buffer: Bytes,
         /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
         /// With 65536 and a buffer that never fills, these switches never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
+        #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unspecified")]
         pub alpha: Option<f64>,
     }
 }
@@ -533,7 +533,7 @@ pub enum Series {
     /// was free.
     PauseVictims,
     /// Bytes that a switch's program holds outside the buffer at the end of the interval.
-    SetAside,
+    HeldOutside,
     /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
     TableEntries,
     /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
@@ -556,7 +556,7 @@ impl Series {
             Series::Pauses => "pauses",
             Series::PauseTime => "pause_time_us",
             Series::PauseVictims => "pause_victims",
-            Series::SetAside => "set_aside_bytes",
+            Series::HeldOutside => "set_aside_bytes",
             Series::TableEntries => "table_entries",
             Series::FlowThroughput => "flow_throughput_gbps",
             Series::SenderRtt => "sender_rtt_us",

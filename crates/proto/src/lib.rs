@@ -1,8 +1,7 @@
 //! The protocols as pure state machines.
 //!
-//! No clock, no IO, no threads, no global: `now` is always an argument, and every core is driven through
-//! `handle_*` (something arrived) and `poll_*` (what is to be sent). The same code can drive a simulated NIC
-//! or a real one.
+//! There is no clock, IO, thread or global: `now` is always an argument, and every core is driven by `handle_*` (an
+//! event occurred) and `poll_*` (the next output). The same code can drive a simulated NIC or a real one.
 #![forbid(unsafe_code)]
 
 pub mod cc;

@@ -1,46 +1,46 @@
-//! Packets as the cores exchange them: meanings, not bytes.
+//! Packets that the cores exchange, as typed values instead of bytes.
 
 use anabranch_base::{HostId, MessageId, QpId, Time};
 
-/// A packet between two ends of a queue pair. 48 bytes, so that it and its event share a cache line.
+/// A packet between the two ends of a queue pair. It has 48 bytes, so that it shares a cache line with its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The queue pair, known by both ends.
     pub qp: QpId,
-    /// Where the fabric carries it.
+    /// The destination host.
     pub dst: HostId,
     /// Size on the wire, headers included.
     pub wire_bytes: u16,
-    /// Entropy value: what ECMP hashes beside the flow.
+    /// Entropy value: the field that ECMP hashes besides the flow.
     pub ev: u16,
-    /// Congestion experienced: a switch marked it.
+    /// Congestion experienced: whether a switch marked the packet.
     pub marked: bool,
-    /// What programs in switches write for each other into bits that no host looks at; 0 from a host.
+    /// Bits in which programs in switches exchange information; ignored by hosts, and 0 when a host sends the packet.
     pub tag: u16,
-    /// What it says.
+    /// The type of the packet, with its fields.
     pub repr: Repr,
 }
 
-/// What a packet says.
+/// The type of a packet, with its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr {
     /// Part of a message.
     Data {
         /// Packet sequence number on its queue pair.
         psn: u32,
-        /// The message it belongs to.
+        /// The message that it belongs to.
         message: MessageId,
-        /// Packets of that message, so that the receiver needs no other information about it (as RETH in every packet).
-        /// `dcp`: of the request.
+        /// Number of packets of that message, so that the receiver needs no other information about it (like RETH in
+        /// every packet). `dcp`: packets of the request.
         message_packets: u32,
-        /// When this copy left the sender; echoed, so that a retransmission gives no wrong RTT.
+        /// The time at which this copy left the sender. It is echoed, so that a retransmission gives no wrong RTT.
         sent_at: Time,
-        /// Requests an immediate ACK: the sender can send nothing more until this packet is acknowledged. `dcp`: the
-        /// request that it belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
+        /// Requests an immediate ACK, since the sender can send nothing more until this packet is acknowledged. `dcp`:
+        /// the packet's request is signalled, that is, has a CQE (AckReq of the BTH).
         ack_now: bool,
-        /// Times that programs in switches write for each other; 0 from a host.
+        /// Timestamps that programs in switches exchange; 0 when a host sends the packet.
         stamps: u32,
-        /// `dcp`: the request of the send queue that it belongs to. `eqds`: the pull up to which the sender has demand.
+        /// `dcp`: the packet's request of the send queue. `eqds`: the pull up to which the sender has demand.
         msn: Msn,
     },
     /// A data packet whose payload a switch cut off.
@@ -49,7 +49,7 @@ pub enum Repr {
         psn: u32,
         /// `msn` of the data packet.
         msn: Msn,
-        /// When it left the sender.
+        /// The time at which it left the sender.
         sent_at: Time,
     },
     /// Selective acknowledgement.
@@ -58,21 +58,22 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// Which of the 64 PSNs from `base` the receiver has.
+        /// The bitmap of the PSNs from `base` on: a bit is set if the receiver has the PSN.
         received: u64,
-        /// The packet that caused this ACK was marked.
+        /// Whether the packet that caused this ACK was marked.
         marked: bool,
-        /// `sack` with `carry_evs`: of which packets it brings the entropy values, beside that of its cause.
+        /// `sack` with `carry_evs`: the packets whose entropy values it carries, besides that of its cause.
         carried: Carried,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// `sack`: this packet arrived trimmed, retransmit it. `go_back_n`: retransmit everything from this PSN on. `rnic_sr`: a
-    /// packet from beyond this PSN arrived; all below it did too.
+    /// Negative acknowledgement. `sack`: this packet arrived trimmed and must be retransmitted. `go-back-n`: everything
+    /// from this PSN on must be retransmitted. `rnic-sr`: all packets below this PSN arrived, and one beyond it.
     Nack {
-        /// The PSN; for `go_back_n` and `rnic_sr` the ePSN.
+        /// The PSN; for `go-back-n` and `rnic-sr` the ePSN.
         psn: u32,
-        /// When the packet that caused this left the sender: for `sack`, a later copy is not meant.
+        /// The time at which the packet that caused this left the sender. For `sack`, the NACK does not refer to later
+        /// copies.
         sent_at: Time,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
@@ -91,106 +92,107 @@ pub enum Repr {
         expected: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// Which of the 64 PSNs from `base` the receiver has.
+        /// The bitmap of the PSNs from `base` on: a bit is set if the receiver has the PSN.
         received: u64,
         /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
         bytes_received: u32,
-        /// Packets received since the ePSN stands still; figure 7 has 12 bits for them.
+        /// Number of packets received since the ePSN last advanced; figure 7 has 12 bits for it.
         out_of_order: u16,
-        /// What caused it.
+        /// The packet that caused it.
         cause: SackCause,
         /// `sent_at` of the packet that caused it.
         sent_at: Time,
     },
-    /// Asks for a SACK at once (STrack, section 3.3.2). It queues with data, whose delay it is to see.
+    /// Requests an immediate SACK (STrack, section 3.3.2). It queues with data, so that it experiences the same delay.
     Probe {
-        /// The PSN from which the SACK's bitmap is to start.
+        /// The PSN at which the SACK's bitmap starts.
         base: u32,
-        /// When it left the sender.
+        /// The time at which it left the sender.
         sent_at: Time,
     },
-    /// Credit (EQDS): the sender may send as many packets as this is above the highest number that it heard.
+    /// Credit (EQDS): the sender may send one packet for each number above the highest one that it has received.
     Pull {
-        /// Packets granted so far, repetitions counted.
+        /// Number of packets granted so far, retransmissions included.
         number: u32,
     },
-    /// Request to send (EQDS): a sender without credit says what it has demand for.
+    /// Request to send (EQDS): a sender without credit announces its demand.
     Rts {
         /// The pull up to which there is demand.
         target: u32,
     },
-    /// From one switch's program to another's, by way of the host behind it, which never sees it.
+    /// A packet from one switch's program to another's. It is addressed to a host behind that switch, which never
+    /// receives it.
     Program {
-        /// What it says, in the bits of that program.
+        /// The content, in the format of that program.
         word: u64,
     },
 }
 
-/// The most that the out-of-order counter can say.
+/// The largest value of the out-of-order counter.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// Of which of the 48 PSNs from its base an ACK brings the entropy values. It stands for the values, for which a packet
-/// here has no room: the sender looks them up. Six bytes, so that a packet stays at 48.
+/// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
+/// which do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried([u16; 3]);
 
 impl Carried {
-    /// Of none.
+    /// No entropy values.
     pub const NONE: Carried = Carried([0; 3]);
 
-    /// PSNs that can be named.
+    /// Number of PSNs that fit.
     pub const SPAN: u32 = 48;
 
-    /// Of those whose bits are set; bit 0 is the base, and bits beyond [`Carried::SPAN`] have no room.
+    /// The PSNs whose bits are set. Bit 0 is the base; bits from [`Carried::SPAN`] on must be 0.
     #[inline]
     pub const fn new(bits: u64) -> Self {
         debug_assert!(bits >> Carried::SPAN == 0);
         Carried([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
     }
 
-    /// A bit for each.
+    /// The PSNs as bits.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.0[0] as u64 | (self.0[1] as u64) << 16 | (self.0[2] as u64) << 32
     }
 }
 
-/// What a SACK says of the packet that caused it. A byte, so that a packet stays at 48.
+/// The properties of the packet that caused a SACK. It has one byte, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 
 impl SackCause {
-    /// The packet was `marked`; it was a `probe`.
+    /// The cause of a SACK, from whether the packet was marked and whether it was a probe.
     pub const fn new(marked: bool, probe: bool) -> Self {
         SackCause(marked as u8 | (probe as u8) << 1)
     }
 
-    /// It carried a congestion mark.
+    /// Whether the packet had a congestion mark.
     #[inline]
     pub const fn marked(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// It was a probe.
+    /// Whether the packet was a probe.
     #[inline]
     pub const fn probe(self) -> bool {
         self.0 & 2 != 0
     }
 }
 
-/// What DCP's packets carry of their message: its number in the order of posting (MSN, 24 bits), and how often the
-/// sender had timed out for it when the packet left (sRetryNo, 8 bits). Four bytes, so that a packet stays at 48.
+/// The message number of DCP's packets in the order of posting (MSN, 24 bits), and the number of the sender's timeouts
+/// for that message so far (sRetryNo, 8 bits). It has four bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
 impl Msn {
-    /// Where there is none: other transports than `dcp`.
+    /// The value for transports without MSNs.
     pub const NONE: Msn = Msn(0);
 
-    /// One past the largest number.
+    /// The largest number plus one.
     pub const LIMIT: u32 = 1 << 24;
 
-    /// That of the message with this number, below [`Msn::LIMIT`].
+    /// The MSN with this number, which is below [`Msn::LIMIT`].
     pub const fn new(number: u32, retry: u8) -> Self {
         debug_assert!(number < Msn::LIMIT);
         Msn(number << 8 | retry as u32)
@@ -202,13 +204,13 @@ impl Msn {
         self.0 >> 8
     }
 
-    /// `eqds`: in the same four bytes, the pull up to which a sender has demand.
+    /// `eqds`: stores the pull up to which a sender has demand in the same four bytes.
     #[inline]
     pub const fn of_pull_target(target: u32) -> Self {
         Msn(target)
     }
 
-    /// What [`Msn::of_pull_target`] was made of.
+    /// The pull that [`Msn::of_pull_target`] stored.
     #[inline]
     pub const fn pull_target(self) -> u32 {
         self.0
@@ -221,9 +223,9 @@ impl Msn {
     }
 }
 
-/// Each kind with its number alone, as a transport that knows no more would send it. What else a packet says is added
-/// by the `with_` methods, each of which belongs to the kinds that have such a field; so a new field is a default here,
-/// a method, and the places that mean it.
+/// Constructors of each packet type with defaults for all fields but the number, and `with_` methods for the other
+/// fields, each of which applies to the types with that field. A new field thus needs a default here, a method, and
+/// changes only where it is used.
 impl Repr {
     /// A data packet: the only one of message 0, sent at 0.
     #[inline]
@@ -239,7 +241,7 @@ impl Repr {
         }
     }
 
-    /// What is left of [`Repr::data`].
+    /// A trimmed [`Repr::data`].
     #[inline]
     pub const fn trimmed(psn: u32) -> Repr {
         Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO }
@@ -258,7 +260,7 @@ impl Repr {
         Repr::Nack { psn, sent_at: Time::ZERO }
     }
 
-    /// [`Repr::trimmed`] on its way back.
+    /// A [`Repr::trimmed`] that the receiver returns.
     #[inline]
     pub const fn header_only(psn: u32) -> Repr {
         Repr::HeaderOnly { psn, msn: Msn::NONE }
@@ -284,7 +286,7 @@ impl Repr {
         Repr::Probe { base, sent_at: Time::ZERO }
     }
 
-    /// Data: it is of this message, which has so many packets.
+    /// Sets the message and its number of packets; for data.
     #[inline]
     pub const fn with_message(mut self, id: MessageId, packets: u32) -> Repr {
         match &mut self {
@@ -294,7 +296,7 @@ impl Repr {
         self
     }
 
-    /// Data, and what echoes its time: when the data packet left.
+    /// Sets the time at which the data packet left; for data and all types that echo it.
     #[inline]
     pub const fn with_sent_at(mut self, time: Time) -> Repr {
         match &mut self {
@@ -315,7 +317,7 @@ impl Repr {
         self
     }
 
-    /// Data: whether it is to be acknowledged at once.
+    /// Sets whether an immediate ACK is requested; for data.
     #[inline]
     pub const fn with_ack_now(mut self, at_once: bool) -> Repr {
         match &mut self {
@@ -325,7 +327,7 @@ impl Repr {
         self
     }
 
-    /// Data: what programs in switches wrote.
+    /// Sets the timestamps of programs in switches; for data.
     #[inline]
     pub const fn with_stamps(mut self, bits: u32) -> Repr {
         match &mut self {
@@ -335,7 +337,7 @@ impl Repr {
         self
     }
 
-    /// Data, trimmed or header-only (`dcp`): the request that it belongs to.
+    /// Sets the MSN; for data, trimmed and header-only packets.
     #[inline]
     pub const fn with_msn(mut self, number: Msn) -> Repr {
         match &mut self {
@@ -347,7 +349,7 @@ impl Repr {
         self
     }
 
-    /// ACK and SACK: which of the 64 PSNs from `from` the receiver has.
+    /// Sets the bitmap of received PSNs from `from` on; for ACKs and SACKs.
     #[inline]
     pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
         match &mut self {
@@ -359,7 +361,7 @@ impl Repr {
         self
     }
 
-    /// ACK: whether the packet that caused it was marked.
+    /// Sets whether the causing packet was marked; for ACKs.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {
@@ -369,7 +371,7 @@ impl Repr {
         self
     }
 
-    /// ACK: of which packets it brings the entropy values.
+    /// Sets the packets whose entropy values are carried; for ACKs.
     #[inline]
     pub const fn with_carried(mut self, packets: Carried) -> Repr {
         match &mut self {
@@ -379,7 +381,7 @@ impl Repr {
         self
     }
 
-    /// SACK: bytes received in all, packets out of order, and what caused it.
+    /// Sets the received bytes, the out-of-order count and the cause; for SACKs.
     #[inline]
     pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
         match &mut self {
@@ -392,10 +394,9 @@ impl Repr {
     }
 }
 
-/// A packet as a host sends it is [`Packet::new`], or one of the shorter forms for the commonest kinds, with what
-/// else it has added by the `with_` methods.
+/// Constructors: [`Packet::new`], shorter forms for common types, and `with_` methods for the other fields.
 impl Packet {
-    /// A packet without size, entropy, mark and tag.
+    /// A packet with size, entropy value and tag 0, and without a mark.
     #[inline]
     pub const fn new(qp: QpId, dst: HostId, repr: Repr) -> Packet {
         Packet { qp, dst, wire_bytes: 0, ev: 0, marked: false, tag: 0, repr }
@@ -425,35 +426,35 @@ impl Packet {
         Packet::new(qp, dst, Repr::Cnp)
     }
 
-    /// Of this size on the wire.
+    /// Sets the size on the wire.
     #[inline]
     pub const fn with_bytes(mut self, wire_bytes: u16) -> Packet {
         self.wire_bytes = wire_bytes;
         self
     }
 
-    /// With this entropy value.
+    /// Sets the entropy value.
     #[inline]
     pub const fn with_ev(mut self, ev: u16) -> Packet {
         self.ev = ev;
         self
     }
 
-    /// With a mark, or without.
+    /// Sets whether the packet is marked.
     #[inline]
     pub const fn with_mark(mut self, marked: bool) -> Packet {
         self.marked = marked;
         self
     }
 
-    /// With this tag.
+    /// Sets the tag.
     #[inline]
     pub const fn with_tag(mut self, tag: u16) -> Packet {
         self.tag = tag;
         self
     }
 
-    /// What is left of a data packet when a switch cuts its payload off; none of another kind.
+    /// The trimmed form of a data packet; none for other types.
     #[inline]
     pub const fn cut(&self, wire_bytes: u16) -> Option<Packet> {
         match self.repr {
@@ -465,14 +466,14 @@ impl Packet {
         }
     }
 
-    /// Whether this travels in the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed or header-only packets, packets
-    /// between programs), ahead of data.
+    /// Whether the packet belongs to the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed and header-only
+    /// packets, packets between programs), which has priority over data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })
     }
 
-    /// Whether this goes to the queue pair's receiving end.
+    /// Whether the packet is for the queue pair's receiving end.
     #[inline]
     pub fn is_for_receiver(&self) -> bool {
         matches!(self.repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. } | Repr::Rts { .. })

@@ -1,13 +1,14 @@
-//! A set of PSNs within a sliding range: one bit each, in a ring.
+//! A set of PSNs within a sliding range: a ring of one bit each.
 
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 
-/// PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
+/// A set of PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
 ///
 /// Bit `psn % capacity` stands for `psn`. The ring grows when the range does; it never shrinks.
 #[derive(Clone, Debug)]
 pub(crate) struct PsnSet {
-    /// Inline while the range is that of a usual window: one pointer less to follow a packet.
+    /// Inline while the range is that of a usual window, which saves following a pointer for each packet.
     words: SmallVec<[u64; INITIAL_WORDS]>,
 }
 
@@ -36,11 +37,11 @@ impl PsnSet {
 
     #[cold]
     fn grow(&mut self, low: u32, psn: u32) {
-        let wanted = (((psn - low) as usize / 64 + 3).next_power_of_two()).max(self.words.len() * 2);
-        let mut words = smallvec![0; wanted];
+        let words_needed = (((psn - low) as usize / 64 + 3).next_power_of_two()).max(self.words.len() * 2);
+        let mut words = smallvec![0; words_needed];
         for i in 0..self.words.len() {
             let word = low as usize / 64 + i;
-            words[word & (wanted - 1)] = self.words[word & (self.words.len() - 1)];
+            words[word & (words_needed - 1)] = self.words[word & (self.words.len() - 1)];
         }
         self.words = words;
     }
@@ -51,7 +52,7 @@ impl PsnSet {
         self.words[word] & bit != 0
     }
 
-    /// Adds `psn`; false when it was there. The caller has made room.
+    /// Adds `psn`; false if it was a member. The caller has made room.
     #[inline]
     pub(crate) fn insert(&mut self, psn: u32) -> bool {
         let (word, bit) = self.slot(psn);
@@ -85,7 +86,7 @@ impl PsnSet {
         }
     }
 
-    /// Membership of `base..base + 64` as bits; the caller cuts off what lies beyond the range.
+    /// Membership of `base..base + 64` as bits; the caller masks PSNs beyond the range.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {
         let (word, _) = self.slot(base);
@@ -96,6 +97,28 @@ impl PsnSet {
         }
         first | self.words[(word + 1) & (self.words.len() - 1)] << (64 - offset)
     }
+
+    /// The PSNs that an acknowledgement bitmap adds to the set: those in `range` whose bit in `received` is set, bit 0
+    /// being `base`, and that are no members. Answered as bits, with the PSN of their bit 0.
+    #[inline]
+    pub(crate) fn absent(&self, range: Range<u32>, mut base: u32, received: u64) -> (u32, u64) {
+        let mut bits = received;
+        if base < range.start {
+            let below = range.start - base;
+            if below >= 64 {
+                return (base, 0);
+            }
+            bits >>= below;
+            base = range.start;
+        }
+        if base >= range.end {
+            return (base, 0);
+        }
+        if range.end - base < 64 {
+            bits &= (1 << (range.end - base)) - 1;
+        }
+        (base, bits & !self.window(base))
+    }
 }
 
 #[cfg(test)]
@@ -104,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// What an owner does, with PSNs counted from its `low`.
+    /// A step of an owner, with PSNs counted from its `low`.
     #[derive(Clone, Debug)]
     enum Step {
         Insert(u32),
@@ -131,11 +154,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The ring against a plain set, over a range that slides and widens.
+        /// The ring agrees with a plain set over a range that slides and widens.
         #[test]
         fn agrees_with_a_plain_set(start in 0u32..500, steps in prop::collection::vec(step(), 1..200)) {
             let (mut ring, mut plain, mut low) = (PsnSet::new(), BTreeSet::new(), start);
-            // The first PSN that room was never made for.
+            // The first PSN for which room was never made.
             let mut end = start;
             for step in steps {
                 match step {

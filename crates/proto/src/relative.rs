@@ -1,4 +1,4 @@
-//! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
+//! Sizes, times and rates that depend on the fabric, as in "one BDP" or "half an RTT".
 
 use anabranch_base::{Bytes, Duration, ParseUnitError, Ranged, Rate, from_text, parameter_quantities};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,25 +6,25 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// What relative quantities refer to: the longest path of the fabric, or, to a congestion control that asks for it
-/// ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)), the path of its queue pair.
+/// The path to which relative quantities refer: the longest one of the fabric, or that of the queue pair for a
+/// congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
-    /// Round trip of one full packet and its ACK over the path when nothing queues.
+    /// Round trip of one full packet and its ACK over the path without queueing.
     pub base_rtt: Duration,
     /// `base_rtt` times the hosts' line rate.
     pub bdp: Bytes,
-    /// A full data packet on the wire.
+    /// Size of a full data packet on the wire.
     pub packet: Bytes,
     /// Rate of the hosts' links.
     pub line_rate: Rate,
-    /// What a full queue of a port holds: `fabric.queue`, or under PFC the whole buffer that the ports share.
+    /// Capacity of a port's queue: `fabric.queue`, or under PFC the whole buffer that the ports share.
     pub queue: Bytes,
 }
 
 impl PathFacts {
-    /// What a quantity that refers to the fabric comes to on it, for people: `1.25 MB` for `"1bdp"`, `61 us` for
-    /// `"5rtt"`, `20 Gbps` for `"0.05line"`. None for what is absolute, or no quantity at all.
+    /// The absolute value of a relative quantity, for people: `1.25 MB` for `"1bdp"`, `61 us` for `"5rtt"`, `20 Gbps`
+    /// for `"0.05line"`. None for an absolute quantity, or for text that is no quantity.
     pub fn in_units(&self, written: &str) -> Option<String> {
         let size = || match written.parse().ok()? {
             Threshold::Size(Size::Bytes(_)) => None,
@@ -53,8 +53,8 @@ pub enum Size {
     Bdp(f64),
 }
 
-/// How full a port's queue is: a [`Size`], or a share of what the queue holds (`"0.2queue"`), which follows the queue
-/// when that is set or swept.
+/// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`), which follows the
+/// capacity when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// A size.
@@ -63,17 +63,17 @@ pub enum Threshold {
     Queue(f64),
 }
 
-/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs and what the link takes for so many bytes
-/// (`"2rtt+5MB"`) or full queues (`"2rtt+5queue"`), which follows the queue when that is set or swept.
+/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs plus the serialisation time of bytes
+/// (`"2rtt+5MB"`) or of full queues (`"2rtt+5queue"`), which follows the queue's capacity when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.
     Time(Duration),
-    /// Base round trips.
+    /// Base RTTs.
     Rtt(f64),
-    /// Base round trips, and the time that bytes take at the hosts' line rate: what waits in queues, for example.
+    /// Base RTTs, and bytes at the hosts' line rate, for example those that wait in queues.
     RttAndBytes(f64, Bytes),
-    /// Base round trips, and the time that so many full queues ([`PathFacts::queue`]) take at the hosts' line rate.
+    /// Base RTTs, and full queues ([`PathFacts::queue`]) at the hosts' line rate.
     RttAndQueues(f64, f64),
 }
 
@@ -96,25 +96,27 @@ impl Size {
         }
     }
 
-    /// The size in bytes on a fabric, as a window: what may be in flight. In BDPs, it is rounded up to whole packets.
+    /// The size in bytes on a fabric as a window: the bytes that may be in flight. A window in BDPs is rounded up to
+    /// whole packets.
     ///
-    /// A packet's ACK is back a base RTT after the packet began, and packets go whole: an idle link stays busy under a
-    /// window of `bdp / packet` packets, rounded up. A BDP of 2.93 packets that is cut to 2 leaves it idle for a third of
-    /// the time. (The simulator published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets
-    /// does not follow the fabric, and stays as it is written.
+    /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not split:
+    /// to keep an otherwise idle link busy, a window needs `bdp / packet` packets, rounded up. A BDP of 2.93 packets
+    /// that is rounded down to 2 leaves the link idle for a third of the time. (The simulator published with REPS has
+    /// 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets does not depend on the fabric, and is not
+    /// rounded.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
             Size::Bdp(_) => {
                 let packet = facts.packet.0.max(1);
-                // A window beyond all numbers is none.
+                // A window that overflows never limits.
                 Bytes(bytes.0.checked_next_multiple_of(packet).unwrap_or(u64::MAX / packet * packet))
             }
             Size::Bytes(_) | Size::Packets(_) => bytes,
         }
     }
 
-    /// The size so many times.
+    /// The size multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: f64) -> Size {
         match self {
@@ -126,8 +128,8 @@ impl Size {
 }
 
 impl Threshold {
-    /// The threshold in bytes on a fabric, in a port's queue that holds `queue`; without a limit there is no share of
-    /// it to reach.
+    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. A share of an unlimited queue is
+    /// never reached.
     pub fn on(self, facts: &PathFacts, queue: Option<Bytes>) -> Bytes {
         match self {
             Threshold::Size(size) => size.on(facts),
@@ -153,9 +155,9 @@ impl Span {
     }
 }
 
-/// Time of so many bytes at the hosts' line rate; the longest time there is, where that is longer.
+/// The serialisation time of `bytes` at the hosts' line rate, saturating at the longest time.
 fn at_line_rate(bytes: Bytes, facts: &PathFacts) -> Duration {
-    // Beyond it, the time is more than 64 bits of picoseconds.
+    // More bytes take more than 64 bits of picoseconds.
     let most = u128::from(u64::MAX) * u128::from(facts.line_rate.0) / 8_000_000_000_000;
     match u128::from(bytes.0) > most {
         true => Duration(u64::MAX),
@@ -173,7 +175,7 @@ impl Pace {
     }
 }
 
-/// The number before `unit`, when `text` is one that is finite; it must be above 0.
+/// The number before `unit`, if `text` is a finite number with that unit; an error unless it is above 0.
 fn multiple(text: &str, unit: &str) -> Option<Result<f64, String>> {
     let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
     let number = number.is_finite().then_some(number)?;
@@ -186,7 +188,7 @@ fn relative_size(text: &str) -> Option<Result<Size, String>> {
     bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))
 }
 
-/// What is wrong with a quantity, and what it may be beside an absolute one. What to write instead stays at the end.
+/// An error text with the relative forms that a quantity also accepts; the suggestion stays at the end.
 fn also(error: &ParseUnitError, too: &str) -> String {
     let text = error.to_string();
     match text.split_once("; write ") {
@@ -195,10 +197,10 @@ fn also(error: &ParseUnitError, too: &str) -> String {
     }
 }
 
-/// What to write for a percentage: that share of `unit`.
+/// The suggestion for a percentage: that share of `unit`.
 fn share_of(text: &str, unit: &str) -> Option<String> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    // Without the digits that only binary fractions have.
+    // Rounds off float noise.
     let share = (percent * 1e10).round() / 1e12;
     (share > 0.0 && share.is_finite()).then(|| format!("; write {share}{unit}"))
 }
@@ -333,8 +335,7 @@ parameter_quantities!(
     Pace: "a rate", in "rate or line",
 );
 
-/// Orders quantities of one unit; those of different ones are neither below nor above each other before the fabric is
-/// known.
+/// Orders quantities of one unit. Quantities in different units have no order before the fabric is known.
 macro_rules! ordered {
     ($name:ident, $zero:expr, $($variant:ident),*) => {
         impl PartialOrd for $name {
@@ -346,7 +347,7 @@ macro_rules! ordered {
             }
         }
         impl Ranged for $name {
-            // What is relative is read only above 0.
+            // Relative quantities are parsed only if they are above 0.
             fn is_above_zero(&self) -> bool {
                 *self != $zero
             }
@@ -388,7 +389,7 @@ mod tests {
         for wrong in ["2rtt+0queue", "2rtt+-1queue", "5queue", "2us+5queue", "-2rtt+5queue", "2rtt+queue"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong}");
         }
-        // What is to be written instead, followed.
+        // The suggestions, followed.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
             assert_eq!(said.rsplit_once("; write ").map(|(_, instead)| instead), Some(right), "{said}");

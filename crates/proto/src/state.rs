@@ -1,15 +1,15 @@
-//! What an algorithm keeps in hardware, to be held against what its paper says of it.
+//! The hardware state of algorithms, for comparison with the papers.
 
 use serde::Serialize;
 
 /// A piece of hardware state that an algorithm keeps for a queue pair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StateField {
-    /// The paper's name of it.
+    /// The paper's name.
     pub name: &'static str,
-    /// Bits of one.
+    /// Bits of one instance.
     pub bits: u32,
-    /// How many of them.
+    /// Number of instances.
     pub count: u32,
 }
 

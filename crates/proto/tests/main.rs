@@ -1,6 +1,6 @@
-//! The protocol cores from outside.
+//! Tests of the protocol cores through their public interface.
 //!
-//! One binary, since each would compile and link the same again.
+//! One binary for all tests, since each binary would compile and link the same code again.
 
 mod annulus;
 mod bicc;

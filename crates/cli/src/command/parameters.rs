@@ -206,13 +206,13 @@ fn heading(part: &str, kind: &KindListing) -> String {
 fn default(parameter: &Parameter) -> String {
     match parameter.default() {
         Some(default) => default.to_string(),
-        None if parameter.is_needed() => "required".to_owned(),
+        None if parameter.is_required() => "required".to_owned(),
         None => "none".to_owned(),
     }
 }
 
 fn example(parameter: &Parameter) -> String {
-    parameter.its_example().map(ToString::to_string).unwrap_or_default()
+    parameter.example().map(ToString::to_string).unwrap_or_default()
 }
 
 /// A row of a table: name, unit, range, default, example, source, meaning.
@@ -223,7 +223,7 @@ fn columns(parameter: &Parameter) -> [String; 7] {
         parameter.range(),
         default(parameter),
         example(parameter),
-        parameter.its_source().to_owned(),
+        parameter.source().to_owned(),
         parameter.meaning().to_owned(),
     ]
 }
@@ -313,10 +313,10 @@ fn row(part: &str, kind: &KindListing, parameter: &Parameter) -> Value {
         "least": least,
         "most": most,
         "choices": parameter.choices(),
-        "needed": parameter.is_needed(),
+        "needed": parameter.is_required(),
         "default": parameter.default(),
-        "example": parameter.its_example(),
-        "source": parameter.its_source(),
+        "example": parameter.example(),
+        "source": parameter.source(),
         "meaning": parameter.meaning(),
     })
 }

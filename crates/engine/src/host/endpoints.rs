@@ -19,10 +19,10 @@ impl Host {
         let ends = at.network.ends(qp);
         let path = own_path.as_ref().map_or(*facts, |own_path| own_path(ends.src, ends.dst));
         let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
-        let cc = scheme.cc.build_drawing(&path, random);
+        let cc = scheme.cc.build_with_stream(&path, random);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
-        if let Some(legacy) = self.legacies.get(&ends.dst) {
+        let mut sender = scheme.transport.build_sender_with_seed(ends, facts, cc, lb, *seed);
+        if let Some(legacy) = self.cached_states.get(&ends.dst) {
             sender.inherit(legacy);
         }
         let index = slab_insert(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
@@ -34,7 +34,7 @@ impl Host {
     pub(super) fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
+        let receiver = network.scheme.transport.build_receiver_with_seed(ends, &network.facts, network.seed);
         let index = slab_insert(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].index = index;
         index
@@ -53,8 +53,8 @@ impl Host {
             return true;
         }
         let sender = &self.senders[index as usize];
-        if let Some(legacy) = sender.sender.legacy() {
-            self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
+        if let Some(legacy) = sender.sender.cached_state() {
+            self.cached_states.insert(at.network.ends(qp.qp).dst, legacy);
         }
         (qp.index, qp.stats) = (DONE, stats(sender));
         self.totals = self.totals.add(sender.sender.counters());

@@ -60,7 +60,7 @@ impl Host {
                     slot.note_ev(packet.ev);
                 }
                 let armed = slot.timer != Time::NEVER;
-                if slot.sender.keeps_turn() {
+                if slot.sender.holds_turn() {
                     self.round.keep_turn(&mut self.senders, index);
                 } else {
                     self.round.make_ready(&mut self.senders, index);

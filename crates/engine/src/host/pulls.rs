@@ -29,7 +29,7 @@ impl Host {
     /// those on which the host receives.
     pub(super) fn request_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
-        if self.receivers[index].asks_to_pull() {
+        if self.receivers[index].requests_pull() {
             pulls.pacer.join(slot as u32);
             self.arm_pulls(now);
         }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::frame::{Order, event_kind};
 use crate::network::Network;
 use crate::observer::Observer;
-use anabranch_base::{Duration, HostId, Purpose, QpId, Time, drawn_at, scaled, stream};
+use anabranch_base::{Duration, HostId, Purpose, QpId, Time, draw_at, scaled, stream};
 use anabranch_proto::transport::AnySender;
 use std::cmp::Reverse;
 
@@ -39,7 +39,7 @@ impl Ticks {
             Duration::ZERO => due,
             every => self.first + Duration(due.since(self.first).0.div_ceil(every.0) * every.0),
         };
-        let bits = drawn_at(self.seed, u64::from(qp.0), Purpose::TimerJitter, due.0);
+        let bits = draw_at(self.seed, u64::from(qp.0), Purpose::TimerJitter, due.0);
         tick + Duration(scaled(bits, self.jitter.0))
     }
 

@@ -186,7 +186,7 @@ impl Attached {
         let kept = match held {
             Held::Never => return true,
             Held::InBuffer(port) => self.held_bytes.get_mut(usize::from(port)),
-            Held::Aside => Some(&mut self.aside),
+            Held::OutsideBuffer => Some(&mut self.aside),
         };
         let left = kept.and_then(|kept| Some((kept.checked_sub(bytes)?, kept)));
         match (left, self.held.checked_sub(1)) {
@@ -262,7 +262,7 @@ impl Switch {
                     self.hold(&frame, at);
                     return self.after_program(at);
                 }
-                Verdict::SetAside => {
+                Verdict::HoldOutside => {
                     attached.held += 1;
                     attached.aside += u64::from(frame.packet.wire_bytes);
                     self.keep_record(&frame);
@@ -389,7 +389,7 @@ impl Switch {
             let from = match held {
                 Held::Never => 0,
                 Held::InBuffer(port) => port,
-                Held::Aside => UNCHARGED,
+                Held::OutsideBuffer => UNCHARGED,
             };
             let mut frame = Frame::new(packet, from);
             let bytes = u64::from(packet.wire_bytes);

@@ -1,4 +1,4 @@
-//! No control at all.
+//! A constant window: no congestion control.
 
 use super::interface::CongestionControl;
 use crate::Size;
@@ -11,7 +11,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct ConstantConfig {
         /// The window.
-        #[is(AboveZero; example = "1bdp"; source = "DCP, section 6.2; 1000 BDP are none")]
+        #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; 1000 BDP are none")]
         pub window: Size,
     }
 }

@@ -1,26 +1,26 @@
-//! DCQCN's reaction point (SIGCOMM 2015, section 3.1 and figure 7), and as the ns-3 simulators run it.
+//! DCQCN's reaction point (SIGCOMM 2015, section 3.1 and figure 7), and its form in the ns-3 simulators.
 //!
-//! Two forms, told apart by [`DcqcnConfig::decrease_interval`]:
+//! [`DcqcnConfig::decrease_interval`] selects one of two forms:
 //!
-//! - 0, the paper's: every CNP cuts the rate and raises alpha, and starts both timers and the byte counter anew.
-//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the
-//!   next alpha timer and the next rate-decrease check read. The checks come every `decrease_interval` from
-//!   the first CNP on.
+//! - 0, the paper's: every CNP cuts the rate and raises alpha, and restarts both timers and the byte counter.
+//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the next alpha
+//!   timer and the next rate-decrease check read. The checks take place every `decrease_interval` from the first CNP
+//!   on.
 //!
 //! Published htsim differs from the paper in places: [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
-//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim all
-//! flows share one alpha, which real hosts could not.
+//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim
+//! all flows share one alpha, which real hosts could not.
 //!
-//! It schedules no timer events. Each call first applies the timer expiries that have come due, in the order of time,
-//! so that nothing depends on when it is called. What is due at the same time: alpha, then the increase, then the cut
-//! (the order in which the simulators' events run), then what the call is about.
+//! No timer events are scheduled. Each call first applies the timer expiries that are due, in the order of time, so
+//! that the results do not depend on the times of calls. At equal times the order is: alpha, the increase, the cut (as
+//! the simulators' events run), then the event of the call.
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
-/// A timer's expiries are stepped through one by one.
+/// The shortest timer: expiries are stepped through one by one, so that their number must be bounded.
 const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
 
 parameters! {
@@ -29,68 +29,68 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct DcqcnConfig {
         /// Gain g of alpha's moving average.
-        #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
+        #[param(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
         /// Initial alpha: its value when the first CNP arrives (1 in the paper).
-        #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
+        #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
-        /// Alpha decays once in this time without a CNP.
-        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        /// Time without a CNP after which alpha decays once.
+        #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub alpha_timer: Span,
         /// Period of the timer of rate increases.
-        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
         /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
-        #[is(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        #[param(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub byte_counter: Bytes,
         /// Steps of fast recovery (F).
-        #[is(1..=1_000_000; example = 5; source = "DCQCN (SIGCOMM 2015), section 3.1")]
+        #[param(1..=1_000_000; example = 5; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub fast_recovery: u32,
         /// Additive increase of the target rate.
-        #[is(AboveZero; example = "0.05line";
+        #[param(AboveZero; example = "0.05line";
             source = "htsim: 1/20 of the line rate; the paper's 40 Mb/s is for links of 40 Gb/s")]
         pub rate_ai: Pace,
         /// Hyper increase of the target rate.
-        #[is(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
+        #[param(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
         pub rate_hai: Pace,
-        /// The rate never falls below.
-        #[is(AboveZero; example = "10Mbps"; source = "unsaid; as is usual")]
+        /// Lowest rate.
+        #[param(AboveZero; example = "10Mbps"; source = "unspecified; as is usual")]
         pub min_rate: Pace,
-        /// The rate is cut at most once in this time; 0: at every CNP.
-        #[is(any; example = "0us";
+        /// Least time between two cuts of the rate; 0: every CNP cuts it.
+        #[param(any; example = "0us";
             source = "DCQCN (SIGCOMM 2015), section 3.1; 4 us in the simulators published with HPCC and ConWeave")]
         pub decrease_interval: Span,
         /// Bytes that may be in flight, whatever the rate.
-        #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
+        #[param(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
         pub window: Size,
         /// Reaction to a NACK; only some transports report NACKs to the congestion control.
         #[serde(default, skip_serializing_if = "OnNack::is_slow_start")]
-        #[is(any; example = "cnp";
+        #[param(any; example = "cnp";
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
-        /// What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0.
+        /// Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0.
         #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
-        #[is(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
+        #[param(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
             default = "timer")]
         pub alpha_decay: AlphaDecay,
-        /// Which steps the rate rises by.
+        /// The steps by which the rate rises.
         #[serde(default, skip_serializing_if = "Increases::is_dcqcn")]
-        #[is(any; example = "htsim"; source = "dcqcn: DCQCN (SIGCOMM 2015), figure 7; htsim: htsim";
+        #[param(any; example = "htsim"; source = "dcqcn: DCQCN (SIGCOMM 2015), figure 7; htsim: htsim";
             default = "dcqcn")]
         pub increases: Increases,
     }
 }
 
-/// What a NACK does to the rate.
+/// The effect of a NACK on the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNack {
-    /// It falls to half of the target rate, and fast recovery leads back: what was measured on NICs (Themis-spraying,
+    /// The rate falls to half of the target rate, followed by fast recovery, as measured on NICs (Themis-spraying,
     /// figure 2b).
     #[default]
     SlowStart,
-    /// What a CNP does: receivers in the simulator published with ConWeave send one with every NACK.
+    /// The effect of a CNP: receivers in the simulator published with ConWeave send one with every NACK.
     Cnp,
 }
 
@@ -102,7 +102,7 @@ impl OnNack {
     }
 }
 
-/// When alpha decays.
+/// The events at which alpha decays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlphaDecay {
@@ -122,16 +122,16 @@ impl AlphaDecay {
     }
 }
 
-/// Which steps the rate rises by.
+/// The steps by which the rate rises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i; the target stays below the line rate, and a
-    /// byte counter that expires keeps what is over.
+    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i. The target stays below the line rate, and the
+    /// byte counter keeps the excess when it expires.
     #[default]
     Dcqcn,
-    /// As published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i; the target may exceed the
-    /// line rate, at which the rate stops, and a byte counter that expires starts at 0.
+    /// As in published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i. The target may exceed
+    /// the line rate, at which the rate stops, and the byte counter restarts at 0 when it expires.
     Htsim,
 }
 
@@ -146,25 +146,26 @@ impl Increases {
 /// A sending rate: the line rate until the first CNP.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
-    /// Bits per second, as all rates here.
+    /// Current rate; all rates are in bits per second.
     rate: f64,
     /// The next expiry of the increase timer; never before the first cut.
     increase_due: Time,
-    /// The next check for a cut that will find a CNP; never without one.
+    /// The next check that will find a CNP and cut the rate; never without one.
     cut_due: Time,
     window: u64,
     first_cnp: Option<Time>,
     byte_counter: u64,
-    /// Sent since the byte counter's last expiry.
+    /// Bytes sent since the last expiry of the byte counter.
     bytes: u64,
-    /// Expiries since the last cut, of the timer (T) and of the byte counter (BC).
+    /// Number of expiries of the timer (T) and of the byte counter (BC) since the last cut.
     timer_stage: u32,
     byte_stage: u32,
     target: f64,
     alpha: f64,
-    /// The alpha timer's next expiry; under [`AlphaDecay::Packets`], the time from which on every event makes it decay.
+    /// The next expiry of the alpha timer; under [`AlphaDecay::Packets`], the time from which on every event decays
+    /// alpha.
     alpha_due: Time,
-    /// A CNP came since the alpha timer's last expiry.
+    /// Whether a CNP arrived since the last expiry of the alpha timer.
     cnp_for_alpha: bool,
     line_rate: f64,
     min_rate: f64,
@@ -198,7 +199,8 @@ impl DcqcnConfig {
 
     /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
-    /// Unsaid there, and set as is usual: the hyper increase, ten times the additive one; the lowest rate, 10 Mb/s.
+    /// Two values are unspecified there and set to common ones: the hyper increase, ten times the additive one; the
+    /// lowest rate, 10 Mb/s.
     pub fn paper() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -218,11 +220,12 @@ impl DcqcnConfig {
         }
     }
 
-    /// What published htsim does, for links of any rate. It has no lowest rate: a bit per second is the lowest that a
-    /// rate can be. Its receivers send a CNP at the end of an interval too (`trailing_cnp` of `go-back-n`).
+    /// The parameters of published htsim, for links of any rate. It has no lowest rate, so that the lowest possible
+    /// value, 1 bit per second, stands for it. Its receivers also send a CNP at the end of an interval (`trailing_cnp`
+    /// of `go-back-n`).
     ///
-    /// Two steps of it are missing: one alpha for all flows, and the further events that each decay of alpha schedules
-    /// there, which are decays of their own, so that alpha falls faster still.
+    /// Two of its properties are not modelled: one alpha for all flows, and the further decays of alpha that each decay
+    /// schedules there, so that alpha falls even faster.
     pub fn htsim() -> Self {
         DcqcnConfig {
             rate_ai: Pace::Line(0.05),
@@ -234,7 +237,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with HPCC is configured to, for links of 100 Gb/s.
+    /// The configuration of the simulator published with HPCC, for links of 100 Gb/s.
     pub fn hpcc() -> Self {
         DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(900)),
@@ -243,7 +246,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with ConWeave is configured to, for links of 100 Gb/s.
+    /// The configuration of the simulator published with ConWeave, for links of 100 Gb/s.
     pub fn conweave() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -264,11 +267,11 @@ impl DcqcnConfig {
     }
 }
 
-/// DCQCN limits the rate alone.
+/// A window that never limits: DCQCN controls only the rate.
 const UNLIMITED: Size = Size::Bdp(1000.0);
 
 impl Dcqcn {
-    /// At line rate. A timer of no length never expires.
+    /// A sender at line rate. A timer of zero length never expires.
     pub fn new(config: &DcqcnConfig, facts: &PathFacts) -> Self {
         let line_rate = facts.line_rate.0 as f64;
         let alpha_timer = config.alpha_timer.on(facts);
@@ -329,7 +332,7 @@ impl CongestionControl for Dcqcn {
         Some(Rate(self.rate as u64))
     }
 
-    /// None at line rate: the rate rises no more.
+    /// None at line rate, where the rate cannot rise.
     fn next_increase(&self) -> Option<Time> {
         (self.rate < self.line_rate && self.increase_due < Time::NEVER).then_some(self.increase_due)
     }
@@ -370,7 +373,7 @@ impl CongestionControl for Dcqcn {
             self.alpha_due = after(now, self.alpha_timer);
             return;
         }
-        // The simulators do not count the first CNP for alpha, which it has just set.
+        // In the simulators the first CNP does not raise alpha, which it has just initialised.
         self.cnp_for_alpha = !is_first;
         if self.cut_due == Time::NEVER {
             let checks = now.since(first).0 / self.decrease_interval.0 + 1;
@@ -378,15 +381,15 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    /// What a NIC's DCQCN does when it hears a NACK: unless [`OnNack`] says otherwise, a slow start (Themis-spraying,
-    /// section 2.3, issue 1).
+    /// The reaction of a NIC's DCQCN to a NACK: a slow start (Themis-spraying, section 2.3, issue 1), unless [`OnNack`]
+    /// selects another one.
     ///
-    /// The rule of the NICs is not public. What was measured on them (figure 2b): with every NACK passed, the rate
-    /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
-    /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
-    /// stays, as alpha does, since no switch saw congestion; timer and byte counter restart, and fast recovery leads
-    /// back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
-    /// repeated NACKs would keep resetting the recovery from an earlier CNP.
+    /// The rule of the NICs is not public. Measurements (figure 2b): if every NACK is passed, the rate settles at just
+    /// under half the line rate (46.6 of 100 Gb/s), whatever their number; if one in 256 is, it is at 81 % on average,
+    /// so that it recovers between NACKs. Hence the rule here: the rate falls to half of the target rate. Target and
+    /// alpha do not change, since no switch saw congestion. Timer and byte counter restart, and fast recovery leads
+    /// back to the target. If the rate is already at or below half of the target, rate and timers do not change:
+    /// otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);
@@ -401,7 +404,7 @@ impl CongestionControl for Dcqcn {
 }
 
 impl Dcqcn {
-    /// Brings the rates up to `now`.
+    /// Applies the increases and cuts that are due until `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
         while self.increase_due.min(self.cut_due) <= now {
@@ -409,7 +412,7 @@ impl Dcqcn {
         }
     }
 
-    /// Does what is due next.
+    /// Applies the next expiry.
     #[cold]
     fn expire(&mut self) {
         if self.increase_due > self.cut_due {
@@ -426,14 +429,14 @@ impl Dcqcn {
             self.timer_stage = self.timer_stage.saturating_add(1);
             self.increase();
         } else {
-            // The simulators count an expiry after what it does, so that F of them are fast recovery; the paper
-            // counts it before.
+            // The simulators count an expiry after its increase, so that F increases are fast recovery; the paper
+            // counts before.
             self.increase();
             self.timer_stage = self.timer_stage.saturating_add(1);
         }
     }
 
-    /// Brings alpha up to `now`; only a cut needs it.
+    /// Applies the alpha timer's expiries until `now`. Called before cuts, which alone depend on alpha.
     fn advance_alpha(&mut self, now: Time) {
         if self.decays_by_packet {
             return;
@@ -447,7 +450,7 @@ impl Dcqcn {
         }
     }
 
-    /// An event `at` which alpha decays, if the last CNP is long enough ago.
+    /// Decays alpha at an event, if the last CNP is long enough ago.
     #[inline(never)]
     fn decay(&mut self, at: Time) {
         if at >= self.alpha_due {
@@ -456,8 +459,8 @@ impl Dcqcn {
     }
 
     fn cut(&mut self, now: Time) {
-        // DCQCN, equation 1. The simulators keep the target when nothing rose since the last cut: their option to
-        // lower it then is off.
+        // DCQCN, equation 1. The simulators keep the target if there was no increase since the last cut: their option
+        // to lower it in that case is off.
         if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
             self.target = self.rate;
         }
@@ -483,9 +486,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // Hyper increase. The paper leaves its size to QCN: i steps at once, i being 1 where the lower count
-            // is F and one more for each after. In the paper's figure 7 the first that is no additive increase
-            // is F + 1, hence i starts at 2. The simulators take one step each time.
+            // Hyper increase. The paper takes its size from QCN: i steps at once, where i is 1 at a lower count of F
+            // and grows by one with each expiry. In the paper's figure 7 the first hyper increase is at F + 1, hence i
+            // starts at 2. The simulators take one step each time.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {
@@ -493,7 +496,7 @@ impl Dcqcn {
             self.target += self.rate_ai;
         }
         self.target = self.target.min(self.line_rate);
-        // Fast recovery is this alone: DCQCN, equation 3.
+        // Fast recovery consists of this step alone: DCQCN, equation 3.
         self.rate = (self.target + self.rate) / 2.0;
     }
 
@@ -511,7 +514,7 @@ impl Dcqcn {
     }
 }
 
-/// When a timer expires that starts `now`.
+/// The expiry of a timer that starts `now`.
 fn after(now: Time, timer: Duration) -> Time {
     if timer == Duration::ZERO { Time::NEVER } else { now + timer }
 }

@@ -1,4 +1,4 @@
-//! DCTCP with a window update per ACK, as MPRDMA has it (REPS, section 4.1).
+//! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
@@ -11,16 +11,16 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct DctcpConfig {
         /// Window at the start.
-        #[is(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
+        #[param(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
         pub initial_window: Size,
         /// Largest window.
-        #[is(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
+        #[param(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
         pub max_window: Size,
         /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
-        #[is(0.0..=1.0; example = 0.25; source = "the simulator published with REPS")]
+        #[param(0.0..=1.0; example = 0.25; source = "the simulator published with REPS")]
         pub decrease: f64,
         /// Packets taken off the window by a loss.
-        #[is(0.0..; example = 1.0; source = "REPS, section 4.1")]
+        #[param(0.0..; example = 1.0; source = "REPS, section 4.1")]
         pub loss_decrease: f64,
     }
 }

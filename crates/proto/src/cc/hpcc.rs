@@ -1,17 +1,18 @@
-//! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from what switches say of their load.
+//! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from in-network telemetry.
 //!
-//! From two reports of each egress port on the path a sender computes how many bytes are in flight over it, its own and
-//! those of others, as a share of what the link holds in a base RTT (U). It sets its window so that the busiest link
-//! comes to the share `eta`, at every ACK (fast reaction), but always from a reference window that changes once a round
-//! trip, so that it does not react to the same queue twice.
+//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link, its own and
+//! those of others, as a share of the link's capacity in a base RTT (U). At every ACK (fast reaction) it sets its
+//! window such that the busiest link approaches the share `eta`. The window is always computed from a reference window
+//! that changes once per round trip, so that the sender does not react to the same queue twice.
 //!
-//! The paper leaves unsaid, and here it is so:
+//! Choices where the paper is silent:
 //!
-//! - The first report is only kept: a rate needs two.
+//! - The first report is only stored, since a rate needs two.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
-//! - The window is never above its start, which is what the link carries in a base RTT; that simulator bounds the rate.
-//!   It also has a lowest rate, which is left out: what is added a round trip (`rate_ai`) keeps the window above 0.
-//! - INT that is not newer than the last one is ignored.
+//! - The window never exceeds its initial value, the link's capacity in a base RTT; that simulator bounds the rate. It
+//!   also has a lowest rate, which is left out: the additive increase per round trip (`rate_ai`) keeps the window above
+//!   0.
+//! - Telemetry that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
 use super::interface::{CongestionControl, Reported};
@@ -28,61 +29,61 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct HpccConfig {
         /// Target utilisation of the bottleneck link (eta).
-        #[is(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
+        #[param(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
         pub eta: f64,
         /// Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none.
-        #[is(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
+        #[param(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
         pub max_stage: u32,
         /// Additive increase per RTT, as a rate (W_AI / T).
-        #[is(AboveZero; example = "0.0004line";
+        #[param(AboveZero; example = "0.0004line";
             source = "the scripts published with HPCC: 10 Mb/s per 25 Gb/s of line rate")]
         pub rate_ai: Pace,
         /// Round trip of an idle path (T).
-        #[is(AboveZero; example = "path";
+        #[param(AboveZero; example = "path";
             source = "HPCC (SIGCOMM 2019), section 3.2, has one for the whole network")]
         pub base_rtt: BaseRtt,
     }
 }
 
-/// The time that HPCC takes for the round trip of an idle path (T).
+/// The base RTT of HPCC: the round trip of an idle path (T).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseRtt {
-    /// That of the queue pair's own path (`"path"`).
+    /// The base RTT of the queue pair's own path (`"path"`).
     Path,
-    /// The same for all queue pairs: a time (`"13us"`), or in round trips of the fabric's longest path (`"1rtt"`).
+    /// One value for all queue pairs: a time (`"13us"`), or base RTTs of the fabric's longest path (`"1rtt"`).
     Fabric(Span),
 }
 
-/// A window and a rate, by in-network telemetry.
+/// A window and a rate, controlled by in-network telemetry.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
-    /// Bytes (W).
+    /// The window in bytes (W).
     window: f64,
     /// R = W / T, in bits per second.
     rate: Rate,
-    /// Bytes: the window that reactions within a round trip start from (Wc).
+    /// The reference window in bytes, from which all reactions within a round trip start (Wc).
     reference: f64,
-    /// Bytes in flight on the busiest link, as a share of what it holds in a base RTT (U), smoothed.
+    /// Bytes in flight on the busiest link as a share of its capacity in a base RTT, smoothed (U).
     u: f64,
-    /// Round trips in a row in which the window only grew by `increase`.
+    /// Number of consecutive round trips of additive increase (incStage).
     inc_stage: u32,
     max_stage: u32,
     /// The first PSN that had not been sent at the last change of `reference`.
     last_update: u32,
     eta: f64,
-    /// Bytes added at each change (W_AI).
+    /// Additive increase in bytes (W_AI).
     increase: f64,
-    /// Picoseconds (T).
+    /// Base RTT in picoseconds (T).
     base_rtt: f64,
     line_rate: Rate,
-    /// Bytes: what the link carries in a base RTT.
+    /// The largest window in bytes: the link's capacity in a base RTT.
     most: f64,
-    /// The last report (L); no hops before the first one.
+    /// The last report (L); without hops before the first one.
     last: IntStack,
 }
 
 impl Hpcc {
-    /// At line rate. `facts` are those of the queue pair's own path where `config` asks for it ([`BaseRtt::Path`]).
+    /// A sender at line rate. `facts` describe the queue pair's own path if `config` requires it ([`BaseRtt::Path`]).
     pub fn new(config: &HpccConfig, facts: &PathFacts) -> Self {
         let base_rtt = match config.base_rtt {
             BaseRtt::Path => facts.base_rtt,
@@ -114,12 +115,12 @@ impl Hpcc {
         self.reference
     }
 
-    /// The smoothed share of the busiest link (U).
+    /// The smoothed utilisation of the busiest link (U).
     pub fn utilisation(&self) -> f64 {
         self.u
     }
 
-    /// Round trips of growth since the last change by U (incStage).
+    /// Round trips of additive increase since the last multiplicative change (incStage).
     pub fn inc_stage(&self) -> u32 {
         self.inc_stage
     }
@@ -142,7 +143,7 @@ impl CongestionControl for Hpcc {
             if self.last.hops().is_empty() {
                 self.last_update = report.next.max(report.acked);
             }
-            // HPCC, section 4.1: what is known of another path is worth nothing on this one.
+            // HPCC, section 4.1: reports of another path are not comparable.
             self.last = *report.stack;
             return;
         }
@@ -162,7 +163,7 @@ impl CongestionControl for Hpcc {
 }
 
 impl Hpcc {
-    /// HPCC, Algorithm 1, MeasureInflight: the busiest link's share, and how long it was watched for it, into U.
+    /// HPCC, Algorithm 1, MeasureInflight: updates U by the share of the busiest link, weighted by the observed time.
     fn measure_inflight(&mut self, stack: &IntStack) {
         let (mut busiest, mut watched) = (0.0, 0.0);
         for (hop, last) in stack.hops().iter().zip(self.last.hops()) {
@@ -176,8 +177,9 @@ impl Hpcc {
         self.u = (1.0 - weight) * self.u + weight * busiest;
     }
 
-    /// HPCC, section 3.2: what is in flight over a link, queued or at the rate it was sent, over what the link holds in
-    /// a base RTT. Uses the smaller of the two queue lengths, so that a transient queue does not count.
+    /// HPCC, section 3.2: the bytes in flight over a link (the queue, and the transmission rate over a base RTT), as a
+    /// share of the link's capacity in a base RTT. The smaller of the two queue lengths counts, so that transient
+    /// queues do not.
     fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
         let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
         let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));
@@ -186,7 +188,7 @@ impl Hpcc {
         queue / holds + tx_rate / hop.rate.0 as f64
     }
 
-    /// HPCC, Algorithm 1, ComputeWind, and the rate that goes with the window.
+    /// HPCC, Algorithm 1, ComputeWind, and the rate that follows from the window.
     fn compute_wind(&mut self, update: bool) {
         let multiplies = self.u >= self.eta || self.inc_stage >= self.max_stage;
         let window = match multiplies {
@@ -203,10 +205,10 @@ impl Hpcc {
     }
 }
 
-/// From bytes in picoseconds to bits per second.
+/// The factor from bytes per picosecond to bits per second.
 const BITS_A_BYTE_AND_PS_A_SECOND: f64 = 8e12;
 
-/// In picoseconds.
+/// The time since `earlier` in picoseconds.
 fn since(now: Time, earlier: Time) -> f64 {
     now.since(earlier).0 as f64
 }

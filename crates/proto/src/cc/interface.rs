@@ -1,87 +1,88 @@
-//! What every congestion control is to the transports, and what they tell it.
+//! The interface between congestion controls and transports.
 
 use crate::IntStack;
 use anabranch_base::{Duration, Rate, Time};
 
-/// What an ACK tells a congestion control.
+/// The content of an ACK for a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// When it arrived.
+    /// The time of arrival.
     pub now: Time,
-    /// Packets that it acknowledges for the first time.
+    /// Number of newly acknowledged packets.
     pub packets: u32,
-    /// Bytes on the wire that it acknowledges for the first time.
+    /// Newly acknowledged bytes on the wire.
     pub bytes: u64,
-    /// It answers a probe, not data.
+    /// Whether the ACK answers a probe instead of data.
     pub probe: bool,
-    /// It carries a congestion mark.
+    /// Whether the ACK echoes a congestion mark.
     pub marked: bool,
-    /// Round trip of the packet that caused it.
+    /// RTT of the packet that caused the ACK.
     pub rtt: Duration,
 }
 
-/// What telemetry tells a congestion control, with the ACK that brought it.
+/// Telemetry for a congestion control, with the ACK that brought it.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
-    /// What the ports on the path of the data packet recorded.
+    /// The records of the ports on the path of the data packet.
     pub stack: &'a IntStack,
-    /// Every PSN below is acknowledged by this ACK.
+    /// The ACK acknowledges every PSN below.
     pub acked: u32,
     /// The PSN that the sender sends next.
     pub next: u32,
 }
 
-/// What every congestion control implements, and one of your own. There is one for each queue pair. Which types its
-/// parameters may have, [`LoadBalancer`](crate::lb::LoadBalancer) says.
+/// A congestion control, built-in or user-defined. There is one for each queue pair. The types of its parameters are
+/// those of a [`LoadBalancer`](crate::lb::LoadBalancer).
 pub trait CongestionControl: Send {
-    /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor given up. Where nothing is in
-    /// flight our transports send a packet however small this is (`mp-rdma` excepted).
+    /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared lost. With nothing
+    /// in flight, the built-in transports send a packet however small the window is (except `mp-rdma`, which counts
+    /// whole packets and at least one).
     fn window(&self) -> u64;
-    /// Whether it may give a [`rate`](Self::rate). Where it never does, senders need not ask.
+    /// Whether there may be a [`rate`](Self::rate). If false, senders never call it.
     fn paces(&self) -> bool {
         true
     }
-    /// The rate at which to send; none: as the window allows. Called at every send of a paced sender.
+    /// The sending rate; none if only the window limits the sender. Called at every send of a paced sender.
     fn rate(&mut self, now: Time) -> Option<Rate> {
         let _ = now;
         None
     }
-    /// When the rate may rise by itself; a sender that waits for its turn asks for the rate again then.
+    /// The time at which the rate may rise without feedback. A waiting sender then reads the rate again.
     fn next_increase(&self) -> Option<Time> {
         None
     }
-    /// A data packet of `bytes` bytes, headers included, was sent, for the first time or again. Only told where it
+    /// Handles the sending of a data packet of `bytes` bytes, headers included, retransmissions too. Called only if it
     /// [`paces`](Self::paces).
     fn handle_sent(&mut self, now: Time, bytes: u16) {
         let _ = (now, bytes);
     }
-    /// A CNP arrived, or an ACK that stands for one.
+    /// Handles a CNP, or an ACK that stands for one.
     fn handle_cnp(&mut self, now: Time) {
         let _ = now;
     }
-    /// An ACK arrived. What acknowledges nothing new may be left out.
+    /// Handles an ACK. Transports may leave out ACKs that acknowledge nothing new.
     fn handle_ack(&mut self, acked: &Acked) {
         let _ = acked;
     }
-    /// Telemetry came with an ACK, which itself comes next.
+    /// Handles telemetry. The call for the ACK that brought it follows.
     fn handle_telemetry(&mut self, report: &Reported<'_>) {
         let _ = report;
     }
-    /// Packets were given up: they timed out, were trimmed, or others that were sent after them arrived. `sack` and
-    /// `strack` say it of each, other transports of each timeout and each recovery.
+    /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call it
+    /// for each packet, other transports for each timeout and each recovery.
     fn handle_loss(&mut self, now: Time) {
         let _ = now;
     }
-    /// A new queue pair starts with a window of `bytes` bytes, headers included, which an earlier one left, and not with
-    /// the one that its parameters give. Only a congestion control whose window adapts has a use for it.
+    /// Sets the initial window to `bytes` bytes, headers included, which an earlier queue pair left, instead of that of
+    /// the parameters. Only congestion controls with an adaptive window implement it.
     fn start_with_window(&mut self, bytes: u64) {
         let _ = bytes;
     }
-    /// The queue pair sends again after an idle period that is long for its transport.
+    /// Handles the first packet after an idle period that is long for the transport.
     fn handle_restart(&mut self, now: Time) {
         let _ = now;
     }
-    /// The NIC received a NACK and takes it for congestion. Default: treated as a loss.
+    /// Handles a NACK that the NIC takes for congestion. By default it counts as a loss.
     fn handle_nack(&mut self, now: Time) {
         self.handle_loss(now);
     }

@@ -1,4 +1,4 @@
-//! Congestion control: how much may be in the network.
+//! Congestion control: the window and rate of a queue pair.
 
 mod constant;
 mod dcqcn;
@@ -45,38 +45,39 @@ kinds! {
     }
 }
 
-/// A user-defined congestion control with its parameters, and what it wants to be told.
+/// A user-defined congestion control with its parameters and the inputs that it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
     /// Name, parameters and factory.
-    pub its: Registered<CcFactory>,
-    /// Beside ACKs and losses.
+    pub registered: Registered<CcFactory>,
+    /// The inputs besides ACKs and losses.
     pub wants: CcWants,
 }
 
-/// What a congestion control wants beside ACKs and losses; unless said, nothing.
+/// The inputs that a congestion control needs besides ACKs and losses; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CcWants {
-    /// Telemetry of switches. Only under a transport that hands it on (`go-back-n`).
+    /// Telemetry of switches; only under a transport that forwards it (`go-back-n`).
     pub telemetry: bool,
-    /// The facts of its queue pair's own path, not of the fabric's longest one.
+    /// The facts of the queue pair's own path instead of the fabric's longest one.
     pub own_path: bool,
 }
 
-/// Makes the congestion control of a new queue pair, which draws from the stream.
+/// Builds the congestion control of a new queue pair, which draws from the stream.
 pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync;
 
 impl Serialize for RegisteredCc {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        self.its.serialize(s)
+        self.registered.serialize(s)
     }
 }
 
-/// What a panic in a user-defined one is said to be in.
+/// The part that the error for a panic in a user-defined congestion control names.
 const PART: &str = "congestion control";
 
-/// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
-// The large ones are boxed: a sender's fields share few cache lines then, whatever its congestion control.
+/// Any congestion control. It gives an allowance (window, rate or both) and learns from feedback; it never sees a load
+/// balancer.
+// Large variants are boxed, so that the fields of a sender share few cache lines whatever its congestion control is.
 pub enum AnyCc {
     /// See [`Dctcp`].
     Dctcp(Dctcp),
@@ -90,18 +91,18 @@ pub enum AnyCc {
     MpRdma(MpRdmaCc),
     /// See [`Constant`].
     Constant(Constant),
-    /// Somebody else's.
+    /// A user-defined congestion control.
     Custom(Box<dyn CongestionControl>),
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair, one that draws nothing, as all of ours are.
+    /// The congestion control of a new queue pair. For built-in ones, which draw no random numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
-        self.build_drawing(facts, stream(0, 0, Purpose::CongestionControl))
+        self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }
 
-    /// The congestion control of a new queue pair.
-    pub fn build_drawing(&self, facts: &PathFacts, random: Stream) -> AnyCc {
+    /// The congestion control of a new queue pair, which draws from `random`.
+    pub fn build_with_stream(&self, facts: &PathFacts, random: Stream) -> AnyCc {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
             CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
@@ -109,13 +110,13 @@ impl CcConfig {
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant(config) => AnyCc::constant(config.window.window_on(facts).0),
-            CcConfig::Registered(RegisteredCc { its, .. }) => {
-                AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
+            CcConfig::Registered(RegisteredCc { registered, .. }) => {
+                AnyCc::Custom(foreign(PART, || registered.factory()(facts, registered.parameters(), random)))
             }
         }
     }
 
-    /// Whether switches are to add telemetry to data packets.
+    /// Whether switches must add telemetry to data packets.
     pub fn wants_telemetry(&self) -> bool {
         matches!(
             self,
@@ -124,7 +125,7 @@ impl CcConfig {
         )
     }
 
-    /// Whether [`build`](Self::build) wants to be told of the queue pair's own path, not of the fabric's longest one.
+    /// Whether [`build`](Self::build) needs the facts of the queue pair's own path instead of the fabric's longest one.
     pub fn wants_own_path(&self) -> bool {
         match self {
             CcConfig::Hpcc(config) => config.base_rtt == BaseRtt::Path,
@@ -134,7 +135,7 @@ impl CcConfig {
     }
 }
 
-/// Hands each call on to whichever congestion control it is.
+/// Forwards a call to the congestion control of the variant.
 macro_rules! dispatch {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {

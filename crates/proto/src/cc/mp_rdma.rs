@@ -1,7 +1,7 @@
-//! MP-RDMA's window: one for the whole queue pair, whatever its paths, that every ACK changes.
+//! MP-RDMA's window: one for all paths of a queue pair, changed by every ACK.
 //!
-//! The text of the paper (NSDI 2018) was not at hand. The steps of an ACK are those on which public simulations of it
-//! agree; REPS (section 4.1) describes the same control, and its answer to a loss.
+//! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
+//! it agree; REPS (section 4.1) describes the same rules, and the one for a loss.
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
@@ -14,11 +14,11 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaCcConfig {
         /// Window at the start, and after an idle period.
-        #[is(AboveZero; example = "1bdp"; source = "unsaid")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
-        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
-        /// would grow for ever.
-        #[is(AboveZero; example = "2bdp"; source = "unsaid")]
+        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never
+        /// marked would grow without bound.
+        #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
 }
@@ -48,7 +48,7 @@ impl CongestionControl for MpRdmaCc {
         self.window as u64
     }
 
-    /// In packets: +1/cwnd for each that is not marked, -1/2 for each that is.
+    /// In packets: +1/cwnd for each unmarked packet, -1/2 for each marked one.
     #[inline]
     fn handle_ack(&mut self, acked: &Acked) {
         let packets = f64::from(acked.packets);
@@ -59,13 +59,14 @@ impl CongestionControl for MpRdmaCc {
         }
     }
 
-    /// A packet of the window is given up: for a loss (REPS, section 4.1), and whenever the transport says so.
+    /// The window shrinks by one packet: for a loss (REPS, section 4.1), and when the transport reports one for a slow
+    /// path or an unused ACK.
     #[inline]
     fn handle_loss(&mut self, _now: Time) {
         self.set(self.window - self.packet);
     }
 
-    /// After an idle period the window is that of a new queue pair.
+    /// After an idle period the window is the initial one.
     fn handle_restart(&mut self, _now: Time) {
         self.window = self.initial;
     }

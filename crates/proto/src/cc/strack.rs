@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
-//! The window is counted in packets, as the pseudocode needs for its terms to be commensurable; it is told in
-//! bytes. Everything happens once per ACK, however many packets that acknowledges. Nothing is cut on a loss: the paper
-//! leaves that to the retransmission, which waits for the window.
+//! The window is counted in packets, since the terms of the pseudocode are commensurable only then, and reported in
+//! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
+//! the paper only the retransmission reacts, which waits for the window.
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size, Span};
@@ -15,88 +15,88 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct StrackCcConfig {
         /// Window at the start.
-        #[is(AboveZero; example = "1bdp"; source = "unsaid; the largest")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; the largest")]
         pub initial_window: Size,
         /// Largest window (max_cwnd).
-        #[is(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]
+        #[param(AboveZero; example = "1bdp"; source = "STrack, section 3, scenario 1")]
         pub max_window: Size,
         /// Queueing delay to settle at (target_Qdelay).
-        #[is(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
+        #[param(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
         pub target_qdelay: Span,
         /// Queueing delay above which the window follows what is delivered (target_Qhigh).
-        #[is(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
+        #[param(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
         pub target_qhigh: Span,
         /// Weight of a sample in the average delay (ewma).
-        #[is(0.0..=1.0; example = 0.125; source = "STrack, Table 1")]
+        #[param(0.0..=1.0; example = 0.125; source = "STrack, Table 1")]
         pub ewma: f64,
         /// Additive increase in packets, before scaling (beta = this * bdp_sf).
-        #[is(0.0..; example = 5.0; source = "STrack, Table 1")]
+        #[param(0.0..; example = 5.0; source = "STrack, Table 1")]
         pub beta: f64,
         /// Increase for fairness in packets, before scaling (eta = this * bdp_sf).
-        #[is(0.0..; example = 0.15; source = "STrack, Table 1")]
+        #[param(0.0..; example = 0.15; source = "STrack, Table 1")]
         pub eta: f64,
         /// Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt).
-        #[is(0.0..; example = 4.0; source = "STrack, Table 1")]
+        #[param(0.0..; example = 4.0; source = "STrack, Table 1")]
         pub alpha: f64,
         /// Multiplicative decrease (gamma).
-        #[is(0.0..=1.0; example = 0.8; source = "STrack, Table 1")]
+        #[param(0.0..=1.0; example = 0.8; source = "STrack, Table 1")]
         pub gamma: f64,
         /// The window is cut to no less than this share at once (Algorithm 4, line 15).
-        #[is(0.0..=1.0; example = 0.5; source = "STrack, Algorithm 4, line 15")]
+        #[param(0.0..=1.0; example = 0.5; source = "STrack, Algorithm 4, line 15")]
         pub max_decrease: f64,
     }
 }
 
-/// The network for which Table 1 gives its constants: 100 Gb/s and 12 us.
+/// The network to which the constants of Table 1 refer: 100 Gb/s and 12 us.
 const REFERENCE_RATE: Rate = Rate::from_gbps(100);
 const REFERENCE_RTT: Duration = Duration::from_us(12);
 
-/// A window that settles where packets queue for the target delay. Names follow the paper's pseudocode.
+/// A window that converges to a queueing delay equal to the target. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackCc {
-    /// Packets.
+    /// In packets.
     cwnd: f64,
-    /// Picoseconds.
+    /// In picoseconds.
     avg_delay: f64,
-    /// The network's base RTT, or the shortest round trip that was measured.
+    /// The network's base RTT, or the shortest measured RTT if that is lower.
     base_rtt: Duration,
-    /// Bytes acknowledged within the last whole period.
+    /// Bytes acknowledged in the last complete period.
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts`.
     rx_count: u64,
-    /// The first ACK starts the first period; the paper leaves the start open.
+    /// The start of the period. The first ACK starts the first one; the paper does not specify it.
     rxcount_clear_ts: Option<Time>,
-    /// None: never, which is longer ago than any time.
+    /// None before the first decrease, which counts as infinitely long ago.
     last_decrease_ts: Option<Time>,
     last_selfai_ts: Option<Time>,
     constants: Constants,
 }
 
-/// What does not change during a queue pair's life.
+/// The constants of a queue pair.
 #[derive(Clone, Debug)]
 struct Constants {
-    /// Bytes of a full packet.
+    /// Size of a full packet in bytes.
     packet: f64,
-    /// Packets.
+    /// In packets.
     max_cwnd: f64,
     target_qdelay: Duration,
     target_qhigh: Duration,
     ewma: f64,
-    /// Packets.
+    /// In packets.
     beta: f64,
-    /// Packets.
+    /// In packets.
     eta: f64,
-    /// Packets a picosecond.
+    /// In packets per picosecond.
     alpha: f64,
     gamma: f64,
     max_decrease: f64,
 }
 
 impl StrackCc {
-    /// At its initial window.
+    /// A congestion control with its initial window.
     ///
-    /// Until a first period is over, the achieved BDP counts as the largest window: the paper gives it no first value,
-    /// and 0 would cut the window to one packet before anything was measured.
+    /// Before the end of the first period, the achieved BDP is taken as the largest window: the paper specifies no
+    /// initial value, and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let constants = Constants::new(config, facts);
         let max_window = config.max_window.window_on(facts).0;
@@ -116,14 +116,14 @@ impl StrackCc {
 }
 
 impl CongestionControl for StrackCc {
-    /// To the nearest byte, so that a window of whole packets holds them all.
+    /// Rounded to the nearest byte, so that a window of n packets admits n packets.
     #[inline]
     fn window(&self) -> u64 {
         (self.cwnd * self.constants.packet + 0.5) as u64
     }
 
-    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved
-    /// BDP; an ACK counts once.
+    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved BDP;
+    /// here an ACK counts once.
     #[inline]
     fn handle_ack(&mut self, acked: &Acked) {
         self.base_rtt = self.base_rtt.min(acked.rtt);
@@ -154,8 +154,8 @@ impl StrackCc {
         }
     }
 
-    /// STrack, Algorithm 4, as it is listed. The text beside it raises the window from twice the target on where nothing is
-    /// marked (of line 7); the listing has target_Qhigh there, which Table 1 gives as three times the target.
+    /// STrack, Algorithm 4, as listed. The accompanying text increases the window without marks from twice the target
+    /// on (of line 7); the listing has target_Qhigh there, which is three times the target in Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;
@@ -167,7 +167,7 @@ impl StrackCc {
         let can_fairness_shuffle = is_over(self.last_selfai_ts);
         self.avg_delay = self.avg_delay * (1.0 - constants.ewma) + constants.ewma * delay.0 as f64;
         if !ecn && delay > high {
-            // Lines 6-7: it waited long, but nothing queued behind it.
+            // Lines 6-7: the packet waited long, but the queue behind it was short.
             self.cwnd += constants.beta / self.cwnd;
         } else if !ecn && delay < target {
             // Lines 8-9.
@@ -175,7 +175,7 @@ impl StrackCc {
         } else if can_decrease && self.avg_delay > target_ps {
             let achieved = self.achieved_bdp as f64 / constants.packet;
             if delay > high && achieved < constants.max_cwnd / 8.0 {
-                // Lines 11-13, both sides in packets. Nothing may have been delivered at all.
+                // Lines 11-13, both sides in packets. The achieved BDP may be 0.
                 self.cwnd = achieved.max(1.0);
                 self.last_decrease_ts = Some(now);
             } else if delay > target {
@@ -190,8 +190,8 @@ impl StrackCc {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);
         }
-        // Not in the paper: at least a packet, or nothing would ever move again; the most is "roughly the BDP" (section
-        // 3, scenario 1).
+        // The lower bound of a packet is not in the paper; without it the queue pair could stop for good. The upper
+        // bound is "roughly the BDP" (section 3, scenario 1).
         self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
     }
 }

@@ -1,10 +1,11 @@
-//! A packet takes the entropy value of the ACK that lets it go: MPRDMA's balancer over another transport.
+//! A packet takes the entropy value of the ACK that clocks it out: MPRDMA's load balancer over another transport.
 //!
 //! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control
-//! that all its balancers have. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets an
-//! ACK lets go; `sack` tells of each ACK once, whether it lets a packet go or not. So what is kept here is the newest
-//! ACK's entropy value, for one packet: an ACK that lets one go does so before the next comes, and the value of one that
-//! lets none go is overwritten. Two packets that one ACK lets go take its value and a random one.
+//! of all balancers in that paper. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets
+//! an ACK clocks out; `sack` reports each ACK once, whether it clocks out a packet or not. So this balancer keeps the
+//! entropy value of the newest ACK, for one packet: an ACK that clocks out a packet does so before the next ACK
+//! arrives, and the value of an ACK that clocks out none is overwritten. If one ACK clocks out two packets, they take
+//! its value and a random one.
 
 use super::interface::LoadBalancer;
 use crate::StateField;
@@ -16,8 +17,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AckClockConfig {
-        /// Number of entropy values among which a packet that no ACK lets go draws its own.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        /// Number of entropy values among which a packet that no ACK clocks out draws its own.
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
     }
 }
@@ -25,14 +26,14 @@ parameters! {
 /// A sender clocked by ACKs.
 #[derive(Clone, Debug)]
 pub struct AckClock {
-    /// The entropy value of the newest ACK, until a packet takes it.
+    /// The entropy value of the newest ACK, until a packet uses it.
     newest: Option<u16>,
     evs: u32,
     random: Stream,
 }
 
 impl AckClock {
-    /// A sender to which no ACK has come.
+    /// A sender before its first ACK.
     pub fn new(config: &AckClockConfig, random: Stream) -> Self {
         AckClock { newest: None, evs: config.evs, random }
     }
@@ -48,13 +49,13 @@ impl LoadBalancer for AckClock {
         self.newest.take().unwrap_or_else(|| self.random.below(self.evs) as u16)
     }
 
-    /// Marked or not: a mark takes from the window, so that fewer ACKs let a packet go.
+    /// Marks are ignored: a mark shrinks the window, so that fewer ACKs clock out a packet.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
         self.newest = Some(ev);
     }
 
-    /// The packet that goes now is let go by no ACK.
+    /// The packet that follows a timeout is clocked out by no ACK.
     fn handle_timeout(&mut self, _now: Time) {
         self.newest = None;
     }
@@ -87,7 +88,7 @@ mod tests {
         }
     }
 
-    /// What random packets draw, nothing else being drawn between them.
+    /// Only packets without an ACK draw from the stream.
     #[test]
     fn packets_that_no_ack_lets_go_are_random() {
         let mut expected = random();

@@ -1,13 +1,13 @@
-//! Statistics of each entropy value: a round robin that skips those with a penalty.
+//! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
-//! REPS (section 4.1) compares itself with "a bitmap approach where we keep per EV statistics similarly to STrack". The
-//! text has no more than that; penalties, their cap and the number of entropy values are those of the simulator published
-//! with it. Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter in the place of its bit.
+//! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without further
+//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
+//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
 //!
-//! A timeout tells no balancer which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This one
-//! remembers what it handed out and when: what times out now was sent an RTO ago. That is exact under `sack`, where
-//! each packet has its own timeout, and finds nothing, so that no entropy value is penalised, where timeouts come at
-//! other times.
+//! A timeout does not tell which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This balancer
+//! records the entropy values that it chose, with their times: a packet that times out now was sent an RTO ago. This is
+//! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
+//! and no entropy value is penalised.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -21,23 +21,23 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct BitmapConfig {
         /// Number of entropy values.
-        #[is(1..=4_096; example = 256; source = "unsaid; the simulator published with REPS; STrack, section 4.1")]
+        #[param(1..=4_096; example = 256; source = "unspecified; the simulator published with REPS; STrack, section 4.1")]
         pub evs: u32,
-        /// What the ACK of a marked packet adds to its entropy value's penalty.
-        #[is(0..=255; example = 1; source = "unsaid; the simulator published with REPS")]
+        /// Penalty that the ACK of a marked packet adds to its entropy value.
+        #[param(0..=255; example = 1; source = "unspecified; the simulator published with REPS")]
         pub ecn_penalty: u32,
-        /// What a trimmed packet adds.
-        #[is(0..=255; example = 4; source = "unsaid; the simulator published with REPS, of a NACK")]
+        /// Penalty that a trimmed packet adds.
+        #[param(0..=255; example = 4; source = "unspecified; the simulator published with REPS, of a NACK")]
         pub trim_penalty: u32,
-        /// What a packet that timed out adds.
-        #[is(0..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        /// Penalty that a timeout adds.
+        #[param(0..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub timeout_penalty: u32,
         /// The highest penalty.
-        #[is(1..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
-        /// Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
-        #[is(0..=65_536; example = 1024;
-            source = "unsaid; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
+        /// Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
+        #[param(0..=65_536; example = 1024;
+            source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
     }
 }
@@ -46,11 +46,11 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct Bitmap {
     penalties: Box<[u8]>,
-    /// The entropy value of the last turn, how far it is to the next, and how many turns the round has left.
+    /// The entropy value of the last turn, the distance to the next one, and the number of turns left in the round.
     at: u32,
     stride: u32,
     turns: u32,
-    /// When packets of the last RTO were sent, and with which entropy value.
+    /// The times and entropy values of the packets that were sent in the last RTO.
     sent: VecDeque<(Time, u16)>,
     rto: Duration,
     config: BitmapConfig,
@@ -72,7 +72,7 @@ impl Bitmap {
         }
     }
 
-    /// The entropy value of a packet in flight, that hardware would keep by PSN, takes the bits that all of them need.
+    /// Hardware would keep the entropy values of packets in flight by PSN, each with the bits of the largest value.
     pub(super) fn state(config: &BitmapConfig) -> Vec<StateField> {
         let bits = |values: u32| u32::BITS - (values - 1).leading_zeros();
         let ev = bits(config.evs).max(1);
@@ -88,8 +88,8 @@ impl Bitmap {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next one in turn without a penalty. Of those that are skipped the first has one taken off its penalty
-    /// (STrack, Algorithm 3, lines 20-27). When all have penalties it is that first one.
+    /// The next entropy value in turn without a penalty. The first one that is skipped loses one point of its penalty
+    /// (STrack, Algorithm 3, lines 20-27). If all have penalties, that first one is used.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let first = self.turn();
         let mut ev = first;
@@ -111,7 +111,8 @@ impl LoadBalancer for Bitmap {
     }
 
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Unsaid: what came through unmarked takes nothing off, as in the published simulator; STrack clears its bit.
+        // Unspecified in the paper: an unmarked ACK does not reduce the penalty, as in the published simulator; STrack
+        // clears its bit.
         if marked {
             self.penalise(ev, self.config.ecn_penalty);
         }
@@ -132,8 +133,8 @@ impl LoadBalancer for Bitmap {
 }
 
 impl Bitmap {
-    /// The next in turn. Each has one turn in a round; each round has another order ("with a shuffle", the published
-    /// simulator): steps of one length, which has no divisor in common with the number of entropy values.
+    /// The next entropy value in turn. Each has one turn in a round, and rounds have different orders ("with a shuffle"
+    /// in the published simulator): steps of a constant length that is coprime to the number of entropy values.
     fn turn(&mut self) -> u16 {
         let evs = self.config.evs;
         if self.turns == 0 {
@@ -152,7 +153,7 @@ impl Bitmap {
     }
 
     fn penalise(&mut self, ev: u16, by: u32) {
-        // An entropy value that is none of its own has no penalty here.
+        // Entropy values of other balancers are ignored.
         if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
             *penalty = (u32::from(*penalty) + by).min(self.config.max_penalty) as u8;
         }
@@ -173,7 +174,7 @@ impl Bitmap {
     }
 }
 
-/// The largest number that divides both.
+/// The greatest common divisor.
 fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -221,7 +222,7 @@ mod tests {
         }
     }
 
-    /// How many times in a row an entropy value's turn comes without its being taken.
+    /// The number of turns that an entropy value is skipped before it is used.
     fn skipped(lb: &mut Bitmap, ev: u16) -> u32 {
         let mut skips = 0;
         while lb.penalties[usize::from(ev)] > 0 {
@@ -251,7 +252,7 @@ mod tests {
         ack(&mut lb, 200, true);
     }
 
-    /// One packet takes one off one penalty, however many it skips, and one of all is taken when all have penalties.
+    /// One packet reduces one penalty by one point, however many values it skips, also when all have penalties.
     #[test]
     fn one_penalty_ebbs_a_packet() {
         let mut lb = sender(&CONFIG);
@@ -267,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Of three packets the second is lost, among others that came back.
+    /// One of several packets is lost.
     #[test]
     fn a_timeout_penalises_the_entropy_value_that_lost_the_packet() {
         let mut lb = sender(&CONFIG);
@@ -299,7 +300,7 @@ mod tests {
         assert!(lb.penalties.iter().all(|&p| p == 0));
     }
 
-    /// 256 counters of 4 bits are the 1024 bits of statistics; STrack's bitmap has 256.
+    /// 256 counters of 4 bits make 1024 bits of statistics; STrack's bitmap has 256 bits.
     #[test]
     fn state_is_as_listed() {
         let bits =

@@ -1,10 +1,10 @@
-//! One path for a queue pair's life, whichever ECMP hashes it to.
+//! One path for a queue pair's lifetime, chosen by the ECMP hash.
 
 use super::interface::LoadBalancer;
 use crate::StateField;
 use anabranch_base::Time;
 
-/// One entropy value for ever.
+/// A constant entropy value.
 #[derive(Clone, Copy, Debug)]
 pub struct Ecmp(pub u16);
 

@@ -1,7 +1,7 @@
 //! Flowlets at the host: an idle gap between two packets lets the second take another path.
 //!
-//! LetFlow (NSDI 2017) does so in switches, at random. REPS (section 4.1) compares itself with "Flowlet Switching" at "an
-//! aggressive flowlet timeout at half of the RTT", among the balancers of senders.
+//! LetFlow (NSDI 2017) does so in switches, with random paths. REPS (section 4.1) compares "Flowlet Switching" with "an
+//! aggressive flowlet timeout at half of the RTT" among its sender-side balancers.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::{Span, StateField};
@@ -14,24 +14,24 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
         /// Number of entropy values among which each flowlet's is drawn.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
         /// An idle gap longer than this ends a flowlet.
-        #[is(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
+        #[param(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
         pub gap: Span,
-        /// From when the idle gap counts: the packet before was `sent`, or the last `ack` came.
-        #[is(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
+        /// Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived.
+        #[param(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
         pub since: PauseSince,
     }
 }
 
-/// From when an idle gap counts.
+/// The start of an idle gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseSince {
-    /// The packet before was sent.
+    /// The time at which the previous packet was sent.
     Sent,
-    /// The last ACK came; before the first one, the packet before was sent.
+    /// The arrival of the last ACK; before the first ACK, the time at which the previous packet was sent.
     Ack,
 }
 
@@ -44,7 +44,7 @@ pub struct Flowlet {
     since: PauseSince,
     acked: bool,
     evs: u32,
-    /// When the idle gap began.
+    /// The start of the idle gap.
     last: Time,
     gap: Duration,
     random: Stream,
@@ -64,13 +64,13 @@ impl Flowlet {
         }
     }
 
-    /// No paper prints widths.
+    /// No paper gives widths.
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("entropy value", 16, 1), StateField::new("start of the idle gap", 32, 1)]
     }
 }
 
-/// Of marks, losses and timeouts it learns nothing: flowlets shrink by themselves on slow paths (LetFlow, section 3).
+/// Marks, losses and timeouts are ignored: flowlets become shorter on slow paths by themselves (LetFlow, section 3).
 impl LoadBalancer for Flowlet {
     #[inline]
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
@@ -102,7 +102,7 @@ mod tests {
         Flowlet::new(&config, &environment(false), random())
     }
 
-    /// Half of the 8 us: 4 us after a packet the next is of the same flowlet, and a picosecond later it is not.
+    /// Half of 8 us: 4 us after a packet the next one belongs to the same flowlet, and a picosecond later it does not.
     #[test]
     fn a_pause_of_more_than_half_an_rtt_ends_a_flowlet() {
         let mut lb = sender(PauseSince::Sent);

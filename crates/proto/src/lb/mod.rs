@@ -1,4 +1,4 @@
-//! Host load balancing: which entropy value the next packet carries.
+//! Host load balancing: the choice of the next packet's entropy value.
 
 mod ack_clock;
 mod bitmap;
@@ -33,7 +33,7 @@ kinds! {
     /// A load balancer and its parameters.
     #[derive(Clone, Debug, PartialEq)]
     pub enum LbConfig or RegisteredLb {
-        /// One entropy value for a queue pair's life.
+        /// One entropy value for a queue pair's lifetime.
         #[kind("ecmp")]
         Ecmp {},
         /// A random entropy value for each packet (oblivious packet spraying).
@@ -45,7 +45,7 @@ kinds! {
         /// STrack, Algorithm 3.
         #[kind("strack")]
         Strack(StrackLbConfig),
-        /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
+        /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that clocks it out.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaLbConfig),
         /// PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
@@ -57,7 +57,7 @@ kinds! {
         /// Penalties for each entropy value, and a round robin over those without.
         #[kind("bitmap")]
         Bitmap(BitmapConfig),
-        /// Each packet takes the entropy value of the ACK that lets it go.
+        /// Each packet takes the entropy value of the ACK that clocks it out.
         #[kind("ack-clock")]
         AckClock(AckClockConfig),
         /// A few entropy values in turn.
@@ -69,13 +69,13 @@ kinds! {
 /// A user-defined load balancer with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
 
-/// Makes the load balancer of a new queue pair, which draws from the stream.
+/// Builds the load balancer of a new queue pair, which draws from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
-/// What a panic in a user-defined one is said to be in.
+/// The part that the error for a panic in a user-defined load balancer names.
 const PART: &str = "load balancer";
 
-/// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
+/// Any load balancer. It chooses an entropy value and learns from feedback; it never sees the congestion control.
 pub enum AnyLb {
     /// See [`Ecmp`].
     Ecmp(Ecmp),
@@ -91,13 +91,13 @@ pub enum AnyLb {
     Plb(Plb),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
-    /// See [`Bitmap`]. It is large, and rarely what runs.
+    /// See [`Bitmap`]. Boxed, since it is large and rarely used.
     Bitmap(Box<Bitmap>),
     /// See [`AckClock`].
     AckClock(AckClock),
     /// See [`RoundRobin`].
     RoundRobin(RoundRobin),
-    /// Somebody else's.
+    /// A user-defined load balancer.
     Custom(Box<dyn LoadBalancer>),
 }
 
@@ -121,7 +121,7 @@ impl LbConfig {
         }
     }
 
-    /// The state that hardware keeps for a queue pair, field by field; of user-defined ones nothing is known.
+    /// The hardware state of a queue pair, field by field; empty for user-defined load balancers.
     pub fn state(&self) -> Vec<StateField> {
         match self {
             LbConfig::Ecmp {} => Ecmp::state(),
@@ -139,7 +139,7 @@ impl LbConfig {
     }
 }
 
-/// Hands each call on to whichever load balancer it is.
+/// Forwards a call to the load balancer of the variant.
 macro_rules! dispatch {
     ($self:ident, $lb:ident => $call:expr) => {
         match $self {
@@ -159,7 +159,7 @@ macro_rules! dispatch {
 }
 
 impl AnyLb {
-    /// The entropy value `ev` for ever.
+    /// A load balancer that always returns `ev`.
     pub fn ecmp(ev: u16) -> Self {
         AnyLb::Ecmp(Ecmp(ev))
     }

@@ -1,8 +1,8 @@
-//! MP-RDMA's choice of paths: a packet takes the path of the ACK that lets it go (multi-path ACK clocking).
+//! MP-RDMA's choice of paths: a packet takes the path of the ACK that clocks it out (multi-path ACK clocking).
 //!
-//! No state is kept of any path: one that is good brings back more ACKs, and so takes more packets. How many packets
-//! an ACK lets go, the transport knows: it tells of the ACK once for each. The paper's text was not at hand. Both
-//! rules below, of the first window and of probing, are those on which public simulations of it agree.
+//! There is no state per path: a good path returns more ACKs, and so gets more packets. The transport knows how many
+//! packets an ACK clocks out, and reports the ACK once for each. The text of the paper was not available. The two rules
+//! below, for the first window and for probing, are those on which public simulations of it agree.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::{Span, StateField};
@@ -16,14 +16,14 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaLbConfig {
         /// Virtual paths, that is entropy values (UDP source ports).
-        #[is(1..=65_536; example = 65_536; source = "unsaid")]
+        #[param(1..=65_536; example = 65_536; source = "unspecified")]
         pub paths: u32,
-        /// Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it).
-        #[is(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        /// Probability that a packet that may probe does so (p; 1 % in simulations of it).
+        #[param(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe: f64,
-        /// It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the base RTT of
+        /// A packet may probe once in this time: an RTT. One simulation measures it, the others take the base RTT of
         /// the fabric (`"1rtt"`).
-        #[is(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        #[param(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub probe_interval: Span,
     }
 }
@@ -31,8 +31,8 @@ parameters! {
 /// The paths of an MP-RDMA sender.
 #[derive(Clone, Debug)]
 pub struct MpRdmaLb {
-    /// Paths of the ACKs that let packets go which have not gone yet, the oldest first. A NIC sends them at once; here
-    /// the wire may be busy with other queue pairs.
+    /// Paths of the packets that ACKs have clocked out and that are not sent yet, the oldest first. A NIC sends them at
+    /// once; here the wire may be busy with other queue pairs.
     clocked: VecDeque<u16>,
     paths: u32,
     probe: f64,
@@ -43,7 +43,7 @@ pub struct MpRdmaLb {
 }
 
 impl MpRdmaLb {
-    /// A sender to which no ACK has come.
+    /// A sender before its first ACK.
     pub fn new(config: &MpRdmaLbConfig, environment: &Environment, random: Stream) -> Self {
         MpRdmaLb {
             clocked: VecDeque::new(),
@@ -55,7 +55,7 @@ impl MpRdmaLb {
         }
     }
 
-    /// None: needing no per-path state is the paper's point; `clocked` exists only in the simulator.
+    /// No fields: the paper's aim is to need no state per path; `clocked` exists only in the simulator.
     pub(super) fn state() -> Vec<StateField> {
         Vec::new()
     }
@@ -64,28 +64,29 @@ impl MpRdmaLb {
 impl LoadBalancer for MpRdmaLb {
     #[inline]
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
-        // The packets of the first window have no ACK to follow: a random path each (STrack, section 5.2.3, says that
-        // MP-RDMA sprays it). So have those that find room in the window later, after the queue pair had too little to
-        // send; what the paper says of them is unknown.
+        // The packets of the first window follow no ACK and take random paths (STrack, section 5.2.3: MP-RDMA sprays
+        // the initial window). So do later packets for which no ACK made room, after the queue pair had too little to
+        // send; the paper's rule for these is not known.
         let Some(path) = self.clocked.pop_front() else {
-            return self.any();
+            return self.random_path();
         };
         if now >= self.next_probe {
             self.next_probe = now + self.probe_interval;
             if self.random.unit() < self.probe {
-                return self.any();
+                return self.random_path();
             }
         }
         path
     }
 
-    /// An ACK came back by path `ev` and lets one packet go.
+    /// An ACK on path `ev` clocks out one packet.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
         self.clocked.push_back(ev);
     }
 
-    /// Unsaid. What the ACKs told of their paths is old by now, and one of them may be the path that fails.
+    /// Unspecified in the papers available: the paths of the ACKs are outdated after a timeout, and one of them may
+    /// have failed.
     fn handle_timeout(&mut self, _now: Time) {
         self.clocked.clear();
     }
@@ -93,7 +94,7 @@ impl LoadBalancer for MpRdmaLb {
 
 impl MpRdmaLb {
     #[inline]
-    fn any(&mut self) -> u16 {
+    fn random_path(&mut self) -> u16 {
         self.random.below(self.paths) as u16
     }
 }

@@ -10,7 +10,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct OpsConfig {
         /// Number of entropy values (EVS size).
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
         pub evs: u32,
     }
 }
@@ -18,13 +18,13 @@ parameters! {
 /// A random entropy value for each packet.
 #[derive(Clone, Debug)]
 pub struct Ops {
-    /// They are below.
+    /// Entropy values are drawn from `0..evs`.
     evs: u32,
     random: Stream,
 }
 
 impl Ops {
-    /// Draws among so many entropy values.
+    /// A sender that draws among `config.evs` entropy values.
     pub fn new(config: &OpsConfig, random: Stream) -> Self {
         Ops { evs: config.evs, random }
     }

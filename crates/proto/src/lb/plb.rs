@@ -1,12 +1,13 @@
-//! Protective load balancing: one path until round trips in a row were congested, then another at random.
+//! Protective load balancing: a queue pair stays on one path until several consecutive round trips were congested, and
+//! then moves to a random one.
 //!
-//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with other numbers. PLB as in Linux: half of a
-//! round's packets marked, in 3 rounds in a row where the flow is idle and 12 where it is not. FlowBender: more than
-//! 5 % marked in a single round. REPS (section 4.1) compares itself with PLB under "more aggressive parameters similarly
-//! to FlowBender"; the simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes
-//! a round congested (`threshold = 0`), and moves after 2 rounds.
+//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. PLB as in Linux: half of
+//! a round's packets marked, in 3 consecutive rounds for an idle flow and 12 for a busy one. FlowBender: more than 5 %
+//! marked in a single round. REPS (section 4.1) compares PLB with "more aggressive parameters similarly to FlowBender";
+//! the simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes a round
+//! congested (`threshold = 0`), and moves after 2 rounds.
 //!
-//! PLB's rest is left out: that it waits for an idle moment, and that it does not move for a minute after a timeout.
+//! Two rules of PLB are left out: waiting for an idle moment, and not moving for a minute after a timeout.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -19,13 +20,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PlbConfig {
         /// Number of entropy values among which a new path is drawn.
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
         /// A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
-        #[is(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
+        #[param(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
         pub threshold: f64,
-        /// Congested rounds in a row after which it moves.
-        #[is(1..=255; example = 1; source = "FlowBender (CoNEXT 2014), N; PLB's own are 3 and 12")]
+        /// Number of consecutive congested rounds after which the queue pair moves.
+        #[param(1..=255; example = 1; source = "FlowBender (CoNEXT 2014), N; PLB's own are 3 and 12")]
         pub rounds: u32,
     }
 }
@@ -34,14 +35,14 @@ parameters! {
 #[derive(Clone, Debug)]
 pub struct Plb {
     ev: u16,
-    /// Congested rounds in a row.
+    /// Number of consecutive congested rounds.
     congested: u8,
-    /// ACKs of this round, and those that tell of a mark.
+    /// Number of ACKs in this round, and of those that echo a mark.
     acks: u32,
     marks: u32,
-    /// The first ACK of this round came then.
+    /// Arrival of the first ACK of this round.
     round_start: Time,
-    /// On this path since.
+    /// The time of the last move.
     since: Time,
     evs: u32,
     threshold: f64,
@@ -68,8 +69,8 @@ impl Plb {
         }
     }
 
-    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP; here they are listed, in 16 bits each, which
-    /// a round of 65,535 packets fills.
+    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP. Here they are listed with 16 bits each,
+    /// enough for a round of 65,535 packets.
     pub(super) fn state() -> Vec<StateField> {
         vec![
             StateField::new("entropy value", 16, 1),
@@ -87,10 +88,10 @@ impl LoadBalancer for Plb {
         self.ev
     }
 
-    /// A round goes from its first ACK until one comes of a packet that was sent after that: a round trip.
+    /// A round is a round trip: it lasts from its first ACK until the ACK of a packet that was sent after that.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        // Unsaid: ACKs from the previous path say nothing about the new one. Without this the marks of the old path
-        // would be the first round of the new one, and a single congested round would move a sender twice.
+        // Unspecified in the papers: ACKs from the previous path are ignored. Otherwise the marks of the old path would
+        // be the first round of the new one, and a single congested round would move a sender twice.
         if ev != self.ev {
             return;
         }
@@ -107,15 +108,15 @@ impl LoadBalancer for Plb {
         self.marks += u32::from(marked);
     }
 
-    /// Both papers move at a timeout. Where each packet has its own timeout, those that were sent on the path before say
-    /// nothing of this one.
+    /// Both papers move at a timeout. With a timeout for each packet, those of packets that were sent before the move
+    /// are ignored.
     fn handle_timeout(&mut self, now: Time) {
         if self.since + self.rto <= now {
             self.repath(now);
         }
     }
 
-    /// Unsaid: neither paper has switches that trim. A packet that found a queue full counts as marked.
+    /// Unspecified: neither paper has trimming switches. A trimmed packet, which found a full queue, counts as marked.
     fn handle_trim(&mut self, now: Time, ev: u16) {
         if ev == self.ev {
             if self.acks == 0 {
@@ -162,8 +163,8 @@ mod tests {
         plb.next_ev(Time::ZERO, 0)
     }
 
-    /// A round of `acks` ACKs from `us` on, the first `marks` of them marked; whether the sender had moved after the
-    /// ACK that ends it.
+    /// Plays a round of `acks` ACKs from `us` on, the first `marks` of them marked. Returns whether the sender moved
+    /// after the ACK that ends the round.
     fn moves_after(plb: &mut Plb, us: u64, acks: u64, marks: u64) -> bool {
         let path = next(plb);
         for n in 0..acks {
@@ -187,13 +188,13 @@ mod tests {
     fn rounds_between_start_the_count_anew() {
         let mut plb = sender(0.5, 2);
         assert!(!moves_after(&mut plb, 10, 4, 4));
-        // The ACK that ended the round is the first of the next one, which it leaves with half of its ACKs marked.
+        // The ACK that ended the round is the first of the next one, so that half of that round's ACKs are marked.
         assert!(!moves_after(&mut plb, 20, 1, 1), "half is not more than half");
         assert!(!moves_after(&mut plb, 40, 4, 4));
         assert!(moves_after(&mut plb, 50, 4, 4));
     }
 
-    /// A round is a round trip: ACKs of packets that left before its first ACK came belong to it.
+    /// A round is a round trip: the ACKs of packets that were sent before its first ACK arrived belong to it.
     #[test]
     fn a_round_ends_with_what_was_sent_after_it_began() {
         let mut plb = sender(0.0, 1);

@@ -11,65 +11,65 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct RepsConfig {
         /// Number of entropy values (EVS_SIZE).
-        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
         pub evs: u32,
         /// Entries of the circular buffer (REPS_BUFFER_SIZE).
-        #[is(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
+        #[param(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
         pub buffer: u32,
         /// Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it).
-        #[is(any; example = true; source = "REPS, section 3.2")]
+        #[param(any; example = true; source = "REPS, section 3.2")]
         pub freezing: bool,
-        /// How long freezing lasts (FREEZING_TIMEOUT).
-        #[is(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
+        /// Duration of freezing (FREEZING_TIMEOUT).
+        #[param(AboveZero; example = "10ms"; source = "unspecified; the simulator published with REPS")]
         pub freezing_timeout: Span,
-        /// How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
-        /// (`keep`), or it empties the buffer, and each of them does (`reset`).
+        /// End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
+        /// (`keep`), or it empties the buffer, and each of these packets explores (`reset`).
         #[serde(default, skip_serializing_if = "AfterFreezing::is_keep")]
-        #[is(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
+        #[param(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
-        /// At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well (`timeout`). One whose
-        /// cached entropies are all dead gets no ACK, and by `ack` stays frozen for good.
+        /// Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well (`timeout`). A
+        /// sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
         #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
-        #[is(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
+        #[param(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
             default = "ack")]
         pub freezing_ends: FreezingEnds,
-        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
-        /// time; here it is a number).
-        #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
+        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window
+        /// at that time; here it is a number).
+        #[param(0..=255; example = 132; source = "unspecified; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
         /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
         /// periods was below this many base RTTs (Appendix A, without trimming).
-        #[is(0.0..; example = 1.65;
+        #[param(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
-        /// without a valid entropy, the buffer is cycled as usual.
+        /// Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
+        /// frozen without a valid entropy, the buffer is cycled as usual.
         #[serde(default = "once", skip_serializing_if = "is_once")]
-        #[is(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
+        #[param(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
-        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until all
-        /// are used up (`in-turn`).
+        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until
+        /// all are used up (`in-turn`).
         #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
-        #[is(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
+        #[param(any; example = "in-turn"; source = "unspecified; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
-        /// When a sender freezes although nothing failed: with the first ACK at this time of the run or later, once, for
-        /// `freezing_timeout`. Without it: at failures alone.
+        /// Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at this
+        /// time of the run or later. Without it, only failures cause freezing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
+        #[param(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
         pub freeze_at: Option<Span>,
     }
 }
 
-/// What becomes of the buffer when freezing ends.
+/// The treatment of the buffer when freezing ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterFreezing {
-    /// It stays.
+    /// The buffer is kept.
     #[default]
     Keep,
-    /// It is emptied.
+    /// The buffer is emptied.
     Reset,
 }
 
@@ -81,14 +81,14 @@ impl AfterFreezing {
     }
 }
 
-/// At what a sender looks whether freezing is over.
+/// The events at which a sender checks whether freezing is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreezingEnds {
-    /// At an ACK.
+    /// ACKs.
     #[default]
     Ack,
-    /// At a timeout too.
+    /// ACKs and timeouts.
     Timeout,
 }
 
@@ -100,14 +100,14 @@ impl FreezingEnds {
     }
 }
 
-/// In which order entropies with a lifespan are used.
+/// The order in which entropies with a lifespan are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReuseOrder {
-    /// The oldest is used up before the next.
+    /// The oldest entropy is used up before the next one.
     #[default]
     InARow,
-    /// One that was used goes behind the others.
+    /// A used entropy moves behind the others.
     InTurn,
 }
 
@@ -119,7 +119,7 @@ impl ReuseOrder {
     }
 }
 
-/// REPS, Algorithm 2: an entropy is used once.
+/// The lifespan of REPS, Algorithm 2: an entropy is used once.
 fn once() -> u32 {
     1
 }
@@ -128,7 +128,7 @@ fn is_once(reuse: &u32) -> bool {
     *reuse == once()
 }
 
-/// Most entries that a buffer may have: what fits the validity bits.
+/// The most entries of a buffer: the number of validity bits.
 pub const MAX_BUFFER: usize = 32;
 
 /// A REPS sender's state. Names follow the paper's pseudocode.
@@ -141,33 +141,34 @@ pub struct Reps {
     head: u8,
     /// REPS_BUFFER_SIZE.
     size: u8,
-    /// Entries that were ever written; 0 is `isEmpty()`.
+    /// Number of entries that were ever written; 0 is `isEmpty()`.
     filled: u8,
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// Packets that an entry is used for (`lifespan`), and how many the oldest valid entry has been used for (`used`).
+    /// The number of packets for which an entry is used (`lifespan`), and those of the oldest valid entry so far
+    /// (`used`).
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
-    /// When freezing is forced; never, once it was.
+    /// The time at which freezing is forced; never after it was.
     freeze_at: Time,
     rtts: RecentRtt,
     limits: Limits,
-    /// Entropies are used in turn.
+    /// The state for using entropies in turn, if they are.
     turns: Option<Box<Turns>>,
     random: Stream,
 }
 
-/// What using entropies in turn needs.
+/// The state for using entropies in turn.
 #[derive(Clone, Debug)]
 struct Turns {
     reuse: u8,
-    /// Packets for which each entry is good.
+    /// The number of packets left for each entry.
     left: [u8; MAX_BUFFER],
 }
 
-/// What does not change during a queue pair's life.
+/// The constants of a queue pair.
 #[derive(Clone, Debug)]
 struct Limits {
     evs: u32,
@@ -178,13 +179,13 @@ struct Limits {
     resets: bool,
     /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
-    /// The RTT from which a timeout tells of congestion and not of a failure; one that there is not where the fabric
-    /// trims, since a packet that times out there was not lost to congestion (Appendix A, 1).
+    /// The RTT from which on a timeout indicates congestion and not a failure. Infinite if the fabric trims: a packet
+    /// that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
 }
 
 impl Reps {
-    /// A sender that knows no path yet.
+    /// A sender without cached entropies.
     pub fn new(config: &RepsConfig, environment: &Environment, random: Stream) -> Self {
         let facts = &environment.facts;
         let failure_rtt = match environment.trimming {
@@ -220,8 +221,8 @@ impl Reps {
         }
     }
 
-    /// Takes over the entropies that another sender to the same host has cached. Not its freezing, nor its round trips:
-    /// those are of its time.
+    /// Takes over the cached entropies of another sender to the same host, without its freezing state and RTTs, which
+    /// are outdated.
     pub fn inherit(&mut self, other: &Reps) {
         self.cached = other.cached;
         self.valid = other.valid;
@@ -232,13 +233,13 @@ impl Reps {
         self.turns.clone_from(&other.turns);
     }
 
-    /// Whether it avoids new entropies now.
+    /// Whether the sender is frozen.
     pub fn is_freezing(&self) -> bool {
         self.is_freezing
     }
 
-    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time). A lifespan above
-    /// one takes a counter more, or in turn one for each entry.
+    /// The fields of REPS, Table 1. The table omits the fields for the RTT test of Appendix A (two RTTs and a time). A
+    /// lifespan above one needs one more counter, or one for each entry if entropies are used in turn.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -266,7 +267,7 @@ impl LoadBalancer for Reps {
         if now >= self.freeze_at {
             self.force_freezing(now);
         }
-        // Lines 6-8: a marked path is not worth keeping.
+        // Lines 6-8: a marked path is not cached.
         if marked {
             return;
         }
@@ -275,7 +276,7 @@ impl LoadBalancer for Reps {
         if self.valid & bit == 0 {
             self.number_of_valid += 1;
         } else {
-            // All are valid, and the oldest one is overwritten: another is now the oldest.
+            // All entries are valid and the oldest one is overwritten, so that another becomes the oldest.
             self.used = 0;
         }
         if let Some(turns) = &mut self.turns {
@@ -289,7 +290,7 @@ impl LoadBalancer for Reps {
         self.leave_freezing(now);
     }
 
-    /// A packet timed out: a failure, unless recent round trips tell of congestion (Appendix A, 2).
+    /// A timeout counts as a failure, unless recent RTTs indicate congestion (Appendix A, 2).
     fn handle_timeout(&mut self, now: Time) {
         if self.limits.ends_at_timeout {
             self.leave_freezing(now);
@@ -303,8 +304,8 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. The paper leaves the packets between the random ones without an entropy; they take the
-            // cached ones, as every packet out of a frozen buffer does.
+            // Lines 15-18. The paper specifies no entropy for the packets between the random ones; they take cached
+            // ones, as packets of a frozen sender do.
             self.explore_counter -= 1;
             if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
@@ -318,12 +319,12 @@ impl LoadBalancer for Reps {
         self.cached_ev()
     }
 
-    /// Only good paths are kept: a trimmed packet's entropy simply does not come back.
+    /// Only entropies of good paths are cached: that of a trimmed packet is not.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {}
 }
 
 impl Reps {
-    /// REPS, Algorithm 1, lines 15-18: once the time is over.
+    /// Ends freezing when its time is over (REPS, Algorithm 1, lines 15-18).
     #[inline]
     fn leave_freezing(&mut self, now: Time) {
         if self.is_freezing && now > self.exit_freezing {
@@ -343,7 +344,7 @@ impl Reps {
         }
     }
 
-    /// REPS, Appendix A and figure 19: as after a failure, and whether it explores or not.
+    /// Freezes as after a failure, even while exploring (REPS, Appendix A and figure 19).
     #[cold]
     fn force_freezing(&mut self, now: Time) {
         self.freeze_at = Time::NEVER;
@@ -363,7 +364,7 @@ impl Reps {
             // Line 4: the oldest valid entry.
             let back = self.head + self.size - self.number_of_valid;
             let offset = if back >= self.size { back - self.size } else { back };
-            // Section 4.5.1: a lifespan of so many packets. That of Algorithm 2 is one.
+            // Section 4.5.1: entries have a lifespan in packets, which is one in Algorithm 2.
             self.used += 1;
             if self.used == self.lifespan {
                 self.used = 0;
@@ -375,8 +376,8 @@ impl Reps {
             }
             offset
         } else {
-            // Lines 8-9: frozen (or exploring): go round the buffer. A buffer that never filled has fewer
-            // entries than slots; the unwritten ones hold no path.
+            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. A buffer that never filled has
+            // unwritten slots, which are skipped.
             let offset = if self.head < self.filled { self.head } else { 0 };
             self.head = self.after(offset);
             offset
@@ -384,7 +385,7 @@ impl Reps {
         self.cached[usize::from(offset)]
     }
 
-    /// Puts the entry that was taken from `offset` behind the others, if it is good for more packets. There is room: it
+    /// Moves the entry that was taken from `offset` behind the others, if it has packets left. There is room, since it
     /// was valid until now.
     #[inline(never)]
     fn put_behind(&mut self, offset: u8) {
@@ -406,11 +407,11 @@ impl Reps {
     }
 }
 
-/// The highest RTT over the current and the previous period of one RTO.
+/// The highest RTT in the current and the previous period of one RTO.
 ///
-/// The paper asks for "a period preceding the timeout" without a length; a packet that times out now was
-/// queued one RTO ago, so the period before the current one counts too. No RTT at all in that time means that
-/// nothing came back, which indicates a failure.
+/// The paper has "a period preceding the timeout" of unspecified length. A packet that times out now was queued one RTO
+/// ago, so that the period before the current one counts too. If there is no RTT in that time, no ACK arrived, which
+/// indicates a failure.
 #[derive(Clone, Debug)]
 struct RecentRtt {
     period: Duration,

@@ -1,8 +1,8 @@
 //! Entropy values in turn: a few paths under one window.
 //!
-//! What the simulator published with REPS has in the place of MPTCP: 8 entropy values in turn. REPS's text (section 4.1)
-//! divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs": that is
-//! `qps = 8` over `ecmp`.
+//! The simulator published with REPS replaces MPTCP by 8 entropy values in turn. REPS's text (section 4.1) divides a
+//! message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs", which is `qps = 8` over
+//! `ecmp` here.
 
 use super::interface::LoadBalancer;
 use crate::StateField;
@@ -14,24 +14,24 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct RoundRobinConfig {
-        /// Number of entropy values: so many from a random one on.
-        #[is(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
+        /// Number of entropy values, which are consecutive from a random one on.
+        #[param(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
         pub evs: u32,
     }
 }
 
-/// A sender that takes its entropy values in turn.
+/// A sender that uses its entropy values in turn.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     first: u16,
-    /// How far from the first the next one is.
+    /// The offset of the next entropy value from the first one.
     next: u16,
-    /// The last one before it starts again.
+    /// The offset of the last entropy value of a round.
     last: u16,
 }
 
 impl RoundRobin {
-    /// Before its first packet.
+    /// A sender before its first packet.
     pub fn new(config: &RoundRobinConfig, mut random: Stream) -> Self {
         RoundRobin { first: random.next_u32() as u16, next: 0, last: (config.evs - 1) as u16 }
     }

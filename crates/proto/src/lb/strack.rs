@@ -1,8 +1,8 @@
 //! STrack's adaptive load balancing (STrack, section 3.1, Algorithm 3).
 //!
-//! The algorithm is printed with the meaning of a bit turned round: its lines 5 and 8 clear the bit of a marked
-//! path and set that of a good one, while line 20 skips paths whose bit is set. Here the bits mean what the prose
-//! says: a marked ACK sets its path's bit, and a set bit lets the path be skipped once.
+//! The printed algorithm inverts the meaning of a bit: its lines 5 and 8 clear the bit of a marked path and set that of
+//! a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning of the prose: a marked ACK
+//! sets its path's bit, and a path with a set bit is skipped once.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -15,35 +15,35 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct StrackLbConfig {
         /// Entropy values, and bits of the bitmap (max_paths).
-        #[is(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
+        #[param(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
         pub max_paths: u32,
         /// The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`.
-        #[is(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
+        #[param(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
         pub min_paths: u32,
     }
 }
 
-/// Most paths that a balancer may have: the bits of its bitmap.
+/// The most paths of a balancer: the size of its bitmap.
 const MAX_PATHS: u32 = 256;
 
 /// A STrack sender's paths. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackLb {
-    /// Bit `path` of the whole: `path` was marked and has not been skipped since.
+    /// Bit `path` is set if `path` was marked and has not been skipped since.
     bitmap: [u64; MAX_PATHS as usize / 64],
     /// The path chosen last.
     rr: u32,
-    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for
-    /// "> 0", which could never choose path 0.
+    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for ">
+    /// 0", by which path 0 could never be chosen.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
-    /// Bytes of a full packet: the window comes in bytes, Algorithm 3 counts it in packets.
+    /// Size of a full packet in bytes: the window is given in bytes, while Algorithm 3 counts packets.
     packet: u64,
 }
 
 impl StrackLb {
-    /// No path is marked (line 1). The algorithm draws nothing at random.
+    /// A balancer without marked paths (line 1). The algorithm uses no random numbers.
     pub fn new(config: &StrackLbConfig, environment: &Environment, _random: Stream) -> Self {
         StrackLb {
             bitmap: [0; MAX_PATHS as usize / 64],
@@ -55,8 +55,8 @@ impl StrackLb {
         }
     }
 
-    /// The state of Algorithm 3, line 1. The paper prints no widths; a path of 256 takes 8 bits, and
-    /// `next_path_id` one more for "none".
+    /// The state of Algorithm 3, line 1. The paper gives no widths; one of 256 paths takes 8 bits, and `next_path_id`
+    /// one more for "none".
     pub(super) fn state(config: &StrackLbConfig) -> Vec<StateField> {
         vec![
             StateField::new("bitmap", 1, config.max_paths),
@@ -70,17 +70,17 @@ impl LoadBalancer for StrackLb {
     /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
     #[inline]
     fn next_ev(&mut self, _now: Time, window: u64) -> u16 {
-        // Lines 12-14: the path of the last ACK, if that was unmarked. The round robin goes on from it.
+        // Lines 12-14: the path of the last ACK, if that was unmarked. The round robin continues from it.
         if let Some(path) = self.next_path_id.take() {
             self.rr = u32::from(path);
             return path;
         }
-        // Lines 17-19: as many paths as two windows of packets reach, since what is known of others is old.
+        // Lines 17-19: as many paths as two windows have packets, since the state of other paths is outdated.
         let two_windows = (window.saturating_mul(2) / self.packet).min(u64::from(self.max_paths)) as u32;
         let paths = two_windows.max(self.min_paths);
         self.rr = (self.rr + 1) % paths;
-        // Lines 20-27: skip what is marked, but clear only the first bit on the way. That cleared bit also ends
-        // the loop after one round when every other bit in the range is set.
+        // Lines 20-27: skips marked paths, but clears only the first bit. That cleared bit also ends the loop after one
+        // round if every other bit in the range is set.
         if self.is_marked(self.rr) {
             self.bitmap[self.rr as usize / 64] &= !(1 << (self.rr % 64));
             self.rr = self.next_unmarked(self.rr + 1, paths);
@@ -91,7 +91,7 @@ impl LoadBalancer for StrackLb {
     /// STrack, Algorithm 3, `update_ecn_bitmap`, lines 2-10.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Not a path of this balancer.
+        // Entropy values of other balancers are ignored.
         if u32::from(ev) >= self.max_paths {
             return;
         }
@@ -113,7 +113,7 @@ impl StrackLb {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
     }
 
-    /// The first unmarked path at or after `from`, round the first `paths`; there is one.
+    /// The first unmarked path at or after `from`, cyclically within the first `paths`; there is one.
     fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
         let ahead = self.unmarked_in(from, paths);
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)
@@ -155,7 +155,7 @@ mod tests {
         StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
     }
 
-    /// The loop as it is printed, bit by bit, with the meaning of a bit put right.
+    /// The printed loop, bit by bit, with the meaning of a bit corrected.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn hear(lb: &mut StrackLb, path: u16, marked: bool) {
+    fn acknowledge(lb: &mut StrackLb, path: u16, marked: bool) {
         lb.handle_ack(Time::ZERO, path, marked, Duration::ZERO);
     }
 
@@ -203,11 +203,11 @@ mod tests {
             let mut lb = balancer(max_paths, 8);
             let bitmap = vec![false; max_paths as usize];
             let mut plain = Plain { bitmap, rr: 0, next_path_id: None, min_paths: 8 };
-            for (path, what, cwnd) in steps {
-                if what < 5 && u32::from(path) < max_paths {
+            for (path, action, cwnd) in steps {
+                if action < 5 && u32::from(path) < max_paths {
                     // Mostly marks, so that whole ranges fill up.
-                    hear(&mut lb, path, what > 0);
-                    plain.update_ecn_bitmap(path.into(), what > 0);
+                    acknowledge(&mut lb, path, action > 0);
+                    plain.update_ecn_bitmap(path.into(), action > 0);
                 } else {
                     let chosen = lb.next_ev(Time::ZERO, cwnd * PACKET);
                     prop_assert_eq!(usize::from(chosen), plain.choose_path(cwnd as usize));
@@ -220,11 +220,11 @@ mod tests {
     fn a_range_without_an_unmarked_path_ends_where_its_bit_was_cleared() {
         for (max_paths, window) in [(8, 0), (64, 32), (100, 50), (256, 128)] {
             let mut lb = balancer(max_paths, 8);
-            (0..max_paths as u16).for_each(|path| hear(&mut lb, path, true));
+            (0..max_paths as u16).for_each(|path| acknowledge(&mut lb, path, true));
             let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
-            // The round comes back to the one bit that it cleared.
+            // The round ends at the bit that it cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
-            // Path 2 is skipped and cleared, all others are marked, and path 1 is free since before.
+            // Path 2 is skipped and cleared, the others are marked, and path 1 is still free.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
             // Path 2 is free: nothing is cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));

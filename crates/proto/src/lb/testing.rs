@@ -1,4 +1,4 @@
-//! What the tests of several balancers need.
+//! Values that the tests of several balancers share.
 
 use super::Environment;
 use crate::PathFacts;
@@ -7,7 +7,7 @@ use anabranch_base::{Bytes, Duration, Purpose, Rate, Stream, Time, stream};
 /// The retransmission timeout of [`environment`].
 pub const RTO: Duration = Duration::from_us(70);
 
-/// Round trips of 8 us at 400 Gb/s.
+/// An environment with base RTTs of 8 us at 400 Gb/s.
 pub fn environment(trimming: bool) -> Environment {
     let facts = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -19,12 +19,12 @@ pub fn environment(trimming: bool) -> Environment {
     Environment { facts, rto: RTO, trimming }
 }
 
-/// The same stream each time.
+/// A stream that is the same in each test.
 pub fn random() -> Stream {
     stream(1, 0, Purpose::LoadBalancer)
 }
 
-/// So many microseconds after the start.
+/// The time `us` microseconds after the start.
 pub fn at(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }

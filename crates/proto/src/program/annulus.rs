@@ -1,17 +1,17 @@
 //! Annulus ("A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates", SIGCOMM 2020), as
 //! Themis-longhaul simulates it (section VII-A): where Annulus answers congestion at the sender's ToR by L3-routed QCN,
-//! the ToR sends a CNP back to the sender. Nothing is done near the receiver.
+//! the ToR sends a CNP back to the sender. There is no processing near the receiver.
 //!
-//! What section VII-A leaves unsaid, and what is done here:
-//! - Which flows: QCN works per port and cannot tell data centres apart, so all flows get CNPs. `inter_only` keeps
-//!   them to those that leave their data centre.
-//! - Which queues: all of the ToR, also those to its own hosts, as long as the sender is one of its hosts too.
-//! - Whether the mark stays: Annulus has one loop for the bottlenecks near the source and another for those beyond, while
-//!   a mark that stays is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice.
-//!   `clear_marks` clears it, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact fit
-//!   clearing, other numbers of it do not; the scheme leaves the mark, as the paper does not mention clearing, and the
-//!   figures show both.
-//! - How often: as PNP and DCQCN's notification point, at most once per `cnp_interval` for each queue pair.
+//! Choices where section VII-A is silent:
+//! - Flows: QCN works per port and cannot distinguish data centres, so that all flows get CNPs. `inter_only` restricts
+//!   them to flows that leave their data centre.
+//! - Queues: all queues of the ToR, also those to its own hosts, if the sender is one of its hosts too.
+//! - The mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. A mark that is
+//!   kept is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice. `clear_marks` clears
+//!   it, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact match clearing, other
+//!   numbers of it do not; the scheme keeps the mark, since the paper does not mention clearing, and the figures show
+//!   both.
+//! - Frequency: as in PNP and DCQCN's notification point, at most one CNP per `cnp_interval` and queue pair.
 
 use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
@@ -26,13 +26,13 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct AnnulusConfig {
         /// At most one CNP per queue pair in this time; 0: one for each marked packet.
-        #[is(any; example = "5us"; source = "unsaid; as at the hosts")]
+        #[param(any; example = "5us"; source = "unspecified; as at the hosts")]
         pub cnp_interval: Span,
         /// Clears the mark, so that the receiver sends no CNP for it as well.
-        #[is(any; example = false; source = "unsaid; nothing is said of clearing")]
+        #[param(any; example = false; source = "unspecified; nothing is said of clearing")]
         pub clear_marks: bool,
-        /// Leaves alone what stays within a data centre.
-        #[is(any; example = false; source = "unsaid; QCN works per port and does not tell flows apart")]
+        /// Ignores flows that stay within a data centre.
+        #[param(any; example = false; source = "unspecified; QCN works per port and does not tell flows apart")]
         pub inter_only: bool,
     }
 }
@@ -44,7 +44,7 @@ pub struct Annulus {
     inter_only: bool,
     cnp_bytes: u16,
     sites: Sites,
-    /// By queue pair: when its last CNP was sent; none before the first.
+    /// The time of the last CNP of each queue pair; none before the first.
     last_cnp: Vec<Option<Time>>,
     counts: Counts,
 }
@@ -56,7 +56,7 @@ struct Counts {
 }
 
 impl Annulus {
-    /// Before the first packet.
+    /// The program before the first packet.
     pub fn new(config: &AnnulusConfig, facts: &ProgramFacts) -> Self {
         Annulus {
             cnp_interval: config.cnp_interval.on(&facts.path),
@@ -79,7 +79,7 @@ impl Program for Annulus {
         Verdict::Forward
     }
 
-    /// A mark on a packet from a local host was set by this switch, which is its first hop.
+    /// This switch set the mark of a packet from a local host, since it is the packet's first hop.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
         if !packet.marked || !at.from_host || !matches!(packet.repr, Repr::Data { .. }) {
             return;

@@ -1,6 +1,7 @@
 //! Flowlet switching (LetFlow, NSDI 2017, section 3.1), at the source ToR.
 //!
-//! An idle gap in a queue pair's packets longer than the gap starts a new flowlet, which takes a port drawn at random.
+//! An idle time between two packets of a queue pair longer than the gap starts a new flowlet, which takes a random
+//! port.
 
 use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use crate::{Packet, Repr, Span, StateField};
@@ -13,7 +14,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
         /// An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
-        #[is(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
+        #[param(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
         pub gap: Span,
     }
 }
@@ -21,14 +22,14 @@ parameters! {
 /// The flowlets of one switch.
 pub struct Flowlet {
     gap: Duration,
-    /// By queue pair: when its last packet passed, and the port of its flowlet; none before its first packet.
+    /// The time of each queue pair's last packet, and the port of its flowlet; none before the first packet.
     flowlets: Vec<Option<(Time, u16)>>,
     random: Stream,
     count: u64,
 }
 
 impl Flowlet {
-    /// No flowlet yet.
+    /// The program before the first packet.
     pub fn new(gap: Duration, random: Stream) -> Self {
         Flowlet { gap, flowlets: Vec::new(), random, count: 0 }
     }
@@ -98,7 +99,7 @@ mod tests {
     fn packets_no_further_apart_than_the_gap_stay_together() {
         let mut flowlet = flowlet();
         let port = send(&mut flowlet, 0, Time::ZERO);
-        // Each counts from the one before it, not from the first.
+        // The gap counts from the previous packet, not from the first.
         for i in 1..20 {
             assert_eq!(send(&mut flowlet, 0, Time::ZERO + GAP * i), port);
         }

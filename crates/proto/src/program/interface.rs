@@ -1,24 +1,24 @@
-//! What every program is to its switch, and what they tell each other.
+//! The interface between a program and its switch.
 
 use crate::{Packet, PathFacts};
 use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
 use std::sync::Arc;
 
-/// What a program is told of its surroundings.
+/// The facts about the fabric from which a program is built.
 #[derive(Clone, Debug)]
 pub struct ProgramFacts {
     /// The fabric's longest path.
     pub path: PathFacts,
-    /// Size of an ACK or NACK, for those that a program makes.
+    /// Size of an ACK or NACK, for packets that a program creates.
     pub ack: Bytes,
     /// Equal-cost paths between two ToRs (N).
     pub paths: u32,
-    /// Where the ToR's choice of a port does not decide the whole path: for each relative path change in
-    /// `0..paths`, what to XOR into the entropy value (Themis-spraying, section 4.1, PathMap).
+    /// For fabrics where the ToR's choice of a port does not determine the whole path: the value to XOR into the
+    /// entropy value for each relative path change in `0..paths` (Themis-spraying, section 4.1, PathMap).
     pub path_map: Option<Arc<[u16]>>,
-    /// Which data centre is whose.
+    /// The data centre of each host.
     pub sites: Sites,
-    /// The ToRs of all hosts and the round trips to them; empty for programs that do not ask for these
+    /// The ToRs of all hosts and the round trips to them; empty for programs that do not need these
     /// ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
     pub tors: Tors,
 }
@@ -26,15 +26,15 @@ pub struct ProgramFacts {
 /// The ToRs of a fabric, as a switch sees them.
 #[derive(Clone, Debug, Default)]
 pub struct Tors {
-    /// By host: its ToR.
+    /// The ToR of each host.
     pub of_host: Arc<[u32]>,
-    /// By ToR: the round trip between the switch and it that a bit takes when nothing queues, which is what links and
-    /// switches on the way delay.
+    /// For each ToR, the round trip of a bit between the switch and it without queueing: the delays of links and
+    /// switches.
     pub round_trips: Arc<[Duration]>,
 }
 
 impl Tors {
-    /// The round trip between the switch and the ToR of `host`; zero where nothing is known of it.
+    /// The round trip between the switch and the ToR of `host`; zero if it is not known.
     pub fn round_trip_to(&self, host: HostId) -> Duration {
         let tor = self.of_host.get(host.index());
         tor.and_then(|&tor| self.round_trips.get(tor as usize)).copied().unwrap_or(Duration::ZERO)
@@ -44,20 +44,20 @@ impl Tors {
 /// The data centres of a fabric; by default there is one.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    /// By host: its data centre, from 0; empty where there is one.
+    /// The data centre of each host, numbered from 0; empty if there is only one.
     pub of_host: Arc<[u16]>,
-    /// That of the switch.
+    /// The data centre of the switch.
     pub own: u16,
 }
 
 impl Sites {
-    /// Whether a host is in the switch's own data centre.
+    /// Whether a host is in the switch's data centre.
     #[inline]
     pub fn is_own(&self, host: HostId) -> bool {
         self.of(host) == self.own
     }
 
-    /// Whether what goes from `src` to `dst` leaves its data centre.
+    /// Whether packets from `src` to `dst` leave their data centre.
     #[inline]
     pub fn crosses(&self, src: HostId, dst: HostId) -> bool {
         self.of(src) != self.of(dst)
@@ -68,136 +68,136 @@ impl Sites {
     }
 }
 
-/// Where a packet stands when a program sees it.
+/// The context of a packet that passes a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
     /// The time.
     pub now: Time,
     /// The host that sent the packet, as its IP header says.
     pub src: HostId,
-    /// At ingress: the port by which it came in.
+    /// At ingress: the port on which the packet arrived.
     pub port: u16,
-    /// It was sent by a host of this switch.
+    /// Whether a host of this switch sent the packet.
     pub from_host: bool,
-    /// It goes to a host of this switch.
+    /// Whether the packet is for a host of this switch.
     pub to_host: bool,
-    /// Equal-cost ports towards its destination when every link is up; 1 to a host of this switch, 0 when there is no
-    /// path.
+    /// Number of equal-cost ports towards the destination when every link is up; 1 for a host of this switch, 0 without
+    /// a path.
     pub ports: u16,
-    /// At egress: bytes of data that it leaves behind in its queue.
+    /// At egress: bytes of data that the packet leaves behind in its queue.
     pub queued: u32,
 }
 
-/// What becomes of a packet at ingress.
+/// The decision about a packet at ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes where routing sends it.
+    /// The packet follows routing.
     Forward,
-    /// It goes by this one of the equal-cost ports, modulo their number; by another one, chosen by ECMP, if routing has
+    /// The packet takes this equal-cost port, modulo their number; or another one chosen by ECMP, if routing has
     /// withdrawn it.
     Port(u16),
-    /// It is dropped, or the program has taken from it what it needs.
+    /// The packet is dropped, or was consumed by the program.
     Drop,
-    /// The program holds it in the switch's buffer, and will emit it later.
+    /// The program holds the packet in the switch's buffer, and emits it later.
     Hold,
-    /// The program holds it outside the switch's buffer, for instance in a recirculation port, and will emit it later. It
-    /// is not charged to the lossless class, not even while it waits at its egress port afterwards.
-    SetAside,
+    /// The program holds the packet outside the switch's buffer, for example in a recirculation port, and emits it
+    /// later. The packet is not charged to the lossless class, not even while it waits at its egress port afterwards.
+    HoldOutside,
 }
 
-/// Where a packet was before a program emitted it.
+/// The place of a packet before a program emitted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nowhere: the program made it.
+    /// The program created the packet.
     Never,
-    /// In the switch's buffer, charged to its ingress port, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
+    /// The switch's buffer, charged to the ingress port, which is [`Passage::port`] of the arrival ([`Verdict::Hold`]).
     InBuffer(u16),
-    /// Outside the switch's buffer ([`Verdict::SetAside`]).
-    Aside,
+    /// A place outside the switch's buffer ([`Verdict::HoldOutside`]).
+    OutsideBuffer,
 }
 
-/// What a program that keeps tables of queue pairs hears of them ([`Program::handle_qp`]).
+/// A notice about a queue pair, for programs with tables of queue pairs ([`Program::handle_qp`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QpNotice {
     /// The time.
     pub now: Time,
     /// The queue pair.
     pub qp: QpId,
-    /// Its requester, the host that sends data.
+    /// The requester, the host that sends data.
     pub src: HostId,
-    /// Its responder.
+    /// The responder.
     pub dst: HostId,
-    /// Whether its first message is posted now; else, its last one is acknowledged, and it is destroyed.
+    /// True when the first message is posted; false when the last one is acknowledged and the queue pair is destroyed.
     pub opens: bool,
 }
 
-/// A packet that a program sends.
+/// A packet that a program emits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emitted {
-    /// The packet; routing sends it on, and it passes no ingress of this switch again.
+    /// The packet. It follows routing and does not pass the program's ingress again.
     pub packet: Packet,
-    /// Where it was before.
+    /// Its place before.
     pub held: Held,
 }
 
-/// A number that a program counts.
+/// A counter of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramCounter {
-    /// Its name in results, such as `nacks_invalid`.
+    /// The name in results, such as `nacks_invalid`.
     pub name: &'static str,
-    /// Its value in this switch.
+    /// The value in this switch.
     pub value: u64,
-    /// How it adds up over switches.
+    /// The aggregation over switches.
     pub total: Total,
 }
 
-/// How a counter adds up over switches.
+/// The aggregation of a counter over switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
     /// The sum.
     Sum,
-    /// The largest.
+    /// The maximum.
     Max,
 }
 
-/// What every program implements, and one of your own.
+/// A program in a switch, built-in or user-defined.
 ///
-/// After each call the switch sends what the program put into `out`, then asks for
-/// [`next_timeout`](Self::next_timeout). Each packet that it kept ([`Verdict::Hold`], [`Verdict::SetAside`]) it emits
-/// once, as it was kept and with the length that it had: else the run ends.
+/// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program
+/// emits each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held
+/// and with its length unchanged; otherwise the run ends with an error.
 pub trait Program: Send {
-    /// A packet came in.
+    /// Handles the arrival of a packet.
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
-    /// A packet has left its egress queue and is about to go out.
+    /// Handles a packet that has left its egress queue and is about to be sent.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
         let _ = (packet, at, out);
     }
-    /// Its timer is due.
+    /// Handles the expiry of the timer.
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
         let _ = (now, out);
     }
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
-    /// What it counted so far.
+    /// The counters so far.
     fn counters(&self) -> Vec<ProgramCounter> {
         Vec::new()
     }
-    /// Whether it wants to hear of queue pairs.
+    /// Whether the program needs notices about queue pairs.
     fn wants_qps(&self) -> bool {
         false
     }
-    /// A queue pair of the fabric, of whatever hosts, is opened or destroyed.
+    /// Handles the opening or destruction of any queue pair of the fabric.
     ///
-    /// The notice crosses the fabric without a packet. It comes one window's length (the fabric's shortest latency, see
-    /// the engine in ARCHITECTURE.md) after it happened: never later than the queue pair's first packet can be here, and
-    /// possibly before packets that the end of the queue pair left under way. Those of one time come by rising source,
-    /// after everything else that happens at the switch at that time.
+    /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency,
+    /// see the engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly
+    /// before the last packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their
+    /// sources, after all other events of that time at the switch.
     fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
         let _ = (notice, out);
     }
-    /// Entries now in those of its tables that follow queue pairs.
+    /// Current number of entries in the tables of queue pairs.
     fn table_entries(&self) -> u64 {
         0
     }

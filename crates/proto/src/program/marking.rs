@@ -1,16 +1,16 @@
-//! ECN marking in queues of a program's own.
+//! ECN marking in the queues of programs.
 
 use anabranch_base::Stream;
 
-/// Marks by the queue length that a packet leaves behind at dequeue, as ports do.
+/// ECN marking by the queue length that a packet leaves behind at dequeue, as at ports.
 pub(super) struct Marking {
-    /// Bytes above which it begins to mark.
+    /// Queue length in bytes above which marking begins.
     pub kmin: u64,
-    /// Bytes above which it marks every packet.
+    /// Queue length in bytes above which every packet is marked.
     pub kmax: u64,
-    /// Probability of a mark just below `kmax`; it rises linearly from 0 at `kmin`.
+    /// Probability of a mark just below `kmax`, rising linearly from 0 at `kmin`.
     pub pmax: f64,
-    /// What it draws from.
+    /// The random stream for ECN marking.
     pub random: Stream,
 }
 

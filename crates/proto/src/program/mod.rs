@@ -1,7 +1,7 @@
-//! Programs in switches: what a programmable switch does to the packets that pass it.
+//! Switch programs: the processing of packets in a programmable switch.
 //!
-//! A program sees what hardware offers: headers, registers, the queue that a packet leaves behind, a choice among
-//! the equal-cost ports, drop, mirror and emit. One instance lives in each switch that it is attached to.
+//! A program has the facilities of hardware: headers, registers, the queue that a packet leaves behind, a choice among
+//! the equal-cost ports, drop, mirror and emit. Each switch that a program is attached to has one instance.
 
 mod annulus;
 mod bicc;
@@ -68,13 +68,13 @@ impl ProgramConfig {
     }
 }
 
-/// A program of somebody else's with its parameters.
+/// A user-defined program with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
 
-/// Makes the program of one switch, which draws from the stream.
+/// Builds the program of one switch, which draws from the stream.
 pub type ProgramFactory = dyn Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync;
 
-/// What a panic in one of somebody else's is said to be in.
+/// The part that the error for a panic in a user-defined program names.
 const PART: &str = "program";
 
 /// Any program.
@@ -93,7 +93,7 @@ pub enum AnyProgram {
     Annulus(Annulus),
     /// See [`Bicc`].
     Bicc(Bicc),
-    /// Somebody else's.
+    /// A user-defined program.
     Custom(Box<dyn Program>),
 }
 
@@ -120,13 +120,13 @@ impl ProgramConfig {
         }
     }
 
-    /// Whether it wants to know how far other ToRs are ([`ProgramFacts::tors`]). Somebody else's may.
+    /// Whether the program needs the round trips to other ToRs ([`ProgramFacts::tors`]). User-defined programs may.
     pub fn wants_tors(&self) -> bool {
         matches!(self, ProgramConfig::Conweave(_) | ProgramConfig::Registered(_))
     }
 
-    /// Entries of its tables that have one for each path; none where it has no such tables. Of somebody else's, its
-    /// parameter `paths`.
+    /// Size of the tables with one entry per path; none without such tables. For a user-defined program, its parameter
+    /// `paths`.
     pub fn path_entries(&self) -> Option<u32> {
         match self {
             ProgramConfig::ThemisSpraying(config) => Some(config.paths),
@@ -143,7 +143,7 @@ impl ProgramConfig {
         }
     }
 
-    /// The state that a switch keeps for a queue pair, field by field; of somebody else's nothing is known.
+    /// The state that a switch keeps for a queue pair, field by field; empty for user-defined programs.
     pub fn state(&self) -> Vec<StateField> {
         match self {
             ProgramConfig::ThemisSpraying(config) => ThemisSpraying::state(config),
@@ -158,7 +158,7 @@ impl ProgramConfig {
     }
 }
 
-/// Hands each call on to whichever program it is.
+/// Forwards a call to the program of the variant.
 macro_rules! dispatch {
     ($self:ident, $program:ident => $call:expr) => {
         match $self {

@@ -11,12 +11,12 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct NackDropConfig {
         /// The probability that a NACK is dropped.
-        #[is(0.0..=1.0; example = 0.5; source = "Themis-spraying, section 2.3")]
+        #[param(0.0..=1.0; example = 0.5; source = "Themis-spraying, section 2.3")]
         pub share: f64,
     }
 }
 
-/// Drops NACKs on their way to the switch's hosts.
+/// A program that drops NACKs on their way to the switch's hosts.
 pub struct NackDrop {
     share: f64,
     random: Stream,
@@ -25,7 +25,7 @@ pub struct NackDrop {
 }
 
 impl NackDrop {
-    /// Drops each NACK with probability `share`.
+    /// A program that drops each NACK with probability `share`.
     pub fn new(share: f64, random: Stream) -> Self {
         NackDrop { share, random, passed: 0, dropped: 0 }
     }
@@ -73,7 +73,7 @@ mod tests {
         Packet::nack(QpId(0), HostId(9), 0).with_bytes(60)
     }
 
-    /// Passed and dropped.
+    /// The numbers of passed and dropped NACKs.
     fn counts(drops: &NackDrop) -> (u64, u64) {
         let counters = drops.counters();
         assert_eq!([counters[0].name, counters[1].name], ["nacks_passed", "nacks_dropped"]);

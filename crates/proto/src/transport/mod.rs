@@ -1,4 +1,4 @@
-//! Reliability: what makes messages whole over a fabric that loses and reorders packets.
+//! Transports: reliable delivery of messages over a fabric that loses and reorders packets.
 
 mod common;
 mod dcp;
@@ -26,7 +26,7 @@ pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
-pub use sack::{Inherits, Legacy, SackConfig, SackReceiver, SackSender};
+pub use sack::{CachedState, Inherits, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 kinds! {
@@ -36,16 +36,16 @@ kinds! {
         /// Out-of-order delivery with selective acknowledgement and retransmission.
         #[kind("sack")]
         Sack(SackConfig),
-        /// In-order delivery as RoCEv2 NICs have it, with go-back-N recovery.
+        /// In-order delivery as in RoCEv2 NICs, with go-back-N recovery.
         #[kind("go-back-n")]
         GoBackN(GoBackNConfig),
-        /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
+        /// Selective repeat as in commodity RDMA NICs (Themis-spraying, section 2.3).
         #[kind("rnic-sr")]
         RnicSr(RnicSrConfig),
-        /// IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
+        /// IRN (SIGCOMM 2018, section 3), as DCP describes it (section 2.2).
         #[kind("irn")]
         Irn(IrnConfig),
-        /// RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
+        /// RACK-TLP (RFC 8985), as in DCP's comparison (section 6.3).
         #[kind("rack-tlp")]
         RackTlp(RackTlpConfig),
         /// STrack (section 3.3).
@@ -64,12 +64,12 @@ kinds! {
 }
 
 impl TransportConfig {
-    /// What hardware keeps for a queue pair to know which of `packets` in flight arrived, and which are lost, field by
-    /// field: what stands beside a cumulative PSN and one timer at either end, which all have. DCP counts messages
-    /// instead (its section 4.5), and so does not grow with `packets`.
+    /// The hardware state of a queue pair that tracks which of `packets` in flight arrived and which are lost, field by
+    /// field. Every transport also has a cumulative PSN and one timer at either end, which are not listed. DCP counts
+    /// messages instead (section 4.5), so that its state does not grow with `packets`.
     ///
-    /// Bitmaps have a bit for each packet in flight: IRN five (DCP, Table 3), the others one for each set that they have
-    /// here. A timer for each packet, as `sack` has it, and RACK's times of transmission take 32 bits for each.
+    /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that they
+    /// keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
     pub fn tracking(&self, packets: u32) -> Vec<StateField> {
         let bitmap = |name| StateField::new(name, 1, packets);
         let received = || bitmap("received");
@@ -78,7 +78,7 @@ impl TransportConfig {
             TransportConfig::GoBackN(_) | TransportConfig::Registered(_) => Vec::new(),
             TransportConfig::Sack(_) => vec![received(), bitmap("acknowledged"), times()],
             TransportConfig::Eqds(_) => {
-                // Numbers of pulls and targets of 20 bits each, as many as a packet has for them.
+                // Numbers of pulls and targets take 20 bits each, as in a packet.
                 let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
                 let mut fields = vec![received(), bitmap("acknowledged"), times()];
                 fields.extend(credit);
@@ -91,7 +91,7 @@ impl TransportConfig {
             TransportConfig::RackTlp(_) => vec![received(), bitmap("acknowledged"), bitmap("lost"), times()],
             TransportConfig::Strack(_) => vec![received(), bitmap("acknowledged"), bitmap("lost")],
             TransportConfig::Dcp(config) => config.state(),
-            // MP-RDMA: two bits for each of L packets, whatever is in flight; the sender counts.
+            // MP-RDMA: two bits for each of L packets, however many are in flight; the sender has counters only.
             TransportConfig::MpRdma(config) => {
                 let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
                 let mut fields = vec![StateField::new("bitmap", 2, config.bitmap)];
@@ -102,10 +102,10 @@ impl TransportConfig {
     }
 }
 
-/// A user-defined transport with its parameters. Every one has `payload`, `header`, `ack` and `rto`.
+/// A user-defined transport with its parameters, among which are always `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
-/// What makes the two ends of a queue pair.
+/// The functions that build the two ends of a queue pair.
 pub struct TransportFactory {
     /// The sending end, which owns the congestion control and the load balancer.
     pub sender: Box<SenderFactory>,
@@ -113,33 +113,33 @@ pub struct TransportFactory {
     pub receiver: Box<ReceiverFactory>,
 }
 
-/// Makes the sending end of a queue pair.
+/// Builds the sending end of a queue pair.
 pub type SenderFactory = dyn Fn(SenderParts, &Parameters) -> Box<dyn Sender> + Send + Sync;
 
-/// Makes the receiving end of a queue pair.
+/// Builds the receiving end of a queue pair.
 pub type ReceiverFactory = dyn Fn(ReceiverParts, &Parameters) -> Box<dyn Receiver> + Send + Sync;
 
-/// What the sending end of a queue pair is made from.
+/// The parts from which the sending end of a queue pair is built.
 pub struct SenderParts {
     /// The queue pair.
     pub ends: Ends,
     /// The fabric's longest path.
     pub facts: PathFacts,
-    /// How much may be in the network.
+    /// The congestion control.
     pub cc: AnyCc,
-    /// Which entropy values packets carry.
+    /// The load balancer.
     pub lb: AnyLb,
-    /// What it draws from.
+    /// The stream of random numbers.
     pub random: Stream,
 }
 
-/// What the receiving end of a queue pair is made from.
+/// The parts from which the receiving end of a queue pair is built.
 pub struct ReceiverParts {
     /// The queue pair.
     pub ends: Ends,
     /// The fabric's longest path.
     pub facts: PathFacts,
-    /// What it draws from.
+    /// The stream of random numbers.
     pub random: Stream,
 }
 
@@ -147,7 +147,7 @@ pub struct ReceiverParts {
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes back,
 /// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
 pub enum AnySender {
     /// See [`SackSender`].
@@ -168,14 +168,14 @@ pub enum AnySender {
     Eqds(EqdsSender),
     /// See [`MpRdmaSender`].
     MpRdma(MpRdmaSender),
-    /// Somebody else's.
+    /// A user-defined transport.
     Custom(Box<dyn Sender>),
 }
 
 /// The receiving end of a queue pair, whatever its transport.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none; and when the packet delivered a message, [`poll_delivered`](Self::poll_delivered) likewise.
+/// until it returns none; and when the packet completed a message, [`poll_delivered`](Self::poll_delivered) likewise.
 pub enum AnyReceiver {
     /// See [`SackReceiver`].
     Sack(SackReceiver),
@@ -185,7 +185,7 @@ pub enum AnyReceiver {
     RnicSr(RnicSrReceiver),
     /// See [`IrnReceiver`].
     Irn(IrnReceiver),
-    /// The same as `irn`'s.
+    /// The receiver of `irn`, which `rack-tlp` shares.
     RackTlp(IrnReceiver),
     /// See [`StrackReceiver`].
     Strack(StrackReceiver),
@@ -195,21 +195,21 @@ pub enum AnyReceiver {
     Eqds(EqdsReceiver),
     /// See [`MpRdmaReceiver`].
     MpRdma(MpRdmaReceiver),
-    /// Somebody else's.
+    /// A user-defined transport.
     Custom(Box<dyn Receiver>),
 }
 
-/// What a panic in a user-defined one is said to be in.
+/// The part that the error for a panic in a user-defined transport names.
 const PART: &str = "transport";
 
 impl TransportConfig {
-    /// The sending end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
+    /// The sending end of a new queue pair. For built-in transports, which draw no random numbers.
     pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
-        self.build_sender_drawing(ends, facts, cc, lb, 0)
+        self.build_sender_with_seed(ends, facts, cc, lb, 0)
     }
 
-    /// The sending end of a new queue pair on a fabric; it draws under `seed`.
-    pub fn build_sender_drawing(
+    /// The sending end of a new queue pair, which draws random numbers under `seed`.
+    pub fn build_sender_with_seed(
         &self,
         ends: Ends,
         facts: &PathFacts,
@@ -245,13 +245,13 @@ impl TransportConfig {
         }
     }
 
-    /// The receiving end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
+    /// The receiving end of a new queue pair. For built-in transports, which draw no random numbers.
     pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
-        self.build_receiver_drawing(ends, facts, 0)
+        self.build_receiver_with_seed(ends, facts, 0)
     }
 
-    /// The receiving end of a new queue pair on a fabric; it draws under `seed`.
-    pub fn build_receiver_drawing(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
+    /// The receiving end of a new queue pair, which draws random numbers under `seed`.
+    pub fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
         match self {
             TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends)),
             TransportConfig::GoBackN(config) => {
@@ -278,7 +278,7 @@ impl TransportConfig {
         }
     }
 
-    /// How packets are cut and how big they get.
+    /// The sizes of packets.
     pub fn framing(&self) -> Framing {
         let (payload, header, ack) = match self {
             TransportConfig::Sack(config) => (config.payload, config.header, config.ack),
@@ -298,11 +298,11 @@ impl TransportConfig {
         Framing { payload, header, ack }
     }
 
-    /// For how much a queue pair has numbers, over all that it ever carries under a first window of so many bytes.
+    /// The capacity of a queue pair over its lifetime, under an initial window of so many bytes.
     pub fn number_space(&self, window: u64) -> NumberSpace {
         let all = u64::from(u32::MAX);
         match self {
-            // What is in flight must not come near the end of the numbers.
+            // The PSNs in flight must not reach the end of the number space.
             TransportConfig::Sack(_) | TransportConfig::Strack(_) | TransportConfig::Eqds(_) => {
                 NumberSpace::of_packets(all - u64::from(common::MAX_SPAN) - 1)
             }
@@ -319,8 +319,8 @@ impl TransportConfig {
         }
     }
 
-    /// Packets of the requests as which a message of so many packets goes under a first window of so many bytes, where the
-    /// transport has requests.
+    /// Packets of each request into which a message of so many packets is split, under an initial window of so many
+    /// bytes; none for transports without requests.
     pub fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
         match self {
             TransportConfig::Dcp(config) => Some(dcp::Requests::new(config, window).packets(message).into()),
@@ -328,7 +328,7 @@ impl TransportConfig {
         }
     }
 
-    /// What a connection takes over from the one before of its two hosts.
+    /// The state that a connection takes over from the previous one between its two hosts.
     pub fn inherits(&self) -> Inherits {
         match self {
             TransportConfig::Sack(config) => config.inherits,
@@ -336,7 +336,7 @@ impl TransportConfig {
         }
     }
 
-    /// What paces a host's pulls, where receivers pull.
+    /// The pacer of a host's pulls, for transports whose receivers pull.
     pub fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
         match self {
             TransportConfig::Eqds(config) => Some(PullPacer::new(config, facts)),
@@ -361,7 +361,7 @@ impl TransportConfig {
     }
 }
 
-/// Hands each call on to whichever transport it is.
+/// Forwards a call to the transport of the variant.
 macro_rules! dispatch {
     ($any:ident, $self:ident, $end:ident => $call:expr) => {
         match $self {
@@ -383,7 +383,7 @@ impl AnySender {
     /// See [`Sender::post`].
     ///
     /// # Errors
-    /// When the queue pair would run out of PSNs.
+    /// The queue pair would run out of PSNs.
     pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         dispatch!(AnySender, self, end => end.post(message, bytes))
     }
@@ -432,10 +432,10 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.poll_transmit(now))
     }
 
-    /// See [`Sender::keeps_turn`].
+    /// See [`Sender::holds_turn`].
     #[inline]
-    pub fn keeps_turn(&self) -> bool {
-        dispatch!(AnySender, self, end => end.keeps_turn())
+    pub fn holds_turn(&self) -> bool {
+        dispatch!(AnySender, self, end => end.holds_turn())
     }
 
     /// See [`Sender::advances_timer`].
@@ -455,18 +455,19 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.counters())
     }
 
-    /// What it leaves to the next connection of its two hosts, where that [inherits](TransportConfig::inherits).
-    pub fn legacy(&self) -> Option<Legacy> {
+    /// The state for the next connection between its two hosts, if connections [inherit](TransportConfig::inherits)
+    /// any.
+    pub fn cached_state(&self) -> Option<CachedState> {
         match self {
-            AnySender::Sack(sender) => sender.legacy(),
+            AnySender::Sack(sender) => sender.cached_state(),
             _ => None,
         }
     }
 
-    /// Starts with what an earlier connection left.
-    pub fn inherit(&mut self, legacy: &Legacy) {
+    /// Starts with the state of an earlier connection.
+    pub fn inherit(&mut self, earlier: &CachedState) {
         if let AnySender::Sack(sender) = self {
-            sender.inherit(legacy);
+            sender.inherit(earlier);
         }
     }
 }
@@ -496,10 +497,10 @@ impl AnyReceiver {
         dispatch!(AnyReceiver, self, end => end.fresh_packets())
     }
 
-    /// See [`Receiver::asks_to_pull`].
+    /// See [`Receiver::requests_pull`].
     #[inline]
-    pub fn asks_to_pull(&mut self) -> bool {
-        dispatch!(AnyReceiver, self, end => end.asks_to_pull())
+    pub fn requests_pull(&mut self) -> bool {
+        dispatch!(AnyReceiver, self, end => end.requests_pull())
     }
 
     /// See [`Receiver::pull`].

@@ -1,4 +1,4 @@
-//! Packets of DCP, byte for byte (DCP, figure 4): what it adds to RoCEv2, with all headers from the MAC on.
+//! Byte formats of DCP's packets (DCP, figure 4): its additions to RoCEv2, with all headers from the MAC on.
 //!
 //! | Bytes | Field | data | header-only | ACK |
 //! |---|---|---|---|---|
@@ -12,29 +12,29 @@
 //! | 73-79 | SSN, immediate | last packet of a Write-with-Immediate | | |
 //! | 57-67 | SSN, offset, length of the message | Send | | |
 //!
-//! Printed are the fields of the data packet's first 57 bytes and their widths, the RETH in every packet of a Write,
-//! the SSN in every packet of a Send and in the last one of a Write-with-Immediate, the sRetryNo, the eMSN in an ACK,
-//! and two bits of the type of service. Chosen here:
+//! The paper specifies the fields of the data packet's first 57 bytes and their widths, the RETH in every packet of a
+//! Write, the SSN in every packet of a Send and in the last one of a Write-with-Immediate, the sRetryNo, the eMSN in an
+//! ACK, and two bits of the type of service. Choices made here:
 //! - Numbers are in network byte order. MSN, eMSN and SSN have 24 bits.
 //! - The tag is in the two lowest bits of the DSCP, so that the ECN keeps its own two.
 //! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps: its lower 7 bits in byte 50, below AckReq,
 //!   its highest one in the lowest bit of byte 46.
-//! - eMSN stands where the AETH has its MSN, which says nearly the same.
-//! - A Send carries the offset of its packet and the length of the message: without the first, a packet from the
-//!   middle finds its receive WQE but not its place; without the second, nobody knows how many there are. RETH says
-//!   both of a Write.
-//! - Trimming leaves the UDP length as it was: the text changes the tag and the IP length alone (section 5). The UDP
-//!   checksum is 0, as RoCEv2 has it.
-//! - The invariant CRC, which a trimmed packet cannot have, is left out, and so is the frame's check sequence.
+//! - eMSN takes the place of the MSN in the AETH, whose meaning is nearly the same.
+//! - A Send carries the offset of its packet and the length of the message: without the offset, a middle packet has a
+//!   receive WQE but no place in its buffer; without the length, the number of packets is unknown. For a Write, RETH
+//!   has both.
+//! - Trimming does not change the UDP length: the text changes only the tag and the IP length (section 5). The UDP
+//!   checksum is 0, as in RoCEv2.
+//! - The invariant CRC, which a trimmed packet cannot have, and the frame check sequence are left out.
 
 use crate::packet::Msn;
 use crate::transport::dcp_reception::{Operation, Reth};
 
-/// Bytes of a header-only packet (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN. Without FCS; the
-/// padding to Ethernet's minimum of 64 B is not counted.
+/// Size of a header-only packet in bytes (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN, without the FCS and
+/// the padding to Ethernet's minimum of 64 B.
 pub const HEADER_ONLY_BYTES: usize = 57;
 
-/// Bytes of an ACK.
+/// Size of an ACK in bytes.
 pub const ACK_BYTES: usize = 58;
 
 /// The UDP port of RoCEv2.
@@ -51,24 +51,24 @@ const TOS: usize = MAC + 1;
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ACKNOWLEDGE: u8 = 0x11;
 const LIMIT_24: u32 = 1 << 24;
-/// Where the tag is in the type of service.
+/// The position of the tag in the type of service.
 const TAG_SHIFT: u32 = 2;
 const TAG_MASK: u8 = 0b11 << TAG_SHIFT;
 
 /// The DCP tag (DCP, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// Not of DCP.
+    /// A packet of another protocol.
     Other = 0b00,
     /// An ACK.
     Ack = 0b01,
-    /// Data, new or sent again.
+    /// Data, retransmissions included.
     Data = 0b10,
-    /// What trimming left.
+    /// A trimmed packet.
     HeaderOnly = 0b11,
 }
 
-/// Who sends to whom, and by which path.
+/// The addresses of a packet, and its entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// MAC address of the next hop.
@@ -85,33 +85,33 @@ pub struct Route {
     pub qpn: u32,
 }
 
-/// Where a packet stands in its message.
+/// The position of a packet in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// The first of several.
+    /// The first of several packets.
     First,
     /// Neither first nor last.
     Middle,
-    /// The last of several.
+    /// The last of several packets.
     Last,
-    /// The message has no other.
+    /// The only packet of the message.
     Only,
 }
 
 /// Headers of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Who sends to whom.
+    /// Addresses and entropy value.
     pub route: Route,
     /// Lowest 24 bits of the PSN.
     pub psn: u32,
-    /// Its message, and the round of it.
+    /// The message, and its round.
     pub msn: Msn,
-    /// AckReq: its message wants a CQE.
+    /// AckReq: whether the message has a CQE.
     pub ack_request: bool,
-    /// Where it stands in its message.
+    /// The position in the message.
     pub position: Position,
-    /// What its message does.
+    /// The operation of the message.
     pub operation: Operation,
 }
 
@@ -120,47 +120,47 @@ pub struct Data {
 pub enum Frame<'a> {
     /// A data packet and its payload.
     Data(Data, &'a [u8]),
-    /// What trimming left of one, on its way to the receiver or back.
+    /// A header-only packet, on its way to the receiver or back.
     HeaderOnly {
-        /// Who sends to whom.
+        /// Addresses and entropy value.
         route: Route,
         /// Lowest 24 bits of the data packet's PSN.
         psn: u32,
-        /// The data packet's.
+        /// MSN of the data packet.
         msn: Msn,
     },
     /// An ACK.
     Ack {
-        /// Who sends to whom.
+        /// Addresses and entropy value.
         route: Route,
         /// eMSN: every message below is complete.
         expected: u32,
     },
 }
 
-/// Bytes that are no packet of DCP, or what cannot become one.
+/// An error of decoding or encoding a packet of DCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Too few bytes for the headers, or not as many as the IP header says.
+    /// There are too few bytes for the headers, or the number differs from that of the IP header.
     #[error("{have} bytes where the headers say {need}")]
     Length {
-        /// Bytes there are.
+        /// The number of bytes.
         have: usize,
-        /// Bytes there must be.
+        /// The required number of bytes.
         need: usize,
     },
-    /// Not RoCEv2 over IPv4 without options.
+    /// The packet is not RoCEv2 over IPv4 without options.
     #[error("bytes {at} to {} are not those of RoCEv2 over IPv4: {found:#06x}", at + 1)]
     NotRoce {
-        /// Where the two bytes begin.
+        /// The offset of the two bytes.
         at: usize,
-        /// What they are.
+        /// Their value.
         found: u16,
     },
-    /// The IP header is damaged.
+    /// The checksum of the IP header is wrong.
     #[error("the IP checksum is wrong")]
     Checksum,
-    /// The tag does not go with the opcode, or is not of DCP.
+    /// The tag does not match the opcode, or is not one of DCP.
     #[error("a DCP tag of {tag:#04b} with the opcode {opcode:#04x}")]
     Tag {
         /// The two bits.
@@ -168,15 +168,15 @@ pub enum WireError {
         /// The BTH's opcode.
         opcode: u8,
     },
-    /// Bits that must be 0 are not.
+    /// Reserved bits are not 0.
     #[error("byte {at} is {found:#04x}; its reserved bits must be 0")]
     Reserved {
-        /// Where it is.
+        /// The offset of the byte.
         at: usize,
-        /// What it is.
+        /// Its value.
         found: u8,
     },
-    /// A number that its field cannot hold.
+    /// A number does not fit its field.
     #[error("the {field} {value} does not fit its field")]
     TooLarge {
         /// The field.
@@ -184,44 +184,44 @@ pub enum WireError {
         /// The number.
         value: usize,
     },
-    /// A Write-with-Immediate says so in its last packet alone.
+    /// A packet other than the last one carries an immediate value.
     #[error("only the last packet of a message carries an immediate")]
     EarlyImmediate,
 }
 
 impl Frame<'_> {
-    /// Its bytes.
+    /// Encodes the packet.
     ///
     /// # Errors
-    /// When a number does not fit its field, the payload does not fit a packet, or a packet other than the last one
+    /// A number does not fit its field, the payload does not fit a packet, or a packet other than the last one
     /// carries an immediate.
     pub fn encode(&self) -> Result<Vec<u8>, WireError> {
         match *self {
             Frame::Data(data, payload) => encode_data(&data, payload),
             Frame::HeaderOnly { route, psn, msn } => {
-                // What is cut off had some opcode; the receiver of this does not look at it.
+                // The original opcode is unknown here; receivers of header-only packets ignore it.
                 let opcode = opcode(&Operation::Send { ssn: 0, offset: 0, length: 0 }, Position::Middle)?;
                 let mut bytes = headers(&route, Tag::HeaderOnly, HEADER_ONLY_BYTES)?;
                 put_bth(&mut bytes, opcode, &route, psn, msn.retry(), false)?;
-                bytes.extend(three("MSN", msn.number())?);
+                bytes.extend(u24_bytes("MSN", msn.number())?);
                 Ok(bytes)
             }
             Frame::Ack { route, expected } => {
                 let mut bytes = headers(&route, Tag::Ack, ACK_BYTES)?;
                 put_bth(&mut bytes, ACKNOWLEDGE, &route, 0, 0, false)?;
-                // Syndrome 0: an ACK, without credits.
+                // Syndrome 0: an ACK without credits.
                 bytes.push(0);
-                bytes.extend(three("eMSN", expected)?);
+                bytes.extend(u24_bytes("eMSN", expected)?);
                 Ok(bytes)
             }
         }
     }
 }
 
-/// A packet of DCP, from its bytes.
+/// Decodes a packet of DCP.
 ///
 /// # Errors
-/// When they are none.
+/// The bytes are no packet of DCP.
 pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, WireError> {
     let route = check_headers(bytes)?;
     let tag = tag(bytes);
@@ -254,11 +254,11 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, WireError> {
     }
 }
 
-/// What a switch leaves of a data packet (DCP, section 4.2, packet trimming module; section 5): its first 57 bytes,
+/// Trims a data packet as a switch does (DCP, section 4.2, packet trimming module; section 5): to its first 57 bytes,
 /// with the tag and the IP length of a header-only packet.
 ///
 /// # Errors
-/// When it is no data packet of DCP.
+/// The bytes are no data packet of DCP.
 pub fn trim(bytes: &[u8]) -> Result<[u8; HEADER_ONLY_BYTES], WireError> {
     check_headers(bytes)?;
     if tag(bytes) != Tag::Data {
@@ -272,20 +272,20 @@ pub fn trim(bytes: &[u8]) -> Result<[u8; HEADER_ONLY_BYTES], WireError> {
     Ok(left)
 }
 
-/// A header-only packet on its way back (DCP, section 4.1, step 2): source and destination change places, and the
+/// Returns a header-only packet to the sender (DCP, section 4.1, step 2): source and destination are swapped, and the
 /// queue pair is the sender's, which the receiver knows.
 ///
 /// # Errors
-/// When it is no header-only packet, or the number of the queue pair exceeds 24 bits.
+/// The bytes are no header-only packet, or the number of the queue pair exceeds 24 bits.
 pub fn turn_round(bytes: &mut [u8; HEADER_ONLY_BYTES], sender_qpn: u32) -> Result<(), WireError> {
     check_headers(bytes)?;
     if tag(bytes) != Tag::HeaderOnly {
         return Err(WireError::Tag { tag: tag(bytes) as u8, opcode: bytes[BTH] });
     }
-    let qpn = three("queue pair number", sender_qpn)?;
+    let qpn = u24_bytes("queue pair number", sender_qpn)?;
     let (to_mac, from_mac) = bytes[..12].split_at_mut(6);
     to_mac.swap_with_slice(from_mac);
-    // The sum over both addresses, and with it the checksum, stays.
+    // Swapping the addresses does not change the checksum.
     let (from, to) = bytes[MAC + 12..MAC + IP].split_at_mut(4);
     from.swap_with_slice(to);
     bytes[BTH + 5..BTH + 8].copy_from_slice(&qpn);
@@ -295,19 +295,19 @@ pub fn turn_round(bytes: &mut [u8; HEADER_ONLY_BYTES], sender_qpn: u32) -> Resul
 fn encode_data(data: &Data, payload: &[u8]) -> Result<Vec<u8>, WireError> {
     let Data { route, psn, msn, ack_request, position, operation } = data;
     let opcode = opcode(operation, *position)?;
-    let kind = Kind::of(operation);
+    let kind = HeaderFields::of(operation);
     let mut bytes = headers(route, Tag::Data, HEADER_ONLY_BYTES + kind.bytes() + payload.len())?;
     put_bth(&mut bytes, opcode, route, *psn, msn.retry(), *ack_request)?;
-    bytes.extend(three("MSN", msn.number())?);
+    bytes.extend(u24_bytes("MSN", msn.number())?);
     match *operation {
         Operation::Write(reth) => put_reth(&mut bytes, reth),
         Operation::WriteWithImmediate { reth, ssn, immediate } => {
             put_reth(&mut bytes, reth);
-            bytes.extend(three("SSN", ssn)?);
+            bytes.extend(u24_bytes("SSN", ssn)?);
             bytes.extend(immediate.to_be_bytes());
         }
         Operation::Send { ssn, offset, length } => {
-            bytes.extend(three("SSN", ssn)?);
+            bytes.extend(u24_bytes("SSN", ssn)?);
             bytes.extend(offset.to_be_bytes());
             bytes.extend(length.to_be_bytes());
         }
@@ -316,7 +316,7 @@ fn encode_data(data: &Data, payload: &[u8]) -> Result<Vec<u8>, WireError> {
     Ok(bytes)
 }
 
-/// MAC, IP and UDP of a packet with so many bytes.
+/// The MAC, IP and UDP headers of a packet of `length` bytes.
 fn headers(route: &Route, tag: Tag, length: usize) -> Result<Vec<u8>, WireError> {
     let too_large = |_| WireError::TooLarge { field: "length", value: length };
     let ip_length = u16::try_from(length - MAC).map_err(too_large)?;
@@ -327,7 +327,7 @@ fn headers(route: &Route, tag: Tag, length: usize) -> Result<Vec<u8>, WireError>
     bytes.extend(ETHERTYPE_IPV4.to_be_bytes());
     bytes.extend([0x45, (tag as u8) << TAG_SHIFT]);
     bytes.extend(ip_length.to_be_bytes());
-    // No fragments, 64 hops, UDP, and a checksum to come.
+    // No fragments, 64 hops, UDP, and a checksum that is set below.
     bytes.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
     bytes.extend(route.from);
     bytes.extend(route.to);
@@ -349,9 +349,9 @@ fn put_bth(
 ) -> Result<(), WireError> {
     // The default partition.
     bytes.extend([opcode, 0, 0xff, 0xff, retry >> 7]);
-    bytes.extend(three("queue pair number", route.qpn)?);
+    bytes.extend(u24_bytes("queue pair number", route.qpn)?);
     bytes.push(u8::from(ack_request) << 7 | retry & 0x7f);
-    bytes.extend(three("PSN", psn)?);
+    bytes.extend(u24_bytes("PSN", psn)?);
     Ok(())
 }
 
@@ -361,16 +361,16 @@ fn put_reth(bytes: &mut Vec<u8>, Reth { address, key, length }: Reth) {
     bytes.extend(length.to_be_bytes());
 }
 
-/// Checks what all packets of DCP have in common.
+/// Checks the headers that all packets of DCP share.
 fn check_headers(bytes: &[u8]) -> Result<Route, WireError> {
     let (have, need) = (bytes.len(), HEADER_ONLY_BYTES);
     if have < need {
         return Err(WireError::Length { have, need });
     }
     let two = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-    let expect = |at: usize, mask: u16, wanted: u16| {
+    let expect = |at: usize, mask: u16, expected: u16| {
         let found = two(at);
-        if found & mask == wanted { Ok(()) } else { Err(WireError::NotRoce { at, found }) }
+        if found & mask == expected { Ok(()) } else { Err(WireError::NotRoce { at, found }) }
     };
     expect(12, 0xffff, ETHERTYPE_IPV4)?;
     expect(MAC, 0xff00, 0x4500)?;
@@ -413,7 +413,7 @@ fn msn(bytes: &[u8]) -> Msn {
     Msn::new(number(&bytes[AFTER_BTH..HEADER_ONLY_BYTES]), retry)
 }
 
-/// The one's complement sum of the IP header, inverted: 0 when its own checksum is right.
+/// The inverted one's complement sum of the IP header: 0 if the header has a correct checksum.
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes[MAC..MAC + IP].chunks_exact(2);
     let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
@@ -427,7 +427,7 @@ fn put_checksum(bytes: &mut [u8]) {
     bytes[MAC + 10..MAC + 12].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn three(field: &'static str, value: u32) -> Result<[u8; 3], WireError> {
+fn u24_bytes(field: &'static str, value: u32) -> Result<[u8; 3], WireError> {
     if value >= LIMIT_24 {
         return Err(WireError::TooLarge { field, value: value as usize });
     }
@@ -435,37 +435,37 @@ fn three(field: &'static str, value: u32) -> Result<[u8; 3], WireError> {
     Ok([a, b, c])
 }
 
-/// A number in network byte order, of at most four bytes.
+/// Reads a number of at most four bytes in network byte order.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
-/// What the opcode says of the fields behind the MSN.
+/// The fields that follow the MSN, as the opcode determines them.
 #[derive(Clone, Copy)]
-enum Kind {
+enum HeaderFields {
     Write,
     WithImmediate,
     Send,
 }
 
-impl Kind {
+impl HeaderFields {
     fn of(operation: &Operation) -> Self {
         match operation {
-            Operation::Write(_) => Kind::Write,
-            Operation::WriteWithImmediate { .. } => Kind::WithImmediate,
-            Operation::Send { .. } => Kind::Send,
+            Operation::Write(_) => HeaderFields::Write,
+            Operation::WriteWithImmediate { .. } => HeaderFields::WithImmediate,
+            Operation::Send { .. } => HeaderFields::Send,
         }
     }
 
     fn bytes(self) -> usize {
         match self {
-            Kind::Write => RETH_BYTES,
-            Kind::WithImmediate => WITH_IMMEDIATE_BYTES,
-            Kind::Send => SEND_BYTES,
+            HeaderFields::Write => RETH_BYTES,
+            HeaderFields::WithImmediate => WITH_IMMEDIATE_BYTES,
+            HeaderFields::Send => SEND_BYTES,
         }
     }
 
-    /// From as many bytes as it has.
+    /// Reads the fields, from exactly their number of bytes.
     fn read(self, bytes: &[u8]) -> Operation {
         let reth = || Reth {
             address: u64::from(number(&bytes[..4])) << 32 | u64::from(number(&bytes[4..8])),
@@ -473,13 +473,13 @@ impl Kind {
             length: number(&bytes[12..16]),
         };
         match self {
-            Kind::Write => Operation::Write(reth()),
-            Kind::WithImmediate => Operation::WriteWithImmediate {
+            HeaderFields::Write => Operation::Write(reth()),
+            HeaderFields::WithImmediate => Operation::WriteWithImmediate {
                 reth: reth(),
                 ssn: number(&bytes[16..19]),
                 immediate: number(&bytes[19..23]),
             },
-            Kind::Send => Operation::Send {
+            HeaderFields::Send => Operation::Send {
                 ssn: number(&bytes[..3]),
                 offset: number(&bytes[3..7]),
                 length: number(&bytes[7..11]),
@@ -489,20 +489,20 @@ impl Kind {
 }
 
 /// Opcodes of InfiniBand's reliable connections.
-const OPCODES: [(u8, Position, Kind); 10] = [
-    (0x00, Position::First, Kind::Send),
-    (0x01, Position::Middle, Kind::Send),
-    (0x02, Position::Last, Kind::Send),
-    (0x04, Position::Only, Kind::Send),
-    (0x06, Position::First, Kind::Write),
-    (0x07, Position::Middle, Kind::Write),
-    (0x08, Position::Last, Kind::Write),
-    (0x09, Position::Last, Kind::WithImmediate),
-    (0x0a, Position::Only, Kind::Write),
-    (0x0b, Position::Only, Kind::WithImmediate),
+const OPCODES: [(u8, Position, HeaderFields); 10] = [
+    (0x00, Position::First, HeaderFields::Send),
+    (0x01, Position::Middle, HeaderFields::Send),
+    (0x02, Position::Last, HeaderFields::Send),
+    (0x04, Position::Only, HeaderFields::Send),
+    (0x06, Position::First, HeaderFields::Write),
+    (0x07, Position::Middle, HeaderFields::Write),
+    (0x08, Position::Last, HeaderFields::Write),
+    (0x09, Position::Last, HeaderFields::WithImmediate),
+    (0x0a, Position::Only, HeaderFields::Write),
+    (0x0b, Position::Only, HeaderFields::WithImmediate),
 ];
 
-fn position_of(opcode: u8) -> Option<(Position, Kind)> {
+fn position_of(opcode: u8) -> Option<(Position, HeaderFields)> {
     OPCODES.iter().find(|known| known.0 == opcode).map(|&(_, position, kind)| (position, kind))
 }
 
@@ -511,8 +511,8 @@ fn is_data(opcode: u8) -> bool {
 }
 
 fn opcode(operation: &Operation, position: Position) -> Result<u8, WireError> {
-    let kind = Kind::of(operation) as u8;
+    let kind = HeaderFields::of(operation) as u8;
     let known = OPCODES.iter().find(|known| known.1 == position && known.2 as u8 == kind);
-    // All positions have one but those of an immediate.
+    // Every combination has an opcode except an immediate value before the last packet.
     known.map(|known| known.0).ok_or(WireError::EarlyImmediate)
 }

@@ -1,4 +1,4 @@
-//! Byte formats of what papers print as one.
+//! Byte formats of packets that the papers specify.
 
 pub mod dcp;
 pub mod strack;

@@ -12,21 +12,21 @@
 //! | 16-19 | SACK bitmap, bits 0-31 |
 //! | 20-23 | SACK bitmap, bits 32-63 |
 //!
-//! Printed are the fields, their order and their widths. Chosen here:
+//! The paper specifies the fields, their order and their widths. Choices made here:
 //! - Numbers are in network byte order, and bit 0 of a field is its lowest one: bit 0 of the bitmap, for the base
 //!   PSN, is the lowest bit of bytes 16-19.
 //! - The two lowest of the four reserved bits are the ECN echo (1) and "answers a probe" (2). The text has both
 //!   (section 3, Algorithm 1; section 3.3.2), the figure neither. The other two stay 0.
-//! - The timestamp counts [`TICK`]s. Its 16 bits go round after 4.19 ms. What is lost is the time below a tick
-//!   (under 1 % of a target delay of 8 us), and a round trip of 4.19 ms or more reads as a shorter one.
-//! - PSNs are read as the nearest to what the reader knows, within 2^23 of it.
+//! - The timestamp counts [`TICK`]s. Its 16 bits wrap after 4.19 ms. The time below a tick is lost (under 1 % of a
+//!   target delay of 8 us), and an RTT of 4.19 ms or more reads as a shorter one.
+//! - PSNs are read as the value nearest to the reader's reference, within 2^23 of it.
 
 use crate::packet::{Repr, SackCause};
 use anabranch_base::{Duration, Time};
 
 pub use crate::packet::MAX_OUT_OF_ORDER;
 
-/// Bytes of the fields.
+/// Size of the fields in bytes.
 pub const SACK_BYTES: usize = 24;
 
 /// Unit of the timestamp on the wire.
@@ -36,36 +36,36 @@ const MARKED: u8 = 1;
 const PROBE: u8 = 2;
 const RESERVED: u8 = 0b1100;
 
-/// Bytes that are no SACK, or what cannot become one.
+/// An error of decoding or encoding a SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// Too few or too many bytes.
     #[error("the fields of a SACK are {SACK_BYTES} bytes, not {0}")]
     Length(usize),
-    /// Bits that must be 0 are not.
+    /// Reserved bits are not 0.
     #[error("byte 12 of a SACK is {0:#04x}; its bits 2 and 3 are reserved and must be 0")]
     Reserved(u8),
-    /// A counter that the field cannot hold.
+    /// A counter does not fit its field.
     #[error("an out-of-order count of {0} does not fit 12 bits; saturate it at {MAX_OUT_OF_ORDER}")]
     OutOfOrder(u16),
-    /// Another kind of packet.
+    /// A packet of another type.
     #[error("only a SACK has the fields of STrack, figure 7")]
     NotASack,
 }
 
-/// What a reader knows, by which shortened fields become whole.
+/// The reader's reference, from which truncated fields are reconstructed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// A PSN near the expected one: the ePSN that the sender heard last.
+    /// A PSN near the expected one: the last ePSN that the sender received.
     pub psn: u32,
-    /// When the SACK arrived.
+    /// The arrival of the SACK.
     pub now: Time,
 }
 
-/// The bytes of a SACK that echoes `ev`.
+/// Encodes a SACK that echoes `ev`.
 ///
 /// # Errors
-/// When `repr` is no SACK or its counter exceeds 12 bits.
+/// `repr` is no SACK, or its counter exceeds 12 bits.
 pub fn encode(repr: &Repr, ev: u16) -> Result<[u8; SACK_BYTES], WireError> {
     let &Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } = repr else {
         return Err(WireError::NotASack);
@@ -89,10 +89,10 @@ pub fn encode(repr: &Repr, ev: u16) -> Result<[u8; SACK_BYTES], WireError> {
     Ok(bytes)
 }
 
-/// A SACK and the entropy value that it echoes.
+/// Decodes a SACK and the entropy value that it echoes.
 ///
 /// # Errors
-/// When the length is wrong or a reserved bit is set.
+/// The length is wrong, or a reserved bit is set.
 pub fn decode(bytes: &[u8], reference: Reference) -> Result<(Repr, u16), WireError> {
     let bytes: &[u8; SACK_BYTES] = bytes.try_into().map_err(|_| WireError::Length(bytes.len()))?;
     let [e0, e1, t0, t1, r0, r1, r2, r3, x0, x1, x2, ooo, mixed, b0, b1, b2, bitmap @ ..] = *bytes;
@@ -101,7 +101,7 @@ pub fn decode(bytes: &[u8], reference: Reference) -> Result<(Repr, u16), WireErr
     }
     let expected = nearest_psn(u32::from_be_bytes([0, x0, x1, x2]), reference.psn);
     let base = nearest_psn(u32::from_be_bytes([0, b0, b1, b2]), expected);
-    // Bits 0-31 come first on the wire and are the lower ones.
+    // Bits 0-31, the lower half, come first on the wire.
     let received = u64::from_be_bytes(bitmap).rotate_left(32);
     let bytes_received = u32::from_be_bytes([r0, r1, r2, r3]);
     let out_of_order = u16::from_be_bytes([mixed >> 4, ooo]);

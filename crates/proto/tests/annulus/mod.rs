@@ -48,7 +48,7 @@ fn cnp(qp: QpId) -> Emitted {
     Emitted { packet, held: Held::Never }
 }
 
-/// What goes out for a packet, after which it is looked at in what it has become.
+/// The packets emitted for a packet, which may be changed itself.
 fn send(annulus: &mut Annulus, packet: &mut Packet, at: &Passage) -> Vec<Emitted> {
     let mut out = Vec::new();
     annulus.egress(packet, at, &mut out);

@@ -1,4 +1,4 @@
-//! Step by step.
+//! Examples, step by step.
 
 use super::*;
 use anabranch_base::{Purpose, stream};
@@ -8,12 +8,12 @@ const LONG: Duration = Duration::from_us(4_000);
 const OTHER: HostId = HostId(6);
 
 impl Esw {
-    /// Data from the other data centre; what goes on.
+    /// Passes data from the other data centre; returns the forwarded packets.
     fn send(&mut self, qp: u32, psn: u32, dst: HostId) -> Vec<Sent> {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
 
-    /// An answer of a host on its way out, and on it goes; what else goes on.
+    /// Passes an answer of a host, which must be forwarded; returns the other forwarded packets.
     fn hear(&mut self, qp: u32, src: HostId, repr: Repr) -> Vec<Sent> {
         let packet = answer(qp, SENDER, repr);
         let out = self.pass(packet, src);
@@ -100,7 +100,7 @@ fn a_window_below_a_packet_lets_one_after_another_pass() {
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2)]);
 }
 
-/// What stays within a data centre or leaves this one is not held, and its answers do not count.
+/// Packets that stay within a data centre or leave this one are not held, and their answers do not count.
 #[test]
 fn only_what_comes_from_outside_counts() {
     let mut esw = Esw::new(&config(1, LONG));
@@ -127,7 +127,7 @@ fn only_what_comes_from_outside_counts() {
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
 }
 
-/// Where all hosts are in one data centre, nothing comes from outside.
+/// With all hosts in one data centre, no packet is from outside.
 #[test]
 fn one_data_centre_needs_no_loop() {
     let facts = ProgramFacts { sites: Sites::default(), ..facts() };
@@ -136,7 +136,7 @@ fn one_data_centre_needs_no_loop() {
     assert_eq!([0, 1].map(|psn| esw.send(0, psn, RECEIVER).len()), [1, 1]);
 }
 
-/// Go-back-N: the ePSN of a NACK says what arrived, and no more.
+/// Go-back-N: the ePSN of a NACK acknowledges the packets below it, and no more.
 #[test]
 fn a_nack_is_cumulative() {
     let mut esw = Esw::new(&config(4, LONG));
@@ -185,8 +185,9 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// Two gaps, and the copies that would make room for what the window is full of are lost as well. A go-back-N receiver has
-/// dropped those, and drops what follows until it gets what it asked for: none of that counts longer than a round trip.
+/// Two gaps, and the copies that would make room for what the window is full of are lost as well. A go-back-N receiver
+/// has dropped those, and drops what follows until it gets what it asked for: none of that counts longer than a round
+/// trip.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -205,14 +206,14 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     }
     assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
-    // From here on it gets what it expects.
+    // From here on it gets the expected packets.
     esw.now += round_trip;
     assert_eq!(esw.time_out(), []);
     esw.send(0, 1, RECEIVER);
     assert_eq!(esw.program.next_timeout(), Some(esw.now + LONG));
 }
 
-/// A copy that comes again after it was acknowledged is on its way as well, until the next answer.
+/// A copy that arrives after it was acknowledged is in flight as well, until the next answer.
 #[test]
 fn duplicates_count_until_the_next_answer() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -318,7 +319,7 @@ fn it_is_a_program_like_the_others() {
         Passage { now: us(1), src: SENDER, port: 3, from_host: false, to_host: false, ports: 4, queued: 0 };
     let (mut out, mut marked) = (Vec::new(), data(0, 0, RECEIVER));
     assert_eq!(program.ingress(&mut marked, &at, &mut out), Verdict::Forward);
-    assert_eq!(program.ingress(&mut data(0, 1, RECEIVER), &at, &mut out), Verdict::SetAside);
+    assert_eq!(program.ingress(&mut data(0, 1, RECEIVER), &at, &mut out), Verdict::HoldOutside);
     program.egress(&mut marked, &at, &mut out);
     assert_eq!(
         (out, marked),

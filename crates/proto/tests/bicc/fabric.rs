@@ -21,17 +21,18 @@ pub struct Plan {
     pub sender_window: u64,
     pub ack_every: u32,
     pub rto: Duration,
-    /// Bytes.
+    /// In bytes.
     pub window: u64,
     pub release: Duration,
-    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the uplink.
+    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the
+    /// uplink.
     pub losses: [f64; 4],
-    /// How much a packet may be late, in ns, on the same ways. Queue pairs keep their order.
+    /// The largest random delay of a packet in ns, on the same paths. Queue pairs keep their order.
     pub lateness: [u32; 4],
     pub seed: u64,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// By queue pair: messages in the order of delivery, and of acknowledgement.
@@ -49,13 +50,13 @@ const LONG_LINE: usize = 0;
 const LONG_LINE_BACK: usize = 1;
 const DOWN: usize = 2;
 const UP: usize = 3;
-/// A packet leaves a NIC each so often.
+/// The time between two packets of a NIC.
 const WIRE: Duration = Duration::from_ns(84);
 const MANY_EVENTS: u32 = 3_000_000;
 
 enum Event {
     Poll(usize),
-    /// With the host that sent it.
+    /// A packet with the host that sent it.
     AtSwitch(Packet, HostId),
     AtReceiver(Packet),
     AtSender(Packet),
@@ -110,7 +111,7 @@ impl Fabric {
         fabric
     }
 
-    /// Until nothing is left to happen.
+    /// Runs until no event is left.
     fn run(&mut self) {
         for _ in 0..MANY_EVENTS {
             let event = self.events.keys().next().map(|key| key.0);
@@ -175,7 +176,7 @@ impl Fabric {
         }
     }
 
-    /// What left the switch travels on. The model must have said what data that is.
+    /// Sends the packets that left the switch to their destinations. Their data must be that of the model.
     fn go_on(&mut self, passed: Vec<Packet>, expected: &[Sent]) {
         let data = passed.iter().filter(|packet| matches!(packet.repr, Repr::Data { .. }));
         let mut data: Vec<Sent> = data.map(|packet| (packet.qp.0, psn(packet))).collect();

@@ -86,7 +86,7 @@ fn psn(packet: &Packet) -> u32 {
     }
 }
 
-/// The switch, and what it is keeping.
+/// The switch with its held packets.
 struct Esw {
     program: Bicc,
     now: Time,
@@ -102,7 +102,8 @@ impl Esw {
         }
     }
 
-    /// A packet comes in by the port that its queue pair has here; what goes out, itself first if it goes out at once.
+    /// Lets a packet arrive on its queue pair's port; returns the packets sent, itself first if it is forwarded at
+    /// once.
     fn pass(&mut self, packet: Packet, src: HostId) -> Vec<Packet> {
         let port = packet.qp.0 as u16 + 2;
         let at = Passage { now: self.now, src, port, from_host: false, to_host: false, ports: 4, queued: 0 };
@@ -110,7 +111,7 @@ impl Esw {
         let mut passed = Vec::new();
         match self.program.ingress(&mut seen, &at, &mut out) {
             Verdict::Forward => passed.push(seen),
-            Verdict::SetAside => self.kept.push(seen),
+            Verdict::HoldOutside => self.kept.push(seen),
             verdict => panic!("{verdict:?}"),
         }
         assert_eq!(seen, packet, "nothing is written into it");
@@ -118,17 +119,17 @@ impl Esw {
         passed
     }
 
-    /// The timer is due now; what goes out.
+    /// Lets the timer expire; returns the packets sent.
     fn time_out(&mut self) -> Vec<Packet> {
         let mut out = Vec::new();
         self.program.handle_timeout(self.now, &mut out);
         self.emitted(out)
     }
 
-    /// What the program put out is what it kept.
+    /// Checks that the emitted packets are those that were held.
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
-            assert_eq!(held, Held::Aside);
+            assert_eq!(held, Held::OutsideBuffer);
             let slot = self.kept.iter().position(|kept| *kept == packet);
             self.kept.remove(slot.unwrap_or_else(|| panic!("not kept: {packet:?}")));
             packet

@@ -1,20 +1,20 @@
-//! The rules of BiCC as plainly as they can be put, to be held against the program.
+//! The rules of BiCC in their plainest form, for comparison with the program.
 
 use super::*;
 use std::collections::VecDeque;
 
-/// What the switch is to do.
+/// A model of the switch.
 pub struct Model {
     window: u64,
     release: Duration,
     round_trip: Duration,
-    /// By queue pair: what a NACK asked for and has not been sent on since.
+    /// For each queue pair, the PSN that a NACK requested and that was not forwarded since.
     asked: std::collections::BTreeMap<u32, u32>,
-    /// All that counts as on its way, in the order in which it was sent on.
+    /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,
-    /// By host.
+    /// Indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
-    /// Of all packets so far.
+    /// Counts of all packets so far.
     pub given_up: u64,
     pub expired: u64,
 }
@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    /// A packet comes in that came from `src`; what goes on.
+    /// Handles a packet from `src`; returns the forwarded packets.
     pub fn pass(&mut self, now: Time, packet: &Packet, src: HostId) -> Vec<Sent> {
         let qp = packet.qp.0;
         match packet.repr {
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    /// What goes on because nothing was heard of what was sent on.
+    /// The packets forwarded because earlier ones expired.
     pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
         let mut passed = Vec::new();
         while let Some(slot) = (0..self.on_way.len())

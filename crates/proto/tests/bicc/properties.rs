@@ -1,4 +1,4 @@
-//! What must hold of every schedule.
+//! The properties of every schedule.
 
 use super::fabric::{Outcome, Plan, run};
 use super::*;
@@ -32,7 +32,7 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties are about something: windows do fill with what is lost, and each way out of that is taken.
+/// The properties are not vacuous: windows do fill with what is lost, and each way out of that is taken.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {

@@ -52,7 +52,7 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     assert!(is_init(&next) && by == new);
 }
 
-/// By the stamps that travel.
+/// The estimate uses the stamps in packets.
 fn expected_release(came: Time, passed: Time, tail_at: Time) -> Time {
     let units = tail_at.0 / STAMP.0 - passed.0 / STAMP.0;
     came + STAMP * units + Duration::from_us(16)

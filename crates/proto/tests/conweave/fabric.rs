@@ -12,11 +12,11 @@ struct Fabric {
     weather: Weather,
     events: BTreeMap<(Time, u64), Event>,
     serial: u64,
-    /// Of each path: its delay now, and when its last packet arrives.
+    /// For each path, its current delay and the arrival of its last packet.
     paths: Vec<(Duration, Time)>,
     sent: Vec<u32>,
     lost: u64,
-    /// By queue pair.
+    /// Indexed by queue pair.
     delivered: Vec<Vec<u32>>,
 }
 
@@ -26,7 +26,7 @@ struct Weather {
     ports: u16,
     qps: u32,
     packets: u32,
-    /// Of data and of control packets.
+    /// The loss rate of data and control packets.
     loss: f64,
     marks: f64,
     /// Chance for a packet that the delay of its path is drawn anew.
@@ -161,7 +161,7 @@ impl Fabric {
         self.delivered.iter().all(|psns| psns.is_sorted())
     }
 
-    /// What must hold of every run that is over.
+    /// The invariants of every finished run.
     fn check(&self) {
         let mut arrived = 0;
         for (psns, &sent) in self.delivered.iter().zip(&self.sent) {
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// The property above is about something: packets do overtake, and mostly no timeout is needed.
+/// The property above is not vacuous: packets do overtake, and mostly no timeout is needed.
 #[test]
 fn order_is_at_stake_and_kept() {
     let (mut held, mut without_timeout, mut reroutes) = (0, 0, 0);

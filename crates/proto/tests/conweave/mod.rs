@@ -15,13 +15,13 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// In a ToR that is nearer.
+/// A host in a nearer ToR.
 const NEAR_RECEIVER: HostId = HostId(71);
-/// By ToR: those of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
+/// The round trips to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
 /// Round trip to the ToR of `RECEIVER`, and `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;
-/// Stamps count in these.
+/// The unit of stamps.
 const STAMP: Duration = Duration(8_192);
 
 fn config() -> ConweaveConfig {
@@ -82,14 +82,14 @@ fn is_rerouted(packet: &Packet) -> bool {
     packet.tag >> 10 & 1 != 0
 }
 
-/// What a destination ToR did: PSNs that went to the host, in order, and packets to the source ToR.
+/// The output of a destination ToR: the PSNs sent to the host, in order, and the packets to the source ToR.
 #[derive(Debug, Default, PartialEq)]
 struct Out {
     delivered: Vec<u32>,
     control: Vec<Packet>,
 }
 
-/// What leaves a destination ToR: `forwarded` goes ahead of what the program put out.
+/// Sorts the output of a destination ToR: `forwarded` precedes the packets that the program emitted.
 fn sort(forwarded: Option<Packet>, out: Vec<Emitted>) -> Out {
     let mut sorted = Out::default();
     for packet in forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet)) {
@@ -163,7 +163,7 @@ impl Pair {
         sort(None, out)
     }
 
-    /// PSN 0 at 0 asks; PSN 1 at 13 us is the TAIL: the old port, the new one, and both packets.
+    /// Reroutes: PSN 0 at 0 is the INIT, PSN 1 at 13 us the TAIL. Returns the old port, the new one, and both packets.
     fn reroute(&mut self) -> (u16, u16, Packet, Packet) {
         let (init, old) = self.send(us(0), 0);
         let (tail, by) = self.send(us(DEADLINE_US + 1), 1);

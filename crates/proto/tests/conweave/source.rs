@@ -11,7 +11,7 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert!(!is_init(&second) && by == port, "one INIT an epoch");
     let reply = pair.arrive(us(5), &first).control;
     assert_eq!(reply.len(), 1);
-    // The last moment that is in time.
+    // The latest time that is not late.
     pair.hear(us(DEADLINE_US), &reply);
     let (third, by) = pair.send(us(DEADLINE_US + 1), 2);
     assert!(is_init(&third) && !is_tail(&third) && by == port);
@@ -66,7 +66,7 @@ fn a_clear_begins_an_epoch_on_the_new_path_and_allows_the_next_reroute() {
     pair.hear(us(25), &clear);
     let (next, by) = pair.send(us(26), 2);
     assert!(is_init(&next) && !is_rerouted(&next) && by == new);
-    // The same CLEAR again is of an epoch gone by.
+    // A repeated CLEAR belongs to an earlier epoch.
     pair.hear(us(27), &clear);
     let (still, _) = pair.send(us(28), 3);
     assert!(!is_init(&still));
@@ -114,7 +114,7 @@ fn after_idling_any_path_will_do() {
     assert!((16..32).contains(&moved), "three of four: {moved}");
 }
 
-/// A NOTIFY for `port`: a marked packet that came by it.
+/// A NOTIFY for `port`: a packet on its path was marked.
 fn notify(pair: &mut Pair, now: Time, port: u16) {
     for qp in 1_000.. {
         let (mut packet, by) = pair.send_on(qp, now, 0);

@@ -1,9 +1,9 @@
-//! How packets to send again are fetched from host memory (section 4.3).
+//! Fetching of retransmissions from host memory (section 4.3).
 
 use super::*;
 
-/// With round trips over PCIe of 1 us and batches of so many packets, those that go out in `span`, when 16,000 were
-/// trimmed at its start.
+/// The retransmissions in `span`, with PCIe round trips of 1 us and batches of so many packets, when 16,000 packets
+/// were trimmed at its start.
 fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     let pcie = Span::Time(Duration::from_us(1));
     let mut sender = sender(DcpConfig { pcie, batch, ..config() });
@@ -62,7 +62,7 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    // 100 in flight less those whose headers came: awin is 4 packets more than what is to be sent again.
+    // 100 in flight less those whose headers came: awin is 4 packets more than what is to be retransmitted.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // No room: one at a time. Ten in the window: 10 - 0, then none.
     assert_eq!(fetches(17, 80 * PACKET, 16), 17);
@@ -70,7 +70,7 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(20, 90 * PACKET - 1, 16), 1 + 11);
 }
 
-/// Nothing goes out while a batch is fetched, not even new data; what comes meanwhile is for the next one.
+/// Nothing is sent while a batch is fetched, not even new data; entries that arrive meanwhile belong to the next batch.
 #[test]
 fn a_fetch_holds_up_the_queue_pair() {
     let pcie = Span::Time(Duration::from_us(3));
@@ -81,7 +81,7 @@ fn a_fetch_holds_up_the_queue_pair() {
     }
     answer(&mut sender, us(10), header_only(1, 0, 0));
     assert_eq!(sender.poll_transmit(us(10)), None);
-    assert!(!sender.keeps_turn());
+    assert!(!sender.holds_turn());
     assert_eq!(sender.next_timeout(), Some(us(16)));
     answer(&mut sender, us(11), header_only(3, 0, 0));
     assert_eq!(sender.poll_transmit(Time(us(16).0 - 1)), None);

@@ -98,7 +98,7 @@ fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// What goes out now: PSN, MSN and sRetryNo of each packet.
+/// The packets that are sent now: PSN, MSN and sRetryNo of each.
 fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -112,7 +112,7 @@ fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
         .collect()
 }
 
-/// PSNs that go out now.
+/// The PSNs that are sent now.
 fn psns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, ..)| psn).collect()
 }
@@ -150,7 +150,7 @@ fn both_ends_behind_the_common_interface() {
     }
     let [first, second, third] = [true, true, false].map(|goes_on| {
         let packet = sender.poll_transmit(us(0)).unwrap();
-        assert_eq!(sender.keeps_turn(), goes_on);
+        assert_eq!(sender.holds_turn(), goes_on);
         packet
     });
     assert_eq!(receiver.handle_packet(us(1), &third), None);

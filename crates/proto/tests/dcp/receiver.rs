@@ -1,4 +1,4 @@
-//! What the receiver counts and says (section 4.5).
+//! The counters and answers of the receiver (section 4.5).
 
 use super::*;
 use anabranch_proto::transport::{DcpReceiver, Receiver as _};
@@ -10,7 +10,7 @@ impl Receiver {
         Receiver(DcpReceiver::new(&config, &FACTS, ENDS))
     }
 
-    /// What it answers to a packet at time 0, and the messages that this delivers.
+    /// The answers to a packet at time 0, and the messages that it completes.
     pub fn take(&mut self, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         self.take_at(us(0), packet)
     }
@@ -83,7 +83,7 @@ fn whatever_the_order_counting_suffices() {
     }
 }
 
-/// Cf: a part of a message that is not its last wants no CQE, but an ACK.
+/// Cf: a part of a message that is not its last has no CQE, but an ACK.
 #[test]
 fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
     let mut receiver = Receiver::new(config());
@@ -107,7 +107,7 @@ fn eight_messages_are_tracked() {
     }
 }
 
-/// Section 4.1, step 2: turned round at once, with its own entropy value; nothing is remembered.
+/// Section 4.1, step 2: returned at once, with its own entropy value, without keeping state.
 #[test]
 fn a_trimmed_packet_goes_back() {
     let mut receiver = Receiver::new(config());
@@ -147,7 +147,7 @@ fn a_new_round_counts_from_zero() {
     assert_eq!(receiver.take(&data(5, 9, 2, 2, 0)), (vec![ack(3)], vec![9]));
 }
 
-/// An old round may complete, when nothing of the new one came before.
+/// An old round may complete if no packet of the new one arrived before.
 #[test]
 fn an_old_round_may_complete_first() {
     let mut receiver = Receiver::new(config());
@@ -159,7 +159,7 @@ fn an_old_round_may_complete_first() {
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));
 }
 
-/// What an ACK echoes, and what comes with it.
+/// The echo of an ACK, and its CNPs.
 #[test]
 fn one_cnp_in_an_interval_or_one_for_each_mark() {
     let marked = |psn| Packet { marked: true, ..data(psn, 7, 4, 0, 0) };
@@ -182,7 +182,7 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
 }
 
-/// Section 4.2 does not say whether what a switch trims tells of congestion to DCQCN as a mark does.
+/// Whether a trimmed packet is a congestion signal for DCQCN, as a mark is, is unspecified in section 4.2.
 #[test]
 fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     let trimmed = |psn| Packet { repr: Repr::trimmed(psn).with_msn(Msn::new(0, 0)), ..data(psn, 7, 4, 0, 0) };
@@ -201,7 +201,7 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
 }
 
 /// A message that starts over counts as new only what exceeds its fullest round, so that rounds without end do not
-/// count without end; what comes of later messages counts at once.
+/// count without end; packets of later messages count at once.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

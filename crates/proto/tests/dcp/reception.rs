@@ -1,8 +1,8 @@
-//! Order-tolerant reception (section 4.4): packets land where they belong whatever the order.
+//! Order-tolerant reception (section 4.4): packets are placed correctly in any order.
 
 use anabranch_base::{Purpose, stream};
 use anabranch_proto::transport::dcp_reception::{
-    Completion, Operation, Place, Reception, ReceptionError, Reth,
+    Completion, Operation, Placement, Reception, ReceptionError, Reth,
 };
 use std::collections::BTreeMap;
 
@@ -66,8 +66,8 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
         let (mut came, mut expected) = ([0; 4], 0);
         for (msn, operation, mark) in shuffled(seed) {
             let place = match reception.place(msn, &operation).unwrap() {
-                Place::Memory(address) => (None, address),
-                Place::Buffer { receive_wqe, offset } => (Some(receive_wqe), offset.into()),
+                Placement::Memory(address) => (None, address),
+                Placement::Buffer { receive_wqe, offset } => (Some(receive_wqe), offset.into()),
             };
             assert_eq!(memory.insert(place, mark), None);
             came[msn as usize] += 1;

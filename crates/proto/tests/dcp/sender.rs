@@ -1,4 +1,4 @@
-//! What the sender sends, and when it may.
+//! The packets of the sender and their times.
 
 use super::*;
 use anabranch_proto::cc::{Acked, CcConfig, CongestionControl, DcqcnConfig};
@@ -40,7 +40,7 @@ fn messages_are_cut_and_acknowledged_by_their_msn() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Section 4.5: the counter has 14 bits. A message with more packets goes in parts, and the last one wants the CQE.
+/// Section 4.5: the counter has 14 bits. A message with more packets is split, and the last part has the CQE.
 #[test]
 fn a_message_beyond_the_counter_goes_in_parts() {
     let mut sender = sender(config());
@@ -73,7 +73,7 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(psns(&mut sender, us(0)), range(0..6));
     answer(&mut sender, us(1), header_only(2, 0, 0));
     answer(&mut sender, us(1), header_only(5, 1, 0));
-    // Both are out of flight until they are sent again: that makes no room for others.
+    // Both are out of flight until they are retransmitted: that makes no room for others.
     assert_eq!(send(&mut sender, us(1)), [(2, 0, 0), (5, 1, 0)]);
     answer(&mut sender, us(2), header_only(2, 0, 0));
     answer(&mut sender, us(2), ack(1));
@@ -90,7 +90,7 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// A peer that says what cannot be: nothing breaks.
+/// Impossible answers of a peer have no effect.
 #[test]
 fn a_peer_that_talks_nonsense() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -108,7 +108,7 @@ fn a_peer_that_talks_nonsense() {
     assert_eq!(acknowledged(&mut sender), [11]);
 }
 
-/// The receiver tracks 8 messages, whatever the window.
+/// The receiver tracks 8 messages, whatever the window is.
 #[test]
 fn no_message_beyond_those_that_are_tracked() {
     let mut sender = sender(config());

@@ -76,8 +76,8 @@ fn the_timer_waits_for_the_last_packet() {
     assert_eq!(sender.counters().timeouts, 1);
 }
 
-/// Our rule: a message of which packets wait to be sent again, or are being fetched, is not late for an ACK. Packets of
-/// later messages that wait make no difference, and are sent before the new round.
+/// Our rule: a message with packets that wait for retransmission, or are being fetched, does not time out. Waiting
+/// packets of later messages make no difference, and are sent before the new round.
 #[test]
 fn a_message_with_packets_to_repeat_has_not_timed_out() {
     let mut sender = sender(config());
@@ -104,7 +104,7 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
     assert_eq!(sender.next_timeout(), Some(us(13_003)));
 }
 
-/// What a header took out of flight is in flight again, sent or forgotten: the window does not leak.
+/// A packet that a header took out of flight counts again once it is sent or dropped: the window does not leak.
 #[test]
 fn the_window_stays_whole() {
     for number in [0, 1] {
@@ -172,7 +172,7 @@ fn later_messages_carry_no_retry_number() {
     assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![ack(2)], vec![11]), "the second, without PSN 3");
 }
 
-/// An ACK that comes after its message timed out: the rest of the round is not wanted.
+/// After a late ACK of a message that timed out, the rest of the round is not sent.
 #[test]
 fn an_ack_ends_a_round() {
     let mut sender = sender(config());
@@ -240,8 +240,8 @@ fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }
 
-/// Section 4.5: all packets of the oldest *message*, also where it goes as several requests; each of those with a number
-/// of its own. With a timeout for each request, four lost together would take four timeouts one after the other.
+/// Section 4.5: all packets of the oldest *message*, also where it goes as several requests; each of those with a
+/// number of its own. With a timeout for each request, four lost together would take four timeouts one after the other.
 #[test]
 fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     let mut sender = split(2);
@@ -275,8 +275,8 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     assert_eq!(send(&mut sender, us(8_010)), [(7, 3, 1), (8, 3, 1)]);
 }
 
-/// What was sent, and no more: the rest of a request goes on in its new round. What is acknowledged meanwhile is not
-/// repeated, and headers of the rounds that were given up ask for nothing.
+/// A round has only the packets that were sent: the rest of a request follows in its new round. Acknowledged packets
+/// are not retransmitted, and header-only packets of abandoned rounds are ignored.
 #[test]
 fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     let mut sender = split(2);
@@ -303,7 +303,7 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(third, [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (9, 1), (10, 1), (11, 1)]);
 }
 
-/// Of a request that was sent in part, the rest follows under the number of the new round: the receiver counts both
+/// The rest of a request that was sent in part follows with the number of the new round: the receiver counts both
 /// together.
 #[test]
 fn the_rest_of_a_request_follows_in_its_new_round() {

@@ -1,4 +1,4 @@
-//! How long a queue pair keeps the NIC (section 4.3, Tx path).
+//! The length of a queue pair's turn (section 4.3, Tx path).
 
 use super::*;
 
@@ -7,11 +7,11 @@ fn turns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     let mut turns = vec![0];
     while sender.poll_transmit(now).is_some() {
         *turns.last_mut().unwrap() += 1;
-        if !sender.keeps_turn() {
+        if !sender.holds_turn() {
             turns.push(0);
         }
     }
-    assert!(!sender.keeps_turn());
+    assert!(!sender.holds_turn());
     assert_eq!(turns.pop(), Some(0), "it knew that nothing more could be sent");
     turns
 }
@@ -19,7 +19,7 @@ fn turns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
 #[test]
 fn a_turn_ends_with_its_quota() {
     let mut sender = sender(config());
-    assert!(!sender.keeps_turn());
+    assert!(!sender.holds_turn());
     post(&mut sender, [20, 20]);
     assert_eq!(turns(&mut sender, us(0)), [16, 16, 8]);
     // 16,999 B are not seventeen packets; and each turn has one.
@@ -30,7 +30,7 @@ fn a_turn_ends_with_its_quota() {
     }
 }
 
-/// What is fetched for retransmission is part of the quota, and new data follows in the same turn.
+/// Fetched retransmissions count in the quota, and new data follows in the same turn.
 #[test]
 fn new_data_follows_in_the_turn_of_copies() {
     let mut sender = narrowed(config(), 40 * PACKET);
@@ -53,12 +53,12 @@ fn a_turn_ends_with_its_wqes() {
     }
     for n in 1..=3 {
         assert!(sender.poll_transmit(us(0)).is_some());
-        assert!(sender.keeps_turn(), "after {n}");
+        assert!(sender.holds_turn(), "after {n}");
     }
     answer(&mut sender, us(1), ack(3));
     for n in 4..=8 {
         assert!(sender.poll_transmit(us(1)).is_some());
-        assert_eq!(sender.keeps_turn(), n < 8, "after {n}");
+        assert_eq!(sender.holds_turn(), n < 8, "after {n}");
     }
     assert_eq!(turns(&mut sender, us(1)), [3], "messages 8 to 10");
 }

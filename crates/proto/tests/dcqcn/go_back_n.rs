@@ -30,7 +30,7 @@ mod receiving {
             Receiver(GoBackNReceiver::new(&config, &facts(100), ENDS))
         }
 
-        /// What it answers to a packet of a message of 10, and whether that made the message whole.
+        /// The answers to a packet of a message of 10 packets, and whether it completed the message.
         fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, bool) {
             let whole = self.0.handle_packet(now, packet);
             assert!(whole.is_none_or(|message| message == MessageId(7)));
@@ -122,7 +122,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
     }
 
-    /// A mark held back at 30 comes with the first packet once 50 us are over, once.
+    /// A mark held back at 30 us causes one CNP, with the first packet after 50 us.
     #[test]
     fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
         for trailing_cnp in [false, true] {
@@ -166,7 +166,7 @@ mod sending {
         CcConfig::Dcqcn(config).build(&facts(100))
     }
 
-    /// PSNs that go out now, one after the other, and those that ask for an ACK.
+    /// The PSNs that are sent now, in order, and those that request an ACK.
     fn burst(sender: &mut GoBackNSender, now: Time) -> (Vec<u32>, Vec<u32>) {
         let (mut psns, mut asking) = (Vec::new(), Vec::new());
         while let Some(packet) = sender.poll_transmit(now) {
@@ -350,7 +350,7 @@ mod sending {
         assert_eq!(sender.counters(), Default::default());
     }
 
-    /// A timeout that says only that a packet may go does not come back, even when the packet did not go.
+    /// A timeout for a paced packet is not repeated, even if the packet was not sent.
     #[test]
     fn a_packet_that_may_go_sets_no_timer() {
         let mut sender = sender(dcqcn(DcqcnConfig::paper()));
@@ -374,7 +374,7 @@ mod sending {
         }
     }
 
-    /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each asks for its ACK, so that a
+    /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each requests its ACK, so that a
     /// receiver that waits for four does not let the RTO pass.
     #[test]
     fn a_slow_sender_asks_for_every_ack() {

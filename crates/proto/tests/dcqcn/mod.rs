@@ -22,7 +22,7 @@ mod reaction_point {
     /// Rate and target in Gb/s, and alpha.
     type State = (f64, f64, f64);
 
-    /// A flow of its own, so that asking is seen to change nothing.
+    /// A flow with a congestion control that is cloned before each query, to show that queries change nothing.
     #[derive(Clone)]
     struct Flow(Dcqcn);
 
@@ -167,7 +167,7 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), None);
     }
 
-    /// Those of published htsim, with the same: AI is 2 Gb/s at a line of 40, HAI 4.
+    /// The parameters of published htsim with the same changes: AI is 2 Gb/s at a line rate of 40, HAI 4.
     fn htsim_by_hand() -> DcqcnConfig {
         DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::htsim() }
     }
@@ -218,7 +218,7 @@ mod reaction_point {
         assert_state(&mut flow, us(421), (36.624_279_022, 40.0, 0.376_589_537));
     }
 
-    /// What is over when htsim's byte counter expires is lost, and CNPs may cut to nothing.
+    /// The excess bytes at an expiry of htsim's byte counter are lost, and CNPs may cut the rate to nearly 0.
     #[test]
     fn htsims_byte_counter_starts_at_zero_and_its_rate_has_no_floor() {
         let mut flow = Flow::new(htsim_by_hand(), 40);
@@ -234,7 +234,7 @@ mod reaction_point {
         assert_eq!(flow.rate(us(3)), Rate(1));
     }
 
-    /// What counts is what came when, not when it was asked.
+    /// The results depend on the times of events, not on the times of queries.
     #[test]
     fn asking_changes_nothing() {
         for config in [paper_by_hand(), DcqcnConfig::hpcc(), DcqcnConfig::conweave(), htsim_by_hand()] {
@@ -483,8 +483,9 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_the_paper() {
-        // By hand: each cut halves (alpha is 1); fast recovery at 155, 210, 265 and 320; then additive, at 375 the fifth
-        // expiry. The byte counter runs out at 899, 1699, 2499 and 3299: by 3900 that makes 65 + 4 steps of 40 Mb/s.
+        // By hand: each cut halves (alpha is 1); fast recovery at 155, 210, 265 and 320; then additive, at 375 the
+        // fifth expiry. The byte counter runs out at 899, 1699, 2499 and 3299: by 3900 that makes 65 + 4 steps of 40
+        // Mb/s.
         insta::assert_snapshot!(table(DcqcnConfig::paper()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0    50000.000   100000.000  1.000000

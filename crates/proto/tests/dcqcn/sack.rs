@@ -3,7 +3,7 @@
 use super::*;
 use anabranch_proto::transport::{Ends, SackConfig, SackSender, Sender as _};
 
-/// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
+/// 1,000 B at 100 Gb/s take 80 ns; a marked ACK, which stands for a CNP, makes that 160 ns.
 #[test]
 fn packets_keep_their_distance_under_dcqcn() {
     let config = SackConfig {

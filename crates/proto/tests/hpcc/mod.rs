@@ -112,8 +112,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. What is sent in a time as a share of the line rate, and the shorter queue over 100,000 B, is u; it
-/// counts for the time over 8 us, at most for all.
+/// One link of 100 Gb/s. What is sent in a time as a share of the line rate, and the shorter queue over 100,000 B, is
+/// u; it counts for the time over 8 us, at most for all.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
@@ -142,7 +142,7 @@ fn steps_of_the_algorithm() {
         // Seen again within the round trip, it is not answered again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
-        // After going back, more is acknowledged than was sent again; hearing so twice is no second round trip.
+        // After going back, more is acknowledged than was retransmitted; hearing so twice is no second round trip.
         ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
         ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];
@@ -173,7 +173,7 @@ fn without_stages_every_step_is_by_u() {
     assert_state(&mut flow, (0.57, 45_184.0 * 5.0 / 3.0 + 40.0, 45_184.0 * 5.0 / 3.0 + 40.0, 0));
 }
 
-/// Of two links the busiest decides, with the time for which it was watched: 0.9 for 2 us beside 0.5 for 4 us. A queue
+/// The busiest of two links decides, weighted by its observed time: 0.9 for 2 us and 0.5 for 4 us. A queue
 /// on a link of 400 Gb/s counts over the 400,000 B that it holds.
 #[test]
 fn the_busiest_link_counts() {

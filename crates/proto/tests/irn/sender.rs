@@ -24,12 +24,12 @@ fn posted(config: IrnConfig, packets: u64) -> IrnSender {
     sender
 }
 
-/// PSNs that go out now, one after the other.
+/// The PSNs that are sent now, in order.
 fn burst(sender: &mut IrnSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }
 
-/// PSNs that go out now, and whether each asks for an ACK.
+/// The PSNs that are sent now, and whether each requests an ACK.
 fn send(sender: &mut IrnSender, now: Time) -> Vec<(u32, bool)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -48,13 +48,13 @@ fn answer(sender: &mut IrnSender, now: Time, repr: Repr) {
     sender.handle_packet(now, &packet);
 }
 
-/// What goes out upon an answer, at the same time.
+/// The packets that are sent at once after an answer.
 fn upon(sender: &mut IrnSender, now: Time, repr: Repr) -> Vec<u32> {
     answer(sender, now, repr);
     burst(sender, now)
 }
 
-/// What goes out when the timer that is set rings.
+/// The packets that are sent when the timer expires, which must be due now.
 #[track_caller]
 fn time_out(sender: &mut IrnSender, now: Time) -> Vec<u32> {
     assert_eq!(sender.next_timeout(), Some(now));
@@ -167,7 +167,7 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(send(&mut sender, us(100)), [(0, true)]);
 }
 
-/// DCP, section 2.2: the SACK of a packet says that those below it are lost. Each is sent again once, the lowest
+/// DCP, section 2.2: the SACK of a packet says that those below it are lost. Each is retransmitted once, the lowest
 /// first, before anything new.
 #[test]
 fn a_lost_packet_is_sent_again_once() {
@@ -199,7 +199,7 @@ fn psn_of(packet: Packet) -> u32 {
     }
 }
 
-/// A packet with nothing SACKed above it is not lost, whatever is missing below.
+/// A packet without a SACKed one above it is not lost, whatever is missing below.
 #[test]
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);
@@ -224,7 +224,7 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(burst(&mut sender, us(8)), [0, 1, 3, 4, 5]);
 }
 
-/// A timeout does not send again what was SACKed, nor does the search for what is lost stop at it.
+/// A timeout does not retransmit what was SACKed, nor does the search for what is lost stop at it.
 #[test]
 fn runs_of_sacked_packets_are_passed_over() {
     let mut sender = with(1_000);
@@ -304,8 +304,8 @@ fn a_timeout_may_take_all_that_is_in_flight_for_lost() {
     assert_eq!(upon(&mut sender, us(330), ack(6, 103)), [102]);
 }
 
-/// The lineage of ConWeave's simulator: the first SACK sends everything again that is in flight and not SACKed, also what
-/// has no SACKed packet above it; later SACKs of the same recovery nothing more.
+/// The lineage of ConWeave's simulator: the first SACK sends everything again that is in flight and not SACKed, also
+/// what has no SACKed packet above it; later SACKs of the same recovery nothing more.
 #[test]
 fn a_sack_may_take_all_that_is_in_flight_for_lost() {
     let mut sender = posted(IrnConfig { sack_takes_all: true, ..config() }, 100);
@@ -349,17 +349,17 @@ fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
 }
 
 /// DCP, section 2.2: recovery ends when the ePSN is above the highest PSN that was in flight when it was entered.
-/// Only then may a packet be sent again a second time.
+/// Only then may a packet be retransmitted a second time.
 #[test]
 fn recovery_ends_past_the_recovery_psn() {
-    // The recovery PSN is 9. Packet 10 goes out in recovery; it and 11 are lost, and then 11 is sent again.
+    // The recovery PSN is 9. Packet 10 goes out in recovery; it and 11 are lost, and then 11 is retransmitted.
     for (cumulative, again) in [(9, vec![]), (10, vec![10])] {
         let mut sender = with(10);
         assert_eq!(burst(&mut sender, us(0)), psns(0..10));
         assert_eq!(upon(&mut sender, us(8), ack(0, 1)), [0]);
         sender.post(MessageId(2), 5 * 936).unwrap();
         assert_eq!(burst(&mut sender, us(8)), psns(10..15));
-        // In recovery 10 is sent again for the first time, and whatever else has not been SACKed.
+        // In recovery 10 is retransmitted for the first time, and whatever else has not been SACKed.
         assert_eq!(upon(&mut sender, us(9), ack(9, 11)), [9, 10]);
         // If recovery is over, the next SACK begins a new one.
         answer(&mut sender, us(10), ack(cumulative, 8));
@@ -386,7 +386,7 @@ fn an_old_sack_puts_nobody_into_recovery() {
     assert_eq!(upon(&mut sender, us(8), ack(2, 7)), [5, 6]);
 }
 
-/// The bitmap forgets what the ePSN passes, so that PSNs that come round its ring are not taken for SACKed.
+/// PSNs that the ePSN passes are removed from the bitmap, so that later PSNs with the same bit do not count as SACKed.
 #[test]
 fn the_bitmap_slides() {
     let mut sender = with(100_000);

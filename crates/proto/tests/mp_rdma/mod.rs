@@ -31,7 +31,7 @@ fn config() -> MpRdmaConfig {
     }
 }
 
-/// Never probes, unless told to.
+/// A load balancer that does not probe by default.
 fn paths(probe: f64) -> AnyLb {
     let environment = Environment { facts: FACTS, rto: Duration::from_us(100), trimming: false };
     let config = MpRdmaLbConfig { paths: PATHS, probe, probe_interval: Span::Rtt(1.0) };
@@ -52,7 +52,7 @@ fn post(sender: &mut MpRdmaSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
 
-/// PSNs that go out now, one after the other, each with its path.
+/// The PSNs that are sent now, each with its path.
 fn send(sender: &mut MpRdmaSender, now: Time) -> Vec<(u32, u16)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -66,7 +66,7 @@ fn send(sender: &mut MpRdmaSender, now: Time) -> Vec<(u32, u16)> {
         .collect()
 }
 
-/// PSNs that go out now.
+/// The PSNs that are sent now.
 fn burst(sender: &mut MpRdmaSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }

@@ -1,4 +1,4 @@
-//! Which path a packet takes: multi-path ACK clocking, probing, and paths that are given up.
+//! The choice of paths: multi-path ACK clocking, probing, and paths that are given up.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ fn a_packet_takes_the_path_of_the_ack_that_lets_it_go() {
     assert_eq!(send(&mut sender, us(8)), [(11, OTHER)]);
 }
 
-/// While the wire is busy with others, ACKs wait in the order in which they came.
+/// While the wire is busy with other queue pairs, ACKs wait in the order of arrival.
 #[test]
 fn a_packet_that_waits_keeps_its_path() {
     let mut sender = sender(10.0);
@@ -44,7 +44,7 @@ fn a_packet_that_waits_keeps_its_path() {
     assert_eq!(send(&mut sender, us(9)), [(10, GOOD), (11, OTHER), (12, OTHER), (13, GOOD)]);
 }
 
-/// 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245: the third ACK makes room for one more, by its own path.
+/// 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245: the third ACK makes room for one more packet, on its own path.
 #[test]
 fn a_window_that_grew_sends_two_by_the_path() {
     let mut sender = sender(2.0);
@@ -58,7 +58,7 @@ fn a_window_that_grew_sends_two_by_the_path() {
     assert_eq!(send(&mut sender, us(16)), [(4, OTHER), (5, OTHER)]);
 }
 
-/// No more than two: what a lost ACK held up goes by any path.
+/// An ACK clocks out at most two packets: those that a lost ACK delayed take random paths.
 #[test]
 fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     let mut sender = sender(10.0);
@@ -71,7 +71,8 @@ fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     assert!(sent[2..].iter().all(|&(_, path)| is_drawn(path)));
 }
 
-/// 10 - 1/2 leaves 9 in flight; the second marked ACK makes it 9.0 and lets a packet go by its path, not by the first.
+/// 10 - 1/2 leaves 9 in flight; the second marked ACK makes it 9.0 and clocks out a packet on its own path, not on the
+/// first one's.
 #[test]
 fn a_path_that_is_marked_loses_a_packet() {
     let mut sender = sender(10.0);
@@ -83,7 +84,7 @@ fn a_path_that_is_marked_loses_a_packet() {
     assert_eq!(send(&mut sender, us(8)), [(10, OTHER)]);
 }
 
-/// Two ACKs for a packet that is the last one: one of them finds nothing to let go, and its path is forgotten.
+/// Two ACKs for a packet that is the last one: one of them clocks out no packet, and its path is dropped.
 #[test]
 fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     let mut sender = sender(4.0);
@@ -112,7 +113,7 @@ fn one_packet_in_a_hundred_round_trips_probes() {
     assert!((900..=1_100).contains(&probes), "{probes}");
 }
 
-/// Between two that may probe lies a round trip, whatever goes out meanwhile.
+/// Two packets that may probe are a round trip apart, whatever is sent meanwhile.
 #[test]
 fn a_round_trip_has_one_packet_that_may_probe() {
     let mut lb = paths(1.0);

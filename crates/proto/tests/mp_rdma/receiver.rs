@@ -16,7 +16,7 @@ fn data(psn: u32, message: u32, message_packets: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// What a packet of a long message is answered, which is one packet.
+/// The single answer to a packet of a long message.
 fn answer_to(receiver: &mut MpRdmaReceiver, packet: &Packet) -> Repr {
     assert_eq!(receiver.handle_packet(us(9), packet), None);
     let answer = receiver.poll_transmit().expect("each packet is answered");
@@ -54,7 +54,7 @@ fn duplicates_are_acknowledged_and_change_nothing() {
     }
 }
 
-/// The ePSN and L - 1 more have a slot; the next one is dropped, and asks for the ePSN, each time.
+/// The ePSN and L - 1 more have a slot; each packet beyond is dropped, and its NACK requests the ePSN.
 #[test]
 fn what_lies_beyond_the_bitmap_is_refused() {
     let mut receiver = receiver(64);
@@ -81,7 +81,7 @@ fn a_bitmap_of_one_slot_takes_packets_in_order_alone() {
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
 }
 
-/// Messages of 2, 1 and 3 packets. One packet may be what several messages waited for.
+/// Messages of 2, 1 and 3 packets. One packet may complete several messages.
 #[test]
 fn messages_are_delivered_in_order() {
     let mut receiver = receiver(64);

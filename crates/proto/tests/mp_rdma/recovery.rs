@@ -1,4 +1,4 @@
-//! Going back: what a NACK and a timeout make the sender do.
+//! Go-back-N recovery after a NACK or a timeout.
 
 use super::*;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
@@ -25,7 +25,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         let _ = receiver.handle_packet(us(5), &data_like(psn));
         let _ = receiver.poll_transmit();
     }
-    // Each answer lets one packet go, so that one slot is taken by the packet that is lost.
+    // Each answer clocks out one packet, so that one slot is taken by the packet that is lost.
     for _ in 10..64 {
         let packet = wire.remove(0);
         receiver.handle_packet(us(9), &packet);
@@ -40,7 +40,8 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         answers.push(receiver.poll_transmit().expect("an answer"));
     }
     assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
-    // All nine were sent before the first NACK came: it alone is obeyed, the others let a packet go each.
+    // All nine were sent before the first NACK came: only it makes the sender go back, the others clock out a packet
+    // each.
     let mut again = Vec::new();
     for (slot, answer) in answers.iter().enumerate() {
         sender.handle_packet(us(25), answer);
@@ -50,7 +51,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
     assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
-    // 0 is what 1 to 63 waited for. What follows is not sent again.
+    // 0 is what 1 to 63 waited for. What follows is not retransmitted.
     receiver.handle_packet(us(29), &first);
     let ack = receiver.poll_transmit().expect("an answer");
     assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
@@ -64,7 +65,7 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way
+/// Everything from the ePSN on, in order, as answers clock it out; then new packets. 2 and 3 may still be in flight
 /// when the sender goes back, and hold their slots until their answers come.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
@@ -91,7 +92,7 @@ fn a_nack_sends_by_the_path_on_which_it_came() {
     assert_eq!(send(&mut sender, us(9)), [(1, 9_999)]);
 }
 
-/// It is told by the time at which its packet left, which the NACK echoes.
+/// The NACK echoes the time at which its packet was sent, which decides.
 #[test]
 fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     let mut sender = busy(4);
@@ -105,7 +106,7 @@ fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     assert_eq!(burst(&mut sender, us(18)), [1]);
 }
 
-/// An acknowledgement overtook it. That says nothing of the packet that was refused, which nothing else asks for.
+/// An acknowledgement overtook the NACK. It does not cover the refused packet, which nothing else requests.
 #[test]
 fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     let mut sender = busy(4);
@@ -118,7 +119,7 @@ fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
-/// What the receiver has is not sent again, even when the sender has not come to it yet.
+/// Packets that the receiver has are not retransmitted, even before the sender reaches them.
 #[test]
 fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);
@@ -131,7 +132,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// Sent again at 9 us: its ACK may be as late as it is. A copy that left before says that its path is slow.
+/// For a packet that was retransmitted at 9 us, a late ACK does not count. The late ACK of an earlier copy marks its
+/// path as slow.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
@@ -148,7 +150,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
     }
 }
 
-/// A packet that was first sent after the sender went back is judged as ever.
+/// A packet that was first sent after the sender went back counts as late by the usual rule.
 #[test]
 fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);
@@ -176,7 +178,7 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// 4 packets are 3 after it.
+/// A window of 4 packets is 3 after it.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -186,7 +188,7 @@ fn a_timeout_takes_a_packet_off_the_window() {
     assert_eq!(burst(&mut sender, us(100)), psns(0..3));
 }
 
-/// They were clocked by ACKs of long ago.
+/// The paths of earlier ACKs are outdated.
 #[test]
 fn a_timeout_forgets_the_paths_that_waited() {
     let mut sender = busy(4);
@@ -225,7 +227,7 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     assert_eq!(sender.next_timeout(), Some(us(110)));
 }
 
-/// What was lost leaves the count when all that was sent again is acknowledged.
+/// Lost packets no longer count once all retransmissions are acknowledged.
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);

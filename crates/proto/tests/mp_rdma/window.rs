@@ -1,10 +1,10 @@
-//! How many packets are in flight: one window for all paths, and what each ACK does to it.
+//! The packets in flight: one window for all paths, and its change by each ACK.
 
 use super::*;
 use anabranch_proto::cc::{Acked, AnyCc, CongestionControl};
 use std::sync::{Arc, Mutex};
 
-/// A congestion control that writes down what it is told, with a window of 4 packets.
+/// A congestion control that records its calls, with a window of 4 packets.
 struct Told(Arc<Mutex<Vec<String>>>);
 
 impl CongestionControl for Told {
@@ -72,7 +72,7 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// An ACK out of order lets a packet go as well as one in order; what it acknowledges below does not.
+/// An ACK out of order clocks out a packet like one in order; PSNs that it acknowledges cumulatively do not.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -88,7 +88,7 @@ fn acks_count_and_not_what_they_acknowledge() {
     assert_eq!(burst(&mut sender, us(8)), [7]);
 }
 
-/// The ACK of 1 overtakes that of 0, which comes for a packet that was counted off by then.
+/// The ACK of 1 overtakes that of 0, whose packet no longer counts when it arrives.
 #[test]
 fn an_ack_that_was_overtaken_counts_once() {
     let mut sender = sender(4.0);
@@ -106,7 +106,7 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [7, 8], "a window of 5.2");
 }
 
-/// The ACKs of 0 and 1 are lost. That of 2 says that all three have arrived: three packets leave the count.
+/// The ACKs of 0 and 1 are lost. That of 2 acknowledges all three packets, which no longer count.
 #[test]
 fn a_lost_ack_holds_no_place_for_ever() {
     let mut sender = sender(4.0);
@@ -132,7 +132,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
 }
 
-/// It changes the window as any other, and then takes a packet more, which is the one that it could let go.
+/// It changes the window like any ACK, and then shrinks it by one packet, which is the one that it could clock out.
 #[test]
 fn a_late_ack_takes_a_packet_off_the_window() {
     let (mut sender, log) = told();
@@ -149,7 +149,8 @@ fn a_late_ack_takes_a_packet_off_the_window() {
     assert_eq!(*log.lock().unwrap(), [marked.as_str(), &marked, "loss"]);
 }
 
-/// An ACK that could let a packet go and finds none costs a packet: 4.25 - 1; 3.56 - 1; 2.95 - 1; 2.46 - 1 = 1.46.
+/// An ACK that could clock out a packet and finds none shrinks the window by a packet: 4.25 - 1; 3.56 - 1; 2.95 - 1;
+/// 2.46 - 1 = 1.46.
 #[test]
 fn window_that_is_not_used_is_lost() {
     let mut sender = sender(4.0);
@@ -164,7 +165,7 @@ fn window_that_is_not_used_is_lost() {
     assert_eq!(burst(&mut sender, us(17)), [5, 6], "2.14");
 }
 
-/// 500 us without anything on its way: the window of the start. A microsecond less: 1.46 packets, as above.
+/// After 500 us without a packet in flight the window is the initial one. A microsecond less: 1.46 packets, as above.
 #[test]
 fn after_a_pause_the_window_is_that_of_the_start() {
     for (pause, expected) in [(499, psns(4..5)), (500, psns(4..8))] {
@@ -179,7 +180,7 @@ fn after_a_pause_the_window_is_that_of_the_start() {
     }
 }
 
-/// Only a queue pair with nothing on its way pauses: not one that waits for an ACK, and goes back.
+/// Only a queue pair without packets in flight is idle: not one that waits for an ACK and goes back.
 #[test]
 fn a_restart_needs_all_to_be_acknowledged() {
     let (mut sender, log) = told();

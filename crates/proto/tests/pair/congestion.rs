@@ -1,4 +1,4 @@
-//! Congestion controls, as they are drawn.
+//! Random congestion controls.
 
 use crate::pair::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
@@ -26,7 +26,7 @@ pub fn dctcp() -> impl Strategy<Value = CcConfig> {
     })
 }
 
-/// DCQCN, with its paper's parameters or with timers that a short run gets to see.
+/// DCQCN, with its paper's parameters or with timers short enough for a short run.
 pub fn dcqcn() -> impl Strategy<Value = CcConfig> {
     let paper = window().prop_map(paper_dcqcn);
     let timers = (us(1..60), us(1..60), us(0..60), prop_oneof![Just(0), 1_000u64..100_000]);
@@ -63,7 +63,7 @@ pub fn strack() -> impl Strategy<Value = CcConfig> {
     })
 }
 
-/// What a packet takes at the lowest rate of a congestion control, if it has one.
+/// The time of a packet at the lowest rate of a congestion control, if it has one.
 pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     match cc {
         CcConfig::Dcqcn(config) => config.min_rate.on(facts).min(facts.line_rate).time_for(PACKET),
@@ -71,7 +71,7 @@ pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     }
 }
 
-/// What the DCQCN paper recommends (section 5.2).
+/// The parameters that the DCQCN paper recommends (section 5.2).
 fn paper_dcqcn(window: u64) -> DcqcnConfig {
     DcqcnConfig {
         g: 1.0 / 256.0,

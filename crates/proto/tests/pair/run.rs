@@ -29,21 +29,21 @@ pub trait Sending {
 pub trait Receiving {
     /// Takes a packet in; answers with all that the receiver has to say to it.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
-    /// When its host has something to send that no packet asked for; none unless it pulls.
+    /// The time at which its host sends a packet without a trigger; none unless it pulls.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
-    /// What its host sends then.
+    /// The packets that its host sends then.
     fn handle_timeout(&mut self, _now: Time) -> Result<Vec<Packet>, TestCaseError> {
         Ok(Vec::new())
     }
     /// Messages in the order in which they were delivered.
     fn delivered(&self) -> &[usize];
-    /// Data packets that the receiver says it received for the first time.
+    /// Data packets that the receiver reports as received for the first time.
     fn fresh_packets(&self) -> u64;
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     pub retransmissions: u64,
@@ -56,7 +56,7 @@ pub struct Outcome {
     pub finished: Time,
 }
 
-/// A run.
+/// The plan of a run.
 pub struct Run<'a, E: Ends> {
     schedule: &'a Schedule<E>,
     now: Time,
@@ -66,7 +66,7 @@ pub struct Run<'a, E: Ends> {
     sender: E::Sender,
     receiver: E::Receiver,
     wire_is_busy: bool,
-    /// When the timer that is set rings.
+    /// The expiry of the timer.
     timer: Option<Time>,
     receiver_timer: Option<Time>,
     /// Packets sent towards the receiver and towards the sender, and when the last of them arrives.

@@ -1,4 +1,4 @@
-//! What one run goes through, and how it is drawn.
+//! The schedule of a run, and its random generation.
 
 use crate::pair::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
@@ -23,12 +23,12 @@ pub const ACK: u64 = 64;
 pub struct Schedule<E> {
     pub messages: Vec<Post>,
     pub ends: E,
-    /// How late the sender's timer rings, so that more than one packet is overdue.
+    /// The delay of the sender's timer, so that more than one packet is overdue.
     pub timer_lag: Duration,
     pub path: Path,
 }
 
-/// How the two ends of a transport are set up.
+/// The parameters of a transport's two ends.
 pub trait Ends: Clone + Debug {
     type Sender: Sending;
     type Receiver: Receiving;
@@ -46,10 +46,10 @@ pub struct Post {
     pub last_payload: u64,
 }
 
-/// What happens to packets between the ends. The sender's wire takes one packet at a time.
+/// The path between the two ends. The sender's wire takes one packet at a time.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// How long the sender's wire is busy with a packet.
+    /// The serialisation time of a packet on the sender's wire.
     pub wire: Duration,
     pub data_delay: Duration,
     pub ack_delay: Duration,
@@ -61,7 +61,7 @@ pub struct Path {
     pub seed: u64,
 }
 
-/// What goes wrong on a path.
+/// The faults of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// The chances below hold for packets that are sent before this.
@@ -78,7 +78,7 @@ pub struct Faults {
     pub dropped: Vec<u64>,
 }
 
-/// What a PSN carries.
+/// The content of a PSN.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
     /// Index of its message.
@@ -97,7 +97,7 @@ impl Post {
     }
 }
 
-/// That a packet is data and says what its PSN is to carry, sent now; answers with the PSN, and whether it asks for an ACK.
+/// Checks that a packet is data with the content of its PSN, sent now. Returns the PSN, and whether it requests an ACK.
 pub fn check_data(
     planned: &[Planned],
     now: Time,

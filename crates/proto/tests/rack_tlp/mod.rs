@@ -48,7 +48,7 @@ impl Sender {
         Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }
 
-    /// PSNs that go out now, and whether each asks for an ACK.
+    /// The PSNs that are sent now, and whether each requests an ACK.
     fn send(&mut self, now: Time) -> Vec<(u32, bool)> {
         std::iter::from_fn(|| self.one(now)).collect()
     }
@@ -85,13 +85,13 @@ impl Sender {
         self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
     }
 
-    /// What goes out upon that ACK, at the same time.
+    /// The packets that are sent at once after an ACK.
     fn upon(&mut self, now: Time, cumulative: u32, psn: u32) -> Vec<u32> {
         self.ack(now, cumulative, psn);
         self.burst(now)
     }
 
-    /// What goes out when the timer that is set rings.
+    /// The packets that are sent when the timer expires, which must be due now.
     #[track_caller]
     fn ring(&mut self, now: Time) -> Vec<u32> {
         assert_eq!(self.end.next_timeout(), Some(now));
@@ -116,7 +116,7 @@ fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// Notes what a congestion control hears.
+/// A congestion control that records its calls.
 struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {
@@ -179,7 +179,7 @@ fn messages_are_cut_and_acknowledged_whole_and_in_order() {
     assert_eq!(sender.end.post(MessageId(4), u64::from(u32::MAX) * 936), Err(OutOfPsns));
 }
 
-/// What is SACKed or lost is not in flight, as in TCP.
+/// SACKed and lost packets are not in flight, as in TCP.
 #[test]
 fn the_window_bounds_what_is_in_flight() {
     let mut sender = Sender::with(1_000);

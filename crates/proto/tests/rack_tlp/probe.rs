@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// RFC 8985, section 7: two smoothed RTTs after the last packet, it is sent again.
+/// RFC 8985, section 7: two smoothed RTTs after the last packet, it is retransmitted.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
     let mut sender = Sender::with(4);
@@ -48,7 +48,7 @@ fn the_round_trip_is_smoothed() {
     );
 }
 
-/// One probe at a time; after it comes the RTO, in full.
+/// There is one probe at a time, followed by a full RTO.
 #[test]
 fn after_a_probe_comes_the_timeout() {
     let mut sender = Sender::with(3);
@@ -93,7 +93,7 @@ fn a_probe_waits_for_the_last_packet_and_ack() {
     assert_eq!(sender.end.next_timeout(), Some(us(15) + Duration(smoothed * 2)));
 }
 
-/// In recovery the other timers do its work; after it, probes are sent again.
+/// In recovery the other timers do its work; after it, probes are retransmitted.
 #[test]
 fn no_probe_in_recovery() {
     let mut sender = Sender::with(6);

@@ -1,9 +1,9 @@
-//! How losses are found.
+//! Loss detection.
 
 use super::*;
 
-/// DCP, section 6.3: the window is an RTT, so that a retransmission comes two RTTs after the packet, one after what
-/// was sent behind it is acknowledged.
+/// DCP, section 6.3: the window is an RTT, so that a retransmission is sent two RTTs after the packet, one RTT after
+/// the packets behind it are acknowledged.
 #[test]
 fn a_lost_packet_is_sent_again_a_round_trip_late() {
     let mut sender = Sender::with(10);
@@ -51,7 +51,7 @@ fn two_losses_are_found_each_in_its_turn() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// Section 6.3: reordering within an RTT costs nothing. A packet that comes later than that was taken for lost.
+/// Section 6.3: reordering within an RTT has no effect. A packet that is later than that counts as lost.
 #[test]
 fn packets_may_overtake_each_other_within_the_window() {
     let mut sender = Sender::with(10);
@@ -68,14 +68,14 @@ fn packets_may_overtake_each_other_within_the_window() {
     }
     assert_eq!(sender.counted(), (0, 0));
     assert_eq!(sender.end.next_timeout(), None);
-    // Without a window, any packet that is overtaken by one is sent again.
+    // Without a window, any packet that is overtaken by one is retransmitted.
     let hasty = RackTlpConfig { reo_wnd: Span::Time(Duration::ZERO), ..config() };
     let mut sender = Sender::new(&hasty, AnyCc::constant(HUGE), 10);
     sender.stream(0, 0..10);
     assert_eq!(sender.upon(us(12), 0, 4), [0, 1, 2, 3]);
 }
 
-/// What was sent at the same time counts as sent in the order of its PSNs (RFC 8985, RACK_sent_after).
+/// Packets of equal transmission times count as sent in the order of their PSNs (RFC 8985, RACK_sent_after).
 #[test]
 fn of_packets_sent_at_once_the_higher_was_sent_later() {
     let mut sender = Sender::with(10);
@@ -108,7 +108,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// What the first copy's ACK says tells nothing of the second one.
+/// The ACK of the first copy has no meaning for the second one.
 #[test]
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
@@ -125,7 +125,7 @@ fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     assert_eq!(sender.end.next_timeout(), Some(us(330)));
 }
 
-/// A lost packet that arrives after all is not sent again.
+/// A lost packet that arrives after all is not retransmitted.
 #[test]
 fn what_is_acknowledged_meanwhile_is_not_sent_again() {
     let mut sender = Sender::with(10);
@@ -182,7 +182,7 @@ fn a_last_retransmission_that_is_lost_waits_for_the_timeout() {
     assert_eq!(sender.acknowledged(), [1]);
 }
 
-/// A timeout is a loss of its own for the congestion control.
+/// A timeout is a separate loss for the congestion control.
 #[test]
 fn each_timeout_is_a_sign_of_congestion() {
     let (cc, log) = Told::boxed();

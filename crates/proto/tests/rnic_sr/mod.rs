@@ -1,4 +1,4 @@
-//! Both ends of `rnic-sr`, call by call: what Themis-spraying says of commodity NICs (section 2.3).
+//! Both ends of `rnic-sr`, call by call, after Themis-spraying's description of commodity NICs (section 2.3).
 
 mod receiver;
 mod sender;

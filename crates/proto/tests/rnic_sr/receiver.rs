@@ -11,7 +11,7 @@ impl Receiver {
         Receiver(RnicSrReceiver::new(&config, &FACTS, ENDS))
     }
 
-    /// What it answers to a packet, and the messages that this delivers.
+    /// The answers to a packet, and the messages that it completes.
     fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
         let first = self.0.handle_packet(now, packet);
         let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
@@ -88,7 +88,7 @@ fn one_nack_for_each_epsn() {
     assert_eq!(receiver.answers(&data(12)), [nack(8)]);
 }
 
-/// A packet that comes again is out of order as well, as long as the ePSN is below it.
+/// A duplicate is out of order as well, as long as the ePSN is below it.
 #[test]
 fn a_copy_beyond_a_gap_asks_and_is_acknowledged() {
     let mut receiver = Receiver::new(config());

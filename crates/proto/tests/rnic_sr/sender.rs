@@ -17,12 +17,12 @@ fn paced(config: RnicSrConfig) -> RnicSrSender {
     RnicSrSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9))
 }
 
-/// PSNs that go out now, one after the other.
+/// The PSNs that are sent now, in order.
 fn burst(sender: &mut RnicSrSender, now: Time) -> Vec<u32> {
     send(sender, now).into_iter().map(|(psn, _)| psn).collect()
 }
 
-/// PSNs that go out now, and whether each asks for an ACK.
+/// The PSNs that are sent now, and whether each requests an ACK.
 fn send(sender: &mut RnicSrSender, now: Time) -> Vec<(u32, bool)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|packet| match packet.repr {
@@ -36,7 +36,7 @@ fn send(sender: &mut RnicSrSender, now: Time) -> Vec<(u32, bool)> {
         .collect()
 }
 
-/// PSNs that go out now, of which the last alone asks for an ACK.
+/// The PSNs that are sent now, of which only the last one requests an ACK.
 #[track_caller]
 fn asks_at_the_end(sent: Vec<(u32, bool)>, psns: impl IntoIterator<Item = u32>) {
     let psns: Vec<u32> = psns.into_iter().collect();
@@ -101,7 +101,7 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
-/// Footnote 5: 512 PSNs from the lowest unacknowledged one on, whatever the congestion control allows.
+/// Footnote 5: the window is 512 PSNs from the lowest unacknowledged one on, whatever the congestion control allows.
 #[test]
 fn the_window_bounds_the_distance_of_psns() {
     let mut sender = sender(config());
@@ -295,7 +295,7 @@ fn a_nack_is_a_loss_to_others() {
     assert_eq!(heard(&mut sender, 4), 3, "the timeout's alone");
 }
 
-/// Section 2.3, issue 2: after each packet that a NACK brought, nothing goes out for 10 us.
+/// Section 2.3, issue 2: after each retransmission for a NACK, nothing is sent for 10 us.
 #[test]
 fn a_retransmission_blocks_the_path() {
     let block = Span::Time(Duration::from_us(10));
@@ -319,7 +319,7 @@ fn a_retransmission_blocks_the_path() {
     assert_eq!(sender.next_timeout(), Some(us(4_022)));
 }
 
-/// What a timeout repeats does not block; but a block that has begun holds it up.
+/// Retransmissions after a timeout do not block; but a block in progress delays them.
 #[test]
 fn a_timeouts_packets_do_not_block() {
     let block = Span::Time(Duration::from_us(5_000));
@@ -361,7 +361,7 @@ fn the_rto_runs_from_the_last_new_acknowledgement() {
     assert_eq!(sender.counters().retransmissions, 5);
 }
 
-/// After a timeout everything is sent again in order: a NACK for a packet whose turn is still to come asks for
+/// After a timeout everything is retransmitted in order: a NACK for a packet whose turn is still to come asks for
 /// nothing more, one for a packet that had its turn brings that and the last one that had.
 #[test]
 fn a_nack_after_a_timeout() {
@@ -414,7 +414,7 @@ fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
     assert_eq!(burst(&mut sender, Time(1_160_000)), [1]);
 }
 
-/// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each asks for its ACK, so that a receiver
+/// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each requests its ACK, so that a receiver
 /// that waits for four does not let the RTO pass.
 #[test]
 fn a_slow_sender_asks_for_every_ack() {

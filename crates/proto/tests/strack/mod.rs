@@ -137,7 +137,7 @@ mod load_balancing {
         assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 273);
     }
 
-    /// A `!` stands before a marked path. In the last line all of the 8 paths are marked.
+    /// A `!` precedes a marked path. In the last line all of the 8 paths are marked.
     #[test]
     fn trajectory() {
         let mut lb = balancer(256);
@@ -426,7 +426,7 @@ mod figure_7 {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Everything comes back, where the reader's reference is near enough.
+        /// Decoding restores everything if the reader's reference is near enough.
         #[test]
         fn round_trip(
             expected in prop_oneof![0..1u32 << 25, any::<u32>()],

@@ -25,7 +25,7 @@ struct Path {
     payload: u64,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 struct Outcome {
     delivered: Vec<MessageId>,
@@ -168,7 +168,7 @@ proptest! {
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
     }
 
-    /// Reordering within less than a window is no loss, whatever the segments hide: the counter stays below it.
+    /// Reordering within less than a window is no loss, whatever the segments do not show: the counter stays below it.
     #[test]
     fn reordering_within_a_window_sees_no_recovery(mut path in any_path()) {
         // 5 us of jitter at 80 ns a packet: 63 packets.
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// A lost tail comes back by its probe, long before the timeout.
+/// A probe repairs a lost tail, long before the timeout.
 #[test]
 fn a_lost_tail_costs_a_probe() {
     let path = Path {

@@ -1,9 +1,9 @@
-//! Section 3.3.1: when a SACK is sent, and what it says.
+//! Section 3.3.1: the times and contents of SACKs.
 
 use super::*;
 use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 
-/// What a SACK says of the receiver's state: ePSN, base, bitmap, OOO.
+/// The receiver's state in a SACK: ePSN, base, bitmap, OOO.
 type Said = (u32, u32, u64, u16);
 
 fn receiver() -> StrackReceiver {
@@ -49,7 +49,7 @@ fn a_packet_with_the_epsn_is_answered_at_once() {
     assert_eq!(sacks(&mut receiver, [3]), [(6, 6, 0, 0)], "over what came before it");
 }
 
-/// Condition 1: four packets since the last SACK, whatever caused that.
+/// Condition 1: four packets since the last SACK, whatever its cause was.
 #[test]
 fn enough_bytes_are_answered() {
     let mut receiver = receiver();
@@ -79,7 +79,7 @@ fn a_request_is_answered() {
     assert_eq!((cause.marked(), cause.probe(), answer[0].marked), (true, false, false));
 }
 
-/// Condition 3, with the base that the probe asks for.
+/// Condition 3, with the base that the probe requests.
 #[test]
 fn a_probe_is_answered_from_its_base() {
     let mut receiver = receiver();

@@ -15,7 +15,7 @@ fn sender_with(cc: AnyCc, packets: u64) -> StrackSender {
     sender
 }
 
-/// The PSNs that go out now, each with a request for an ACK or none.
+/// The PSNs that are sent now, and whether each requests an ACK.
 fn requests(sender: &mut StrackSender, us: u64) -> Vec<(u32, bool)> {
     let mut sent = Vec::new();
     while let Some(packet) = sender.poll_transmit(at(us)) {
@@ -144,7 +144,7 @@ fn a_small_window_waits_for_five_packets() {
     assert_eq!(send(&mut sender, 18), [0, 7]);
 }
 
-/// A counter that began at an older ePSN says nothing of the present one; a full one passes any threshold.
+/// The counter of an older ePSN is ignored; a saturated one exceeds any threshold.
 #[test]
 fn counters_of_overtaken_sacks_mean_nothing() {
     let mut sender = sender(10, 100);
@@ -174,7 +174,7 @@ fn lost_packets_wait_for_the_window() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (8_000, 7));
 }
 
-/// What was given up and arrives after all is not sent again and leaks nothing.
+/// A packet that was declared lost and arrives after all is not retransmitted, and the counts stay exact.
 #[test]
 fn a_loss_that_was_none_leaks_nothing() {
     let mut sender = sender(10, 100);
@@ -266,8 +266,8 @@ fn other_answers_to_probes_tell_nothing() {
     assert_eq!(send(&mut old, 73), [4], "not the last probe");
 }
 
-/// What is sent after the probe cannot be missing in its answer: new packets are above, and a retransmission takes
-/// the probe's word away.
+/// Packets that are sent after the probe cannot be missing in its answer: new packets are above, and a retransmission
+/// invalidates the probe.
 #[test]
 fn a_probe_says_nothing_of_what_was_sent_after_it() {
     let mut sender = sender(4, 3);
@@ -309,7 +309,7 @@ fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     assert!(!sender.is_recovering());
 }
 
-/// Lets the timer fire at `us`, and answers with the PSNs that go out then.
+/// Lets the timer fire at `us`, and returns the PSNs that are sent then.
 fn fire_data(sender: &mut StrackSender, us: u64) -> Vec<u32> {
     assert_eq!(sender.next_timeout(), Some(at(us)));
     sender.handle_timeout(at(us));

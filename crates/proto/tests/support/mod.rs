@@ -1,4 +1,4 @@
-//! What most tests of one transport or congestion control share: two hosts, a queue pair, the facts of a fabric.
+//! Values that most tests of one transport or congestion control share: two hosts, a queue pair, the facts of a fabric.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::PathFacts;
@@ -18,7 +18,7 @@ pub const fn facts(packet: u64) -> PathFacts {
     }
 }
 
-/// The same with four times the BDP, so that parameters in BDPs bound little.
+/// Facts with four times the BDP, so that parameters in BDPs limit little.
 pub const fn wide_facts(packet: u64) -> PathFacts {
     PathFacts { bdp: Bytes(400_000), ..facts(packet) }
 }

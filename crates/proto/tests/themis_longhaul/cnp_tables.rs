@@ -7,7 +7,7 @@ use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};
 use std::collections::BTreeSet;
 
-/// Of no matter where slots do not expire.
+/// Any time will do, since slots do not expire.
 const NOW: Time = Time::ZERO;
 const DELAY: Duration = Duration::from_us(1_000);
 
@@ -46,15 +46,15 @@ fn the_cache_throttles_at_once_and_the_store_goes_on_from_there() {
 fn a_collision_throttles_a_wrong_flow_until_the_install() {
     let mut switch = Switch::new(&TrpConfig { cache_slots: 1, ..config() });
     switch.cnp(us(10), 0);
-    assert_eq!(switch.data(us(11), 1, 0), Verdict::SetAside, "no CNP of it ever came");
+    assert_eq!(switch.data(us(11), 1, 0), Verdict::HoldOutside, "no CNP of it ever came");
     assert_eq!(switch.count("wrong_flow_redirects"), 1);
-    assert_eq!(switch.data(us(11), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(11), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 1);
     // A CNP keeps the first flow throttled.
     switch.cnp(us(900), 0);
-    assert_eq!(switch.data(ns(1_009_999), 1, 1), Verdict::SetAside);
+    assert_eq!(switch.data(ns(1_009_999), 1, 1), Verdict::HoldOutside);
     assert_eq!(switch.data(us(1_010), 1, 2), Verdict::Forward, "the entry is there, and the place is free");
-    assert_eq!(switch.data(us(1_010), 0, 1), Verdict::SetAside, "the right one is still throttled");
+    assert_eq!(switch.data(us(1_010), 0, 1), Verdict::HoldOutside, "the right one is still throttled");
     let counts = ["wrong_flow_redirects", "cache_collisions", "installs"].map(|name| switch.count(name));
     assert_eq!(counts, [2, 0, 1]);
     // The packet that was on its way still has its loop.
@@ -108,7 +108,8 @@ fn the_cache_hides_the_store() {
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (4, 1));
 }
 
-/// The first install takes the registers that both flows wrote and resets them; the second finds nothing of its own.
+/// The first installation takes the registers that both flows wrote and resets them; the second finds no state of its
+/// flow.
 #[test]
 fn two_flows_in_one_place() {
     let mut tables = tables(1, 1_024);
@@ -125,8 +126,8 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
-/// With fingerprints no flow finds registers of another one: a CNP takes the place over, and an install resets its own
-/// slot alone.
+/// With fingerprints no flow finds the registers of another one: a CNP takes over the slot, and an installation resets
+/// its own slot alone.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -152,7 +153,7 @@ fn the_store_alone_is_late() {
     assert_eq!(switch.data(ns(1_000_999), 0, 0), Verdict::Forward);
     switch.cnp(us(1_001), 0);
     switch.wait(us(1_001));
-    assert_eq!(switch.data(us(1_001), 0, 1), Verdict::SetAside);
+    assert_eq!(switch.data(us(1_001), 0, 1), Verdict::HoldOutside);
     assert_eq!((switch.count("max_loop_num"), switch.count("installs")), (1, 1));
     assert_eq!(switch.data(us(1_001), 1, 0), Verdict::Forward, "and never a wrong flow");
 }
@@ -162,15 +163,15 @@ fn the_store_alone_is_late() {
 fn the_cache_alone_goes_on_hitting_wrong_flows() {
     let mut switch = Switch::new(&TrpConfig { store: false, cache_slots: 1, ..config() });
     (0..40).for_each(|at| switch.cnp(us(at * 100), 0));
-    assert_eq!(switch.data(us(4_000), 1, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_000), 1, 0), Verdict::HoldOutside);
     assert_eq!((switch.count("installs"), switch.count("wrong_flow_redirects")), (0, 1));
     // Its rate recovers by the packets of either.
-    assert_eq!(switch.data(us(4_500), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_500), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(4_501), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(4_501), 1, 1), Verdict::Forward);
     // The slot in use again, by the other: now the first is the wrong one.
     switch.cnp(us(4_600), 1);
-    assert_eq!(switch.data(us(4_601), 0, 2), Verdict::SetAside);
+    assert_eq!(switch.data(us(4_601), 0, 2), Verdict::HoldOutside);
     assert_eq!(switch.count("wrong_flow_redirects"), 2);
     switch.finish();
 }
@@ -204,7 +205,7 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// Quiet is not idle: a flow whose packets still loop once would be overtaken by its own if it were forgotten.
+/// A quiet flow is not idle: if its entry were reused, its packets that still loop would be overtaken by later ones.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };
@@ -222,7 +223,7 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     assert_eq!(tables.counts().installs_refused, 1);
     // One that comes back shows it too.
     let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store");
-    assert!(found.state.keeps(us(2_450), 0, 1, &rules));
+    assert!(found.state.loops_again(us(2_450), 0, 1, &rules));
     cnps(&mut tables, us(1_500), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 2);
@@ -245,7 +246,7 @@ fn an_install_is_on_time_without_a_timer() {
     switch.timer_first = false;
     switch.cnp(us(0), 0);
     assert_eq!(switch.trp.next_timeout(), Some(us(1_000)));
-    assert_eq!(switch.data(us(1_000), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(1_000), 0, 0), Verdict::HoldOutside);
 }
 
 /// A slot whose last CNP is too long ago is a miss and any flow's, though its flow was never back to normal.

@@ -74,7 +74,7 @@ fn a_flood_creates_no_state() {
     assert_eq!(monitor.handle(us(1_000_001), &honest), MonitorVerdict::Forward, "honest clients get through");
 }
 
-/// A cookie holds to the end of the slot after its own.
+/// A cookie is valid to the end of the slot after its own.
 #[test]
 fn cookies_expire() {
     let slot = |n: u64| Time(COOKIE_SLOT.0 * n);
@@ -120,7 +120,7 @@ fn wrong_cookies_are_refused() {
     assert!(matches!(monitor.handle(us(2), &good), MonitorVerdict::Reply(_)));
 }
 
-/// What a network may do to a handshake: segments come twice, and late.
+/// Duplicated and late segments of a handshake.
 #[test]
 fn segments_that_come_twice_change_nothing() {
     let mut monitor = monitor();
@@ -205,20 +205,21 @@ fn neighbours_are_told_apart() {
     assert!(fingerprints.last() < Some(&(1 << 30)), "30 bits, and 2 for what it means");
 }
 
-/// What a client of the property below does.
+/// An action of a client in the property below.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Sends a SYN.
     Dial,
-    /// Answers the last SYN-ACK that it heard, the switch's or the server's.
+    /// Answers the last SYN-ACK that it received, the switch's or the server's.
     Answer,
-    /// Sends an ACK with a number of its own.
+    /// Sends an ACK with an arbitrary number.
     Forge(u32),
 }
 
 proptest! {
-    /// Whatever clients do in whatever order: one is told to the control plane only after it has sent its cookie back
-    /// and dialled since, registers hold such clients only, and left alone each gets through.
+    /// For any actions of clients in any order: a client is reported to the control plane only after it has returned
+    /// its cookie and connected again, registers contain only such clients, and without disturbance each client
+    /// succeeds.
     #[test]
     fn only_those_who_answer_are_recorded(
         registers in 1u32..6,
@@ -300,14 +301,14 @@ fn syn(src: HostId, seq: u32) -> Segment {
     Segment { src, dst: SERVER, src_port: 50_000, dst_port: 18_515, flags: TcpFlags::Syn, seq, ack: 0 }
 }
 
-/// What a server answers that a SYN has reached.
+/// The answer of a server to a SYN.
 fn from_server(client: u32, seq: u32) -> Segment {
     let Segment { src, dst, src_port, dst_port, .. } = syn(HostId(client), seq);
     let (flags, ack) = (TcpFlags::SynAck, seq + 1);
     Segment { src: dst, dst: src, src_port: dst_port, dst_port: src_port, flags, seq: 77_777, ack }
 }
 
-/// What a client answers to a SYN-ACK.
+/// The answer of a client to a SYN-ACK.
 fn ack_of(syn_ack: &Segment) -> Segment {
     Segment {
         src: syn_ack.dst,
@@ -337,6 +338,6 @@ fn connect_up_to_rst(monitor: &mut HandshakeMonitor, now: Time, client: HostId) 
 fn fingerprint(register: &TcpRegister) -> Option<u32> {
     match *register {
         TcpRegister::Empty => None,
-        TcpRegister::Recorded(fingerprint) | TcpRegister::Dialled(fingerprint) => Some(fingerprint),
+        TcpRegister::Recorded(fingerprint) | TcpRegister::SynForwarded(fingerprint) => Some(fingerprint),
     }
 }

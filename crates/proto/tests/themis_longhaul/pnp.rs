@@ -63,7 +63,7 @@ fn the_entry_is_there_before_the_first_packet() {
     }
 }
 
-/// With a setup shorter than the delays the entry comes later, by a timer.
+/// With a setup shorter than the delays, a timer makes the entry later.
 #[test]
 fn an_entry_that_is_late_comes_by_a_timer() {
     let mut esw = Esw::new(&PnpConfig { setup: Span::Time(Duration::from_us(300)), ..config() });
@@ -126,7 +126,7 @@ fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     assert_eq!(counters.map(|name| esw.counter(name)), [0, 1, 1, 0]);
 }
 
-/// Each has its own register.
+/// Each queue pair has its own register.
 #[test]
 fn flows_have_intervals_of_their_own() {
     let mut esw = Esw::new(&config());
@@ -168,7 +168,7 @@ fn all_else_is_left_alone() {
     assert_eq!(esw.counter("marks_without_entry"), 4, "of flows that leave this data centre");
 }
 
-/// The receiver's switch hears of the queue pair too, and does nothing: its answer would come too late.
+/// The receiver's switch gets the notice too, and does nothing, since its CNP would be too late.
 #[test]
 fn the_switch_at_the_other_end_does_nothing() {
     let mut esw = Esw::new(&config());
@@ -253,7 +253,7 @@ fn pairs_of_hosts_are_what_is_known() {
     assert_eq!((esw.pnp.table_entries(), esw.counter("daemon_packets_ignored")), (1, 2));
 }
 
-/// A flood from within the data centre: the control plane hears nothing, and no table grows.
+/// A flood from within the data centre causes no report to the control plane, and no table grows.
 #[test]
 fn a_flood_reaches_neither_table_nor_control_plane() {
     let mut esw = Esw::new(&config());
@@ -272,7 +272,7 @@ fn a_flood_reaches_neither_table_nor_control_plane() {
     assert_eq!(esw.counter("tcp_cookies"), 1_000_001);
 }
 
-/// The client's own switch has asked for the cookie; so has nobody when the monitor is off.
+/// The client's own switch has checked the cookie; without the monitor no switch does.
 #[test]
 fn segments_from_outside_pass() {
     let mut esw = Esw::new(&config());
@@ -291,8 +291,8 @@ fn state_is_what_the_text_names() {
 }
 
 proptest! {
-    /// Whatever marks come: each of a known flow is cleared; the CNPs are those that a list of all times of CNPs asks
-    /// for, and never two of a flow within the interval.
+    /// For any marks: each mark of a known flow is cleared; the CNPs are those that a list of all times of CNPs
+    /// requires for, and never two of a flow within the interval.
     #[test]
     fn marks_are_answered_once_an_interval(
         interval in 0u64..8,
@@ -324,7 +324,7 @@ proptest! {
     }
 }
 
-/// A flow that comes into the data centre: the switch of its sender's alone answers its marks, unless both ends do.
+/// The marks of a flow that enters the data centre are answered only by the switch at its sender, unless both ends do.
 #[test]
 fn the_receivers_switch_answers_only_where_both_ends_do() {
     for both_ends in [false, true] {
@@ -343,7 +343,7 @@ fn the_receivers_switch_answers_only_where_both_ends_do() {
     }
 }
 
-/// What became of a mark: whether it is still there, and how many CNPs went back.
+/// The result for a mark: whether it is still set, and the number of CNPs sent.
 const CLEARED_AND_CNP: (bool, usize) = (false, 1);
 const CLEARED: (bool, usize) = (false, 0);
 const LEFT: (bool, usize) = (true, 0);

@@ -49,7 +49,7 @@ fn a_new_entry_has_a_new_register() {
     assert_eq!(table.refused(), 0);
 }
 
-/// What a full table has already it may be told again.
+/// A full table accepts the report of an entry that it has.
 #[test]
 fn a_full_table_keeps_what_it_has() {
     let mut table = QpField::new(2);
@@ -73,7 +73,7 @@ fn a_daemon_tells_both_numbers() {
     assert_eq!(DaemonPacket::of(&notice), DaemonPacket { key, client: ClientQpn(QpId(5)) });
 }
 
-/// Only pairs that the monitor has told of have entries, each in the direction that it was told of.
+/// Only pairs that the monitor has reported have entries, each in the reported direction.
 #[test]
 fn strangers_are_ignored() {
     let (mut table, mut control) = (QpField::new(8), ControlPlane::new(&config(), &path()));
@@ -86,7 +86,7 @@ fn strangers_are_ignored() {
     assert_eq!((table.in_use(), control.ignored(), control.pairs()), (1, 1, 2));
 }
 
-/// What daemons say of one queue pair is done in order even without any delay between.
+/// Reports of daemons about one queue pair are handled in order, even without any delay between them.
 #[test]
 fn an_entry_is_made_before_it_is_deleted() {
     let (mut table, mut control) = plane(0, 0, 0);
@@ -102,7 +102,7 @@ fn an_entry_is_made_before_it_is_deleted() {
 }
 
 proptest! {
-    /// At any time the table holds what a list of all changes so far, each at its time, says.
+    /// At any time the table agrees with a list of all changes so far.
     #[test]
     fn the_table_follows_the_daemons(
         delays in (0u64..60, 0u64..30, 0u64..30),

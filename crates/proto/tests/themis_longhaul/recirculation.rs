@@ -3,7 +3,7 @@
 use crate::themis_longhaul::trp::data;
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use anabranch_proto::Packet;
-use anabranch_proto::program::themis_longhaul::{Looping, Recirculation};
+use anabranch_proto::program::themis_longhaul::{LoopingPacket, Recirculation};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ fn port(dummies: u32, dummy_bytes: u64) -> Recirculation {
     Recirculation::new(RATE, LATENCY, dummies, Bytes(dummy_bytes))
 }
 
-fn looping(psn: u32, bytes: u16, loops: u8) -> Looping {
+fn looping(psn: u32, bytes: u16, loops: u8) -> LoopingPacket {
     let packet = Packet { wire_bytes: bytes, ..data(0, psn) };
-    Looping { packet, loops }
+    LoopingPacket { packet, loops }
 }
 
 /// The first packet's returns, `count` of them, from its joining at `at`.
 fn returns(port: &mut Recirculation, at: Time, bytes: u16, count: usize) -> Vec<Time> {
     port.join(at, looping(0, bytes, 1));
     let turn = |_| {
-        let (time, looping) = port.come_back().expect("it is in the port");
+        let (time, looping) = port.pop_returned().expect("it is in the port");
         port.join(time, looping);
         time
     };
@@ -48,10 +48,10 @@ fn packets_queue_behind_each_other() {
     for n in 1..=3 {
         let due = Time(n * 5_000 + 100_000);
         assert_eq!(port.next_return(), Some(due));
-        assert_eq!(port.come_back().map(|(at, _)| at), Some(due));
+        assert_eq!(port.pop_returned().map(|(at, _)| at), Some(due));
         assert_eq!((port.bytes(), port.max_bytes()), (3_000 - n * 1_000, 3_000));
     }
-    assert_eq!(port.come_back(), None);
+    assert_eq!(port.pop_returned(), None);
 }
 
 /// 40 dummies of 1000 B are 200 ns at the rate, more than the 100 ns of the link: the queue never empties, and a packet
@@ -85,7 +85,7 @@ fn dummies_have_a_size() {
     port(1, 0);
 }
 
-/// A port of whatever shape, and packets: when each comes, its size, its loops.
+/// A port with arbitrary parameters, and packets: the arrival, size and loops of each.
 #[derive(Clone, Debug)]
 struct Plan {
     latency: Duration,
@@ -110,7 +110,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 /// When each packet leaves, with every pass of every dummy simulated.
 fn every_pass(plan: &Plan) -> Vec<Time> {
-    /// Of those that join at a time: dummies, then packets that come back, then new ones.
+    /// The order of packets that join at one time: dummies, then returning packets, then new ones.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Item {
         Dummy(u32),
@@ -143,13 +143,13 @@ fn every_pass(plan: &Plan) -> Vec<Time> {
     left
 }
 
-/// The same from the port.
+/// The times by the port itself.
 fn by_the_port(plan: &Plan) -> Vec<Time> {
     let mut port = Recirculation::new(RATE, plan.latency, plan.dummies, Bytes(plan.dummy_bytes));
     let mut left = vec![Time::NEVER; plan.packets.len()];
     let mut turn = |port: &mut Recirculation, until: Time| {
         while port.next_return().is_some_and(|due| due <= until) {
-            let (now, mut looping) = port.come_back().expect("it is due");
+            let (now, mut looping) = port.pop_returned().expect("it is due");
             let psn = crate::themis_longhaul::trp::psn(&looping.packet);
             looping.loops -= 1;
             if looping.loops > 0 {

@@ -140,10 +140,10 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     for (last, psn, loops) in [(6, 6, 3), (6, 7, 0), (6, 8, 3), (6, 5, 3), (u32::MAX, 0, 0)] {
         let mut state = FlowState::new(&PAPER);
         (0..8).for_each(|_| state.handle_cnp(Time::ZERO, &PAPER));
-        assert!(state.keeps(late, 4, 2, &PAPER), "nothing is known of what was sent");
+        assert!(state.loops_again(late, 4, 2, &PAPER), "nothing is known of what was sent");
         assert_eq!(state.status, Recover);
         state.handle_sent(last);
-        assert_eq!(state.keeps(late, psn, 2, &PAPER), loops > 0, "{psn} comes back after {last}");
+        assert_eq!(state.loops_again(late, psn, 2, &PAPER), loops > 0, "{psn} comes back after {last}");
         assert_eq!(state.handle_data(late, psn, &PAPER), loops, "{psn} comes in after {last}");
     }
     // A throttled flow's loop all the same.
@@ -151,7 +151,7 @@ fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     state.handle_cnp(Time::ZERO, &PAPER);
     state.handle_sent(6);
     assert_eq!(state.handle_data(Time::ZERO, 7, &PAPER), 1);
-    assert!(state.keeps(Time::ZERO, 7, 1, &PAPER));
+    assert!(state.loops_again(Time::ZERO, 7, 1, &PAPER));
 }
 
 /// `cnp_num % 1 == 1` never holds; the rest of 1 modulo 1 does.
@@ -181,7 +181,7 @@ fn a_loop_count_stays_in_its_header_field() {
     assert_eq!(state.loop_num, 255);
 }
 
-/// How fast it grows in a round trip between data centres (1,012 us) with a CNP every 5 us.
+/// The growth of `loop_num` in a round trip between data centres (1,012 us) with a CNP every 5 us.
 #[test]
 fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     let after = |growth| {
@@ -193,7 +193,7 @@ fn the_printed_test_lets_every_cnp_count_and_the_prose_does_not() {
     assert_eq!((after(Growth::Printed), after(Growth::Spaced)), (197, 16));
 }
 
-/// What becomes of a packet that comes back with two loops left, by status and recovery.
+/// The decision about a packet that returns with two loops left, by status and recovery.
 #[test]
 fn who_leaves_as_it_comes_back() {
     let [early, late] = [500, 501].map(|us| Time::ZERO + Duration::from_us(us));
@@ -208,13 +208,13 @@ fn who_leaves_as_it_comes_back() {
             state
         };
         let mut state = throttled();
-        assert!(state.keeps(early, 7, 2, &rules), "beta is not over");
-        assert!(!state.keeps(early, 7, 0, &rules), "no loop is left");
-        assert_eq!(throttled().keeps(late, 7, 2, &rules), follows, "{recovery:?}");
-        assert_eq!(throttled().keeps(late, 8, 2, &rules), next, "{recovery:?}");
-        assert!(!throttled().keeps(late, 8, 0, &rules), "7 may never come");
+        assert!(state.loops_again(early, 7, 2, &rules), "beta is not over");
+        assert!(!state.loops_again(early, 7, 0, &rules), "no loop is left");
+        assert_eq!(throttled().loops_again(late, 7, 2, &rules), follows, "{recovery:?}");
+        assert_eq!(throttled().loops_again(late, 8, 2, &rules), next, "{recovery:?}");
+        assert!(!throttled().loops_again(late, 8, 0, &rules), "7 may never come");
         let mut normal = FlowState { status: Normal, ..throttled() };
-        assert_eq!(normal.keeps(late, 8, 2, &rules), next, "{recovery:?}");
+        assert_eq!(normal.loops_again(late, 8, 2, &rules), next, "{recovery:?}");
         assert_eq!(normal.status, Normal);
     }
 }

@@ -105,7 +105,7 @@ impl Switch {
 
     pub fn finish(&mut self) {
         self.wait(Time(u64::MAX - 1));
-        assert_eq!((self.trp.next_timeout(), self.trp.aside_bytes()), (None, 0));
+        assert_eq!((self.trp.next_timeout(), self.trp.held_bytes()), (None, 0));
     }
 
     pub fn arrive(&mut self, now: Time, packet: Packet, src: HostId) -> Verdict {
@@ -114,7 +114,7 @@ impl Switch {
         let mut out = Vec::new();
         let verdict = self.trp.ingress(&packet, &at, &mut out);
         let forwarded = (verdict == Verdict::Forward).then_some(packet);
-        assert!(matches!(verdict, Verdict::Forward | Verdict::SetAside), "{verdict:?}");
+        assert!(matches!(verdict, Verdict::Forward | Verdict::HoldOutside), "{verdict:?}");
         self.leave(now, forwarded.filter(|packet| matches!(packet.repr, Repr::Data { .. })), &out);
         verdict
     }
@@ -129,7 +129,7 @@ impl Switch {
 
     /// A forwarded packet goes ahead of what the program put out.
     fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
-        assert!(out.iter().all(|emitted| emitted.held == Held::Aside));
+        assert!(out.iter().all(|emitted| emitted.held == Held::OutsideBuffer));
         let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
         self.left.extend(packets.map(|packet| Left {
             at,
@@ -156,8 +156,8 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     for _ in 0..8 {
         switch.cnp(us(1), 0);
     }
-    assert_eq!(switch.data(us(2), 0, 1), Verdict::SetAside);
-    assert_eq!(switch.trp.aside_bytes(), 1_000);
+    assert_eq!(switch.data(us(2), 0, 1), Verdict::HoldOutside);
+    assert_eq!(switch.trp.held_bytes(), 1_000);
     assert_eq!(switch.data(us(2), 1, 0), Verdict::Forward, "others pass");
     switch.finish();
     // Three passes of 105 ns.
@@ -168,7 +168,7 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     assert_eq!(switch.count("wrong_flow_redirects"), 0);
 }
 
-/// The port marks by what it still holds when a packet comes out of it.
+/// The port marks by the bytes that it still holds when a packet leaves it.
 #[test]
 fn the_recirculation_port_marks_above_its_thresholds() {
     for (ecn, kmin, kmax, marked) in [
@@ -233,7 +233,7 @@ fn what_does_not_cross_into_the_data_centre_passes_untouched() {
         assert_eq!(switch.arrive(us(4), Packet { repr, ..data(0, 0) }, SENDER), Verdict::Forward);
     }
     assert_eq!(switch.count("redirected"), 0);
-    assert_eq!(switch.data(us(4), 0, 1), Verdict::SetAside);
+    assert_eq!(switch.data(us(4), 0, 1), Verdict::HoldOutside);
 }
 
 /// Figure 21: packets 1 to 3 loop; they are to go on, and 4 to 6 come while 1 to 3 are still on their way out.
@@ -245,7 +245,7 @@ fn figure_21(recovery: Recovery) -> Switch {
     switch.data(us(1), 0, 0);
     let joined = ns(499_950);
     for packet in 1..=3 {
-        assert_eq!(switch.data(joined, 0, packet), Verdict::SetAside, "three loops for each");
+        assert_eq!(switch.data(joined, 0, packet), Verdict::HoldOutside, "three loops for each");
     }
     // Packet 1 is back after 105 ns, 55 ns after the end of beta; 2 and 3 follow, 5 ns apart.
     for packet in 4..=6 {
@@ -299,7 +299,7 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     }
     switch.data(us(1), 0, 0);
     for psn in [2, 3] {
-        assert_eq!(switch.data(ns(501_000), 0, psn), Verdict::SetAside);
+        assert_eq!(switch.data(ns(501_000), 0, psn), Verdict::HoldOutside);
     }
     switch.finish();
     let left: Vec<_> = switch.left.iter().map(|left| (left.psn, left.at)).collect();
@@ -319,7 +319,7 @@ fn what_was_sent_again_opens_no_gap() {
         }
         switch.data(us(1), 0, 0);
         for psn in 1..=3 {
-            assert_eq!(switch.data(ns(499_718 + 90 * u64::from(psn)), 0, psn), Verdict::SetAside);
+            assert_eq!(switch.data(ns(499_718 + 90 * u64::from(psn)), 0, psn), Verdict::HoldOutside);
         }
         // Packet 2 is back at 500,003 ns, the first after the end of beta.
         assert_eq!(switch.data(ns(500_008), 0, 1), Verdict::Forward);
@@ -333,14 +333,14 @@ fn what_was_sent_again_opens_no_gap() {
 fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     let mut switch = Switch::new(&config());
     switch.cnp(us(0), 0);
-    assert_eq!(switch.data(us(501), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(501), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(502), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(502), 0, 2), Verdict::Forward);
     // As long as one is still before it, one loop each.
     let mut switch = Switch::new(&config());
     switch.cnp(us(0), 0);
     for psn in 0..10 {
-        assert_eq!(switch.data(us(501) + Duration(psn * 50_000), 0, psn as u32), Verdict::SetAside);
+        assert_eq!(switch.data(us(501) + Duration(psn * 50_000), 0, psn as u32), Verdict::HoldOutside);
     }
     assert_eq!(switch.data(us(502), 0, 10), Verdict::Forward);
     switch.finish();
@@ -348,7 +348,8 @@ fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     assert_eq!(switch.count("loops"), 10);
 }
 
-/// A packet that needs no loop comes just as its predecessor is back, before the timer has let that one go.
+/// A packet that needs no loop arrives at the time when its predecessor returns, before the timer has released that
+/// one.
 #[test]
 fn what_comes_back_at_that_moment_goes_first() {
     let mut switch = Switch::new(&config());
@@ -356,10 +357,10 @@ fn what_comes_back_at_that_moment_goes_first() {
     switch.cnp(us(0), 0);
     switch.data(us(501), 0, 0);
     let back = us(501) + Duration(105_000);
-    assert_eq!(switch.data(back, 0, 1), Verdict::SetAside);
+    assert_eq!(switch.data(back, 0, 1), Verdict::HoldOutside);
     assert_eq!(switch.psns(), [0, 1]);
     assert_eq!((switch.left[1].at, switch.count("redirected")), (back, 1));
-    assert_eq!((switch.trp.aside_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
+    assert_eq!((switch.trp.held_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
 }
 
 /// A flow whose packets are slower than the growth of their loops: each leaves after the one before it.
@@ -388,7 +389,7 @@ fn what_the_port_cannot_carry_piles_up() {
         switch.data(us(1) + Duration(u64::from(psn) * 20_000), 0, psn);
     }
     assert_eq!(switch.count("max_loop_num"), 10);
-    let bytes = switch.trp.aside_bytes();
+    let bytes = switch.trp.held_bytes();
     assert_eq!(bytes, (1_000 - switch.left.len() as u64) * 1_000);
     // At most 160 Gb/s come out: 0.4 of the 1 MB.
     assert!((600_000..1_000_000).contains(&bytes), "{bytes}");

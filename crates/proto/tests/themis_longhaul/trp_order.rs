@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 const FLOWS: u32 = 3;
 
-/// What comes: after which gap in ps, of which flow, and what.
+/// An arrival: the gap before it in ps, its flow, and its type.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: u64,
@@ -73,7 +73,7 @@ fn plans(recovery: Recovery, back: bool) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// By flow: the packets that came, in order, and those that left.
+/// For each flow, the packets that arrived, in order, and those that left.
 struct Outcome {
     came: Vec<Vec<u32>>,
     left: Vec<Vec<u32>>,

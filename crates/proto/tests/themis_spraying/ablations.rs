@@ -10,7 +10,7 @@ use std::ops::Range;
 /// From when all of 64 packets have come to their paths, and no NACK has come back, for two timeouts.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
-/// Figure 13: without C2, packets that are only late are asked for, and sent again.
+/// Figure 13: without C2, late packets are requested and retransmitted.
 #[test]
 fn without_confirmation_late_packets_are_sent_again() {
     let mut plan = calm(&[2000]);
@@ -24,7 +24,7 @@ fn without_confirmation_late_packets_are_sent_again() {
     assert_eq!(without.timeouts.len(), 0);
 }
 
-/// Figure 14: without lazy dropping, a NACK that comes before its confirmation is gone, and a timeout repairs it.
+/// Figure 14: without lazy dropping, a NACK that precedes its confirmation is lost, and a timeout repairs the loss.
 #[test]
 fn without_lazy_dropping_timeouts_grow() {
     let mut plan = calm(&[4000]);

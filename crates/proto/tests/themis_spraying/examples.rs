@@ -34,7 +34,7 @@ fn figure_6_tells_a_late_packet_from_a_lost_one() {
     assert_eq!(nacks(&tor), [1, 1, 0, 0, 0, 0]);
 }
 
-/// Figure 7: nothing is known of packet 0 when it is asked for; packet 2, of the same path, proves it lost.
+/// Figure 7: the state of packet 0 is not known when the NACK arrives; packet 2, on the same path, proves the loss.
 #[test]
 fn figure_7_sends_a_stashed_nack_when_a_later_packet_confirms_it() {
     let mut tor = receiving(2);
@@ -46,7 +46,7 @@ fn figure_7_sends_a_stashed_nack_when_a_later_packet_confirms_it() {
     assert_eq!(tor.deliver(4), [], "Valid is false: one NACK for an ePSN");
 }
 
-/// What goes out is a NACK as the NIC had sent it, not marked, to where it was sent.
+/// The emitted NACK equals that of the NIC, unmarked, with its destination.
 #[test]
 fn a_confirmed_nack_is_the_one_that_was_dropped() {
     let mut tor = receiving(2);
@@ -58,7 +58,7 @@ fn a_confirmed_nack_is_the_one_that_was_dropped() {
     assert_eq!(out, [Emitted { packet, held: Held::Never }]);
 }
 
-/// Section 4.3, second rule; a packet of another path says nothing.
+/// Section 4.3, second rule; a packet on another path has no effect.
 #[test]
 fn a_stashed_nack_is_dropped_when_its_packet_comes() {
     let mut tor = receiving(2);
@@ -125,7 +125,7 @@ fn the_bitmap_serves_for_ever() {
     assert_eq!(tor.nack(390), Verdict::Drop, "a NACK from before an ACK");
 }
 
-/// The two halves of a NACK's fate without C2: what was not delivered is lost.
+/// The two decisions about a NACK without C2: a packet that was not delivered counts as lost.
 #[test]
 fn without_confirmation_every_missing_packet_counts_as_lost() {
     let mut tor = Tor::new(&ThemisSprayingConfig { confirmation: false, ..PAPER }, 2);
@@ -204,7 +204,7 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let (mark, out) = (passing.tag, tor.egress(&mut passing, false));
     assert_eq!((passing.tag, out), (mark, Vec::new()));
     assert_ne!(mark, 0);
-    // What neither ACKs nor asks is none of Themis's business.
+    // Themis ignores packets that are neither ACKs nor NACKs.
     let cnp = Packet { repr: Repr::Cnp, ..nack(QP, 0) };
     for (from_host, to_host) in [(true, false), (false, true), (false, false)] {
         let mut packet = cnp;
@@ -214,7 +214,7 @@ fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     assert_eq!(nacks(&tor), [0; 6]);
 }
 
-/// Queue pairs know nothing of each other, whatever the order of their first packets.
+/// Queue pairs are independent, whatever the order of their first packets is.
 #[test]
 fn each_queue_pair_has_a_state_of_its_own() {
     let mut tor = receiving(2);

@@ -1,7 +1,7 @@
 //! Two ToRs with Themis between two commodity NICs, and the paths between them.
 //!
 //! Data goes from the sender's wire to its ToR, along one of the paths, each of which keeps order and loses packets,
-//! through the queue at the receiver's ToR, and to the receiver, which loses nothing. What comes back goes by a way
+//! through the queue at the receiver's ToR, and to the receiver, which loses nothing. Answers take a return path
 //! that reorders and may lose.
 
 use crate::themis_spraying::tor::{QP, RECEIVER, SENDER, counter, facts};
@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
-/// How long a wire is busy with a packet.
+/// The serialisation time of a packet.
 pub const WIRE: Duration = Duration(100_000);
 /// From a NIC to its ToR, and back.
 const HOP: Duration = Duration(500_000);
@@ -27,12 +27,12 @@ const PAYLOAD: u64 = 1000;
 /// Never down.
 pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 
-/// A run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Packets of each message; all are posted at the start.
     pub messages: Vec<u32>,
-    /// Of the NIC, and of the program's bitmap.
+    /// The window of the NIC and of the program's bitmap.
     pub window: u32,
     pub ack_every: u32,
     pub program: ThemisSprayingConfig,
@@ -57,16 +57,16 @@ pub struct Path {
     pub jitter: Duration,
     /// Chance in 256 that it loses a packet.
     pub loss: u32,
-    /// What comes to it meanwhile is lost.
+    /// The time during which packets on the path are lost.
     pub down: Range<Time>,
 }
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub timeouts: Vec<Timeout>,
     pub retransmissions: u64,
-    /// NACKs that the sender heard.
+    /// Number of NACKs that the sender received.
     pub nacks_heard: u64,
     /// PSNs of the NACKs that went on their way to the sender, each with how many copies of the packet had been lost.
     pub nacks_forwarded: Vec<(u32, u32)>,
@@ -78,7 +78,7 @@ pub struct Outcome {
     counters: Vec<(&'static str, u64)>,
 }
 
-/// The state of the first missing packet when the sender's timeout struck.
+/// The state of the first missing packet when the sender's timeout occurred.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timeout {
     /// The receiver's ePSN.
@@ -92,7 +92,7 @@ pub struct Timeout {
 }
 
 impl Outcome {
-    /// What both ToRs counted under a name.
+    /// The sum of a counter over both ToRs.
     pub fn counter(&self, name: &str) -> u64 {
         self.counters.iter().filter(|counter| counter.0 == name).map(|counter| counter.1).sum()
     }
@@ -111,7 +111,7 @@ enum Event {
     AtSender(Packet),
 }
 
-/// The whole of it.
+/// The state of a run.
 struct Fabric<'a> {
     plan: &'a Plan,
     now: Time,
@@ -129,7 +129,7 @@ struct Fabric<'a> {
     random: Stream,
     copies: BTreeMap<u32, u32>,
     copies_at_last_hop: BTreeMap<u32, u32>,
-    /// What the receiver has from its ePSN on.
+    /// The PSNs from the ePSN on that the receiver has.
     arrived: BTreeSet<u32>,
     expected: u32,
     asked: BTreeSet<u32>,
@@ -342,7 +342,7 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// An answer of the receiver comes to its ToR.
+    /// Handles an answer of the receiver at its ToR.
     fn send_back(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(RECEIVER, true, false);
@@ -351,7 +351,7 @@ impl<'a> Fabric<'a> {
         match verdict {
             Verdict::Forward => self.carry_back(packet),
             Verdict::Drop => assert!(matches!(packet.repr, Repr::Nack { .. }), "{packet:?} is dropped"),
-            Verdict::Port(_) | Verdict::Hold | Verdict::SetAside => panic!("{verdict:?} for {packet:?}"),
+            Verdict::Port(_) | Verdict::Hold | Verdict::HoldOutside => panic!("{verdict:?} for {packet:?}"),
         }
     }
 
@@ -399,7 +399,7 @@ fn psn_of(packet: &Packet) -> u32 {
     }
 }
 
-/// How often `psn` was counted before.
+/// Counts `psn`, and returns its earlier count.
 fn count(counts: &mut BTreeMap<u32, u32>, psn: u32) -> u32 {
     let count = counts.entry(psn).or_default();
     *count += 1;

@@ -1,4 +1,4 @@
-//! What holds on every schedule that loses nothing between the receiver's ToR and the receiver, while failure
+//! The properties of every schedule without losses between the receiver's ToR and the receiver, while failure
 //! handling is off (sections 4.2 to 4.4, and section 7 for where the paper sets the limits).
 
 use crate::themis_spraying::fabric::*;
@@ -24,7 +24,7 @@ fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), T
 /// All of Themis but its failure handling, which gives up the rule that a PSN names a path.
 pub const NO_FAILURES: ThemisSprayingConfig = ThemisSprayingConfig { failure_handling: false, ..PAPER };
 
-/// A packet that its path lost comes again without a timeout, unless
+/// A packet that its path lost is retransmitted without a timeout, unless
 ///
 /// - its retransmission was lost too;
 /// - or it is in the tail of its path: no later packet of the path passes the receiver's ToR, so that nothing can
@@ -74,7 +74,7 @@ fn the_tail_of_the_arrivals_waits_for_the_timeout() {
     assert_eq!(timeouts.iter().filter(|timeouts| timeouts[..] == [expected]).count(), 1, "{timeouts:?}");
 }
 
-/// No NACK goes to the sender for a packet that was late and not lost, whatever is lost on the return path.
+/// No NACK for a late packet reaches the sender, whatever is lost on the return path.
 #[test]
 fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     check(plans(prop_oneof![Just(0u32), 0u32..100]), |plan| {
@@ -133,7 +133,7 @@ fn one_loss_costs_a_timeout_only_in_the_tail() {
     }
 }
 
-/// Nothing lost: nothing is sent again, however much the paths differ.
+/// Without losses nothing is retransmitted, however much the paths differ.
 #[test]
 fn reordering_alone_costs_nothing() {
     let outcome = run(&calm(&[1000, 1000]));

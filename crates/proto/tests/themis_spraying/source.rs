@@ -5,7 +5,7 @@ use anabranch_base::QpId;
 use anabranch_proto::program::{ThemisSprayingConfig, Verdict};
 use std::collections::BTreeSet;
 
-/// Equation 1: PSNs go round the paths, from a path of the queue pair's own.
+/// Equation 1: PSNs cycle through the paths, starting at a path of the queue pair.
 #[test]
 fn the_psn_decides_the_path() {
     let mut tor = Tor::new(&PAPER, 5);
@@ -43,7 +43,7 @@ fn with_a_path_map_the_entropy_value_changes_with_the_psn() {
     assert_eq!(others, BTreeSet::from([0, 0x00f3]), "rerouted, never along its own 0x0100");
 }
 
-/// Section 4.4: the packet that a NACK asked for takes another path, any other, each time; no other packet does.
+/// Section 4.4: the packet that a NACK requested takes a random other path each time; no other packet does.
 #[test]
 fn a_retransmission_takes_another_path() {
     let mut tor = Tor::new(&PAPER, 4);
@@ -68,7 +68,7 @@ fn without_rerouting_a_retransmission_takes_its_own_path() {
     assert_eq!(tor.counter("rerouted"), 0);
 }
 
-/// PSN 0 is a PSN as any other before a NACK came.
+/// PSN 0 is not special before the first NACK.
 #[test]
 fn nothing_is_rerouted_before_the_first_nack() {
     let mut tor = Tor::new(&PAPER, 64);
@@ -120,7 +120,7 @@ fn a_retransmission_of_an_avoided_path_moves_once() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (1, 1));
 }
 
-/// With one path there is no other.
+/// With a single path there is no other to take.
 #[test]
 fn one_path_takes_everything() {
     let mut tor = Tor::new(&PAPER, 1);

@@ -1,4 +1,4 @@
-//! One ToR, packet by packet.
+//! A ToR, driven packet by packet.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
@@ -66,7 +66,7 @@ impl Tor {
         Tor { program: ThemisSpraying::new(config, facts, random), paths: facts.paths }
     }
 
-    /// A packet comes in from a host, or not, for a host, or not.
+    /// Lets a packet arrive, from a host of the switch or not, for a host of the switch or not.
     pub fn ingress(&mut self, packet: &mut Packet, from_host: bool, to_host: bool) -> Verdict {
         let mut out = Vec::new();
         let at = self.passage(from_host, to_host);
@@ -75,7 +75,7 @@ impl Tor {
         verdict
     }
 
-    /// A packet leaves for a host, or for another switch; answers with what the program sends.
+    /// A packet leaves for a host, or for another switch; returns the packets that the program sends.
     pub fn egress(&mut self, packet: &mut Packet, to_host: bool) -> Vec<Emitted> {
         let mut out = Vec::new();
         let at = self.passage(false, to_host);
@@ -83,7 +83,7 @@ impl Tor {
         out
     }
 
-    /// A sprayed data packet comes in for a host and leaves; answers with the NACKs that this sends: the PSN and
+    /// Lets a sprayed data packet pass to a host; returns the NACKs that this triggers: the PSN and
     /// whether it is a Path Avoidance Signal.
     pub fn deliver(&mut self, psn: u32) -> Vec<(u32, bool)> {
         let mut packet = sprayed(QP, psn);
@@ -102,24 +102,24 @@ impl Tor {
         out.iter().map(nack).collect()
     }
 
-    /// Sprayed data packets that send no NACK.
+    /// Delivers sprayed data packets, which must trigger no NACK.
     pub fn deliver_all(&mut self, psns: &[u32]) {
         for &psn in psns {
             assert_eq!(self.deliver(psn), [], "PSN {psn}");
         }
     }
 
-    /// The local NIC asks for `psn`.
+    /// Lets the local NIC send a NACK for `psn`.
     pub fn nack(&mut self, psn: u32) -> Verdict {
         self.ingress(&mut nack(QP, psn), true, false)
     }
 
-    /// The local NIC has everything below `cumulative`.
+    /// Lets the local NIC acknowledge everything below `cumulative`.
     pub fn ack(&mut self, cumulative: u32) {
         assert_eq!(self.ingress(&mut ack(QP, cumulative), true, false), Verdict::Forward);
     }
 
-    /// A data packet of a local host leaves for another ToR: its port.
+    /// Sends a data packet of a local host to another ToR; returns its port.
     pub fn spray(&mut self, psn: u32) -> u16 {
         match self.ingress(&mut data(QP, psn), true, false) {
             Verdict::Port(port) if u32::from(port) < self.paths => port,
@@ -127,7 +127,7 @@ impl Tor {
         }
     }
 
-    /// A NACK comes back to a local host.
+    /// Lets a NACK for a local host arrive.
     pub fn hear_nack(&mut self, psn: u32, tag: u16) {
         let mut nack = Packet { tag, ..nack(QP, psn) };
         assert_eq!(self.ingress(&mut nack, false, true), Verdict::Forward);
@@ -144,7 +144,7 @@ impl Tor {
     }
 }
 
-/// What a program counted under a name.
+/// The value of a counter of a program.
 pub fn counter(program: &ThemisSpraying, name: &str) -> u64 {
     let counters = program.counters();
     counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
@@ -156,7 +156,7 @@ pub fn data(qp: QpId, psn: u32) -> Packet {
     Packet::new(qp, RECEIVER, repr).with_bytes(1064).with_ev(0x1234)
 }
 
-/// The same behind its sender's ToR.
+/// A data packet after its sender's ToR.
 pub fn sprayed(qp: QpId, psn: u32) -> Packet {
     let mut packet = data(qp, psn);
     Tor::new(&PAPER, 2).ingress(&mut packet, true, false);

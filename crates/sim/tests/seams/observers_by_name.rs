@@ -178,7 +178,7 @@ fn registry() -> Registry {
             Ok(Log { victims, shift, ..Log::default() })
         })
         .observer("drops", [], |_, _, _| Ok(Drops::default()))
-        .observer("fragile", [Parameter::needed::<u32>("at", "where it breaks")], |_, _, parameters| {
+        .observer("fragile", [Parameter::required::<u32>("at", "where it breaks")], |_, _, parameters| {
             let at = parameters.get("at");
             assert!(at != 0, "not made");
             Ok(Fragile(at))

@@ -106,7 +106,7 @@ fn registry() -> Registry {
             },
         )
         .program("fragile", [], |_, _, _| Box::new(Fragile))
-        .program("lying", [], |_, _, _| Box::new(Lying(Held::Aside)))
+        .program("lying", [], |_, _, _| Box::new(Lying(Held::OutsideBuffer)))
         .program("lying-of-its-buffer", [], |_, _, _| Box::new(Lying(Held::InBuffer(3))))
 }
 

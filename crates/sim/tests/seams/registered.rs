@@ -92,7 +92,7 @@ fn copies() -> Registry {
         )
         .program(
             "my-flowlet",
-            [Parameter::needed::<Span>("gap", "a pause that starts a flowlet")],
+            [Parameter::required::<Span>("gap", "a pause that starts a flowlet")],
             |facts, parameters, random| {
                 Box::new(Flowlet::new(parameters.get::<Span>("gap").on(&facts.path), random))
             },
@@ -100,7 +100,7 @@ fn copies() -> Registry {
         .topology(
             "my-dumbbell",
             [
-                Parameter::needed::<u32>("hosts", "in all"),
+                Parameter::required::<u32>("hosts", "in all"),
                 Parameter::new("link", Rate::from_gbps(100), "rate of every link"),
             ],
             |graph, parameters| {

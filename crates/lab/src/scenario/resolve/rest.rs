@@ -244,7 +244,7 @@ const SERIES: &[(&str, Series)] = &[
     ("pauses", Series::Pauses),
     ("pause-time", Series::PauseTime),
     ("pause-victims", Series::PauseVictims),
-    ("set-aside", Series::SetAside),
+    ("set-aside", Series::HeldOutside),
     ("table-entries", Series::TableEntries),
     ("flow-throughput", Series::FlowThroughput),
     ("sender-rtt", Series::SenderRtt),
@@ -274,7 +274,7 @@ impl PointsOf {
             | Series::Pauses
             | Series::PauseTime
             | Series::PauseVictims => PointsOf::Links,
-            Series::SetAside | Series::TableEntries => PointsOf::Switches,
+            Series::HeldOutside | Series::TableEntries => PointsOf::Switches,
             Series::FlowThroughput => PointsOf::Qps,
             Series::SenderRtt | Series::SenderEcn => PointsOf::Acks,
         }

@@ -29,17 +29,17 @@ pub(in crate::scenario) fn read(
     }
     let is_missing = |parameter: &&Parameter| {
         let table = parameter.name().rsplit_once('.').map_or("", |(table, _)| table);
-        parameter.is_needed()
+        parameter.is_required()
             && found.tables.iter().any(|found| found == table)
             && found.values.iter().all(|(key, _)| key != parameter.name())
     };
     let missing: Vec<&Parameter> = declared.iter().filter(is_missing).collect();
     if let Some(first) = missing.first() {
-        let example = first.its_example().map(ParameterValue::to_string);
-        let example = example.unwrap_or_else(|| first.what().to_owned());
+        let example = first.example().map(ParameterValue::to_string);
+        let example = example.unwrap_or_else(|| first.type_name().to_owned());
         let message = format!("{name:?} has no {:?}, which must be said", first.name());
         let help = Fix::set(first.name(), format!("{example}  # {}", first.meaning()));
-        let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.its_example()?.clone())));
+        let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.example()?.clone())));
         return Err(Wrong { key: None, message, help, value: None, cure: missing.collect() });
     }
     let mut parameters = Parameters::default();
@@ -52,7 +52,7 @@ pub(in crate::scenario) fn read(
                 coerce(parameter, value).map_err(|WrongValue { problem, instead }| {
                     let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
                     let instead =
-                        instead.map_or_else(|| parameter.what().to_owned(), |value| value.to_string());
+                        instead.map_or_else(|| parameter.type_name().to_owned(), |value| value.to_string());
                     let message = said_of(its, &problem);
                     let value = format!("{instead}  # {meaning}");
                     let help = Fix::set(its, &value);
@@ -113,16 +113,16 @@ pub(in crate::scenario) fn coerce(
     value: &toml::Value,
 ) -> Result<ParameterValue, WrongValue> {
     let value = match value {
-        toml::Value::Boolean(truth) => ParameterValue::Truth(*truth),
-        toml::Value::Integer(number) => ParameterValue::Whole(*number),
+        toml::Value::Boolean(truth) => ParameterValue::Bool(*truth),
+        toml::Value::Integer(number) => ParameterValue::Integer(*number),
         toml::Value::Float(number) => ParameterValue::Number(*number),
         toml::Value::String(text) => ParameterValue::Text(text.clone()),
         other => {
-            let problem = format!("must be {}, not {other}", parameter.what());
-            return Err(WrongValue { problem, instead: parameter.its_example().cloned() });
+            let problem = format!("must be {}, not {other}", parameter.type_name());
+            return Err(WrongValue { problem, instead: parameter.example().cloned() });
         }
     };
-    parameter.judge(&value)
+    parameter.validate(&value)
 }
 
 /// What is wrong with the parameters of something registered.

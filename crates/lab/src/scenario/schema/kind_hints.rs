@@ -5,7 +5,7 @@ use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::read::table::nearest;
 use crate::scenario::schema::parameters::kinds_of;
 use crate::scenario::schema::plugins::Plugins;
-use anabranch_base::Kind;
+use anabranch_base::KindDeclaration;
 use anabranch_engine::Scheme;
 
 /// The parts that have kinds, and what they are called.
@@ -28,12 +28,12 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     if plugins.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
-    let Kind { name, parameters, .. } = kinds_of(part).into_iter().find(|ours| ours.name == kind)?;
+    let KindDeclaration { name, parameters, .. } = kinds_of(part).into_iter().find(|ours| ours.name == kind)?;
     let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
     for parameter in
-        parameters.iter().filter(|parameter| parameter.is_needed() || parameter.default().is_some())
+        parameters.iter().filter(|parameter| parameter.is_required() || parameter.default().is_some())
     {
-        let value = toml::Value::try_from(parameter.its_example()?).ok()?;
+        let value = toml::Value::try_from(parameter.example()?).ok()?;
         let mut above = &mut table;
         let (tables, key) = parameter.name().rsplit_once('.').unwrap_or(("", parameter.name()));
         for name in tables.split('.').filter(|name| !name.is_empty()) {

@@ -3,7 +3,7 @@
 use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::schema::declared_table;
 use crate::scenario::schema::declared_table::Wrong;
-use anabranch_base::{Declared, Kind, Parameter, ParameterValue, WrongValue};
+use anabranch_base::{Declared, KindDeclaration, Parameter, ParameterValue, WrongValue};
 use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     let all = of_parts(scheme).filter(is_there);
     all.map(|(part, parameter)| match part {
         "" => parameter.clone(),
-        _ => parameter.clone().of_table(part),
+        _ => parameter.clone().in_table(part),
     })
     .collect()
 }
@@ -37,7 +37,7 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
 }
 
 /// The kinds of a part of schemes that come with the program, with the declarations of their parameters.
-pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<Kind> {
+pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     match part {
         "transport" => TransportConfig::kinds(),
         "cc" => CcConfig::kinds(),
@@ -50,7 +50,7 @@ pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<Kind> {
 pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     let of_kinds = ["transport", "cc", "lb", "fabric.program"].into_iter().flat_map(|part| {
         let declared = kinds_of(part).into_iter().flat_map(|kind| kind.parameters.to_vec());
-        declared.map(move |parameter| parameter.of_table(part))
+        declared.map(move |parameter| parameter.in_table(part))
     });
     Scheme::parameters().iter().cloned().chain(of_kinds).collect()
 }
@@ -103,7 +103,7 @@ pub(in crate::scenario) fn check(
                 ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
             }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
-            None => ParameterFault::words(path, message, parameter.what()),
+            None => ParameterFault::words(path, message, parameter.type_name()),
         }
     })
 }
@@ -132,7 +132,7 @@ pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::Kind;
+    use anabranch_base::KindDeclaration;
     use anabranch_engine::{AlphaStep, MixSpec, PfcClass};
     use anabranch_engine::{EcnStep, PfcSpec, WrrSpec};
     use anabranch_proto::program::themis_longhaul::{PnpConfig, TrpConfig};
@@ -154,8 +154,8 @@ mod tests {
         declared.iter().map(|parameter| first(parameter.name())).collect()
     }
 
-    fn of_kinds<T: DeserializeOwned + fmt::Debug>(kinds: &[Kind]) -> usize {
-        for Kind { name, meaning, parameters } in kinds {
+    fn of_kinds<T: DeserializeOwned + fmt::Debug>(kinds: &[KindDeclaration]) -> usize {
+        for KindDeclaration { name, meaning, parameters } in kinds {
             let known = fields::<T>(&format!("kind = {name:?}\n\"?\" = 1"));
             assert_eq!(declared_fields(parameters), known, "{name}");
             assert!(!meaning.is_empty(), "{name}");
@@ -192,8 +192,8 @@ mod tests {
         for part in crate::scenario::Registry::new().parts() {
             for parameter in part.kinds.iter().flat_map(|kind| &kind.parameters) {
                 let its = format!("{}.{}", part.part, parameter.name());
-                assert!(!parameter.its_source().is_empty(), "{its}");
-                assert!(parameter.its_example().is_some(), "{its}");
+                assert!(!parameter.source().is_empty(), "{its}");
+                assert!(parameter.example().is_some(), "{its}");
                 assert!(parameter.meaning().ends_with('.'), "{its}: {}", parameter.meaning());
             }
         }
@@ -202,12 +202,12 @@ mod tests {
     #[test]
     fn what_is_declared_to_be_unless_said_is_so() {
         fn of<T: DeserializeOwned + Declared>(needed: &str) {
-            let stated = toml::from_str::<T>(needed).unwrap_or_else(|e| panic!("{needed}: {e}")).stated();
+            let stated = toml::from_str::<T>(needed).unwrap_or_else(|e| panic!("{needed}: {e}")).values();
             let declared = T::declared();
             assert!(declared.iter().any(|parameter| parameter.default().is_some()));
             for parameter in declared {
                 // Those of tables that are not there have no values.
-                if parameter.is_needed() || parameter.name().contains('.') {
+                if parameter.is_required() || parameter.name().contains('.') {
                     continue;
                 }
                 let found = stated.iter().find(|(name, _)| name == parameter.name()).map(|(_, value)| value);

@@ -4,7 +4,7 @@ use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::schema::declared_table::{Wrong, read};
 use crate::scenario::schema::parameters::{keys_of, kinds_of};
 use anabranch_base::{Code, Diagnostic};
-use anabranch_base::{Kind, Parameter, Registered};
+use anabranch_base::{KindDeclaration, Parameter, Registered};
 use anabranch_engine::{ObserverFactory, ObserverSpec};
 use anabranch_fabric::{TopologyFactory, TopologySpec};
 use anabranch_proto::cc::{CcFactory, CcWants, RegisteredCc};
@@ -104,7 +104,7 @@ impl Plugins {
         let Some(read) = self.ccs.read(values, &CcConfig::kinds)? else { return Ok(None) };
         let (wants, factory) = read.factory();
         let its = Registered::new(read.name(), read.parameters().clone(), factory.clone());
-        Ok(Some(CcConfig::Registered(RegisteredCc { its, wants: *wants })))
+        Ok(Some(CcConfig::Registered(RegisteredCc { registered: its, wants: *wants })))
     }
 
     /// The transport that a table chooses, if it is registered.
@@ -228,7 +228,7 @@ impl<F: ?Sized> Family<F> {
     fn read(
         &self,
         values: &toml::Value,
-        ours: &dyn Fn() -> Vec<Kind>,
+        ours: &dyn Fn() -> Vec<KindDeclaration>,
     ) -> Result<Option<Registered<F>>, Wrong> {
         let Some(values) = values.as_table() else { return Ok(None) };
         let Some(kind) = values.get("kind").and_then(toml::Value::as_str) else { return Ok(None) };

@@ -254,7 +254,7 @@ fn every_series_reads_with_its_defaults() {
             MeasureSpec { series, every: us(20), links, switches: None, qps: None, above: None }
         );
     }
-    for (word, series) in [("set-aside", Series::SetAside), ("table-entries", Series::TableEntries)] {
+    for (word, series) in [("set-aside", Series::HeldOutside), ("table-entries", Series::TableEntries)] {
         let read = measure(&format!("series = {word:?}\nswitches = \"tor:0\""));
         let switches = Some("tor:0".to_owned());
         assert_eq!(

@@ -57,7 +57,7 @@ fn registry() -> Registry {
         )
         .transport(
             "my-transport",
-            [Parameter::needed::<Size>("window", "what may be in flight")],
+            [Parameter::required::<Size>("window", "what may be in flight")],
             |_, _| unreachable!("no run here"),
             |_, _| unreachable!("no run here"),
         )
@@ -71,7 +71,7 @@ fn registry() -> Registry {
         .topology(
             "my-ring",
             [
-                Parameter::needed::<u32>("switches", "on the ring"),
+                Parameter::required::<u32>("switches", "on the ring"),
                 Parameter::new("link", Rate::from_gbps(400), "rate of every link"),
             ],
             |graph, parameters| {
@@ -91,7 +91,7 @@ fn registry() -> Registry {
         )
         .workload(
             "my-pattern",
-            [Parameter::needed::<Bytes>("bytes", "length of a message")],
+            [Parameter::required::<Bytes>("bytes", "length of a message")],
             |workload, fabric, parameters, mut random| {
                 let bytes = parameters.get::<Bytes>("bytes").0;
                 if bytes > 1_000_000 {

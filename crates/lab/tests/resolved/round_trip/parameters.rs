@@ -55,9 +55,9 @@ fn settings(
     let own = table_of(of);
     tables.extend(own.match_indices('.').map(|(end, _)| &own[..end]));
     tables.push(own);
-    let needed = declared.iter().filter(|other| other.is_needed() && tables.contains(&table_of(other)));
+    let needed = declared.iter().filter(|other| other.is_required() && tables.contains(&table_of(other)));
     for other in needed.filter(|other| other.name() != of.name()) {
-        put(&mut table, other.name(), toml(other.its_example().unwrap()));
+        put(&mut table, other.name(), toml(other.example().unwrap()));
     }
     if let Some(value) = value {
         put(&mut table, of.name(), value.clone());
@@ -86,13 +86,13 @@ fn settings(
 
 /// Values that a parameter may have beside its example: words, ends, and what is near.
 fn others(parameter: &Parameter) -> Vec<ParameterValue> {
-    let example = parameter.its_example().cloned();
+    let example = parameter.example().cloned();
     let mut found: Vec<ParameterValue> =
         parameter.choices().iter().map(|word| ParameterValue::Text((*word).to_owned())).collect();
     match example {
-        Some(ParameterValue::Truth(truth)) => found.push(ParameterValue::Truth(!truth)),
-        Some(ParameterValue::Whole(number)) => {
-            found.extend([number + 1, number - 1, 2 * number, number / 2].map(ParameterValue::Whole));
+        Some(ParameterValue::Bool(truth)) => found.push(ParameterValue::Bool(!truth)),
+        Some(ParameterValue::Integer(number)) => {
+            found.extend([number + 1, number - 1, 2 * number, number / 2].map(ParameterValue::Integer));
         }
         Some(ParameterValue::Number(number)) => {
             found.extend([number / 2.0, 2.0 * number, number / 3.0].map(ParameterValue::Number));
@@ -112,7 +112,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
     }
     let (least, most) = parameter.ends();
     found.extend(least.into_iter().chain(most).cloned());
-    found.retain(|value| parameter.check(value).is_ok() && Some(value) != parameter.its_example());
+    found.retain(|value| parameter.check(value).is_ok() && Some(value) != parameter.example());
     found
 }
 
@@ -161,7 +161,7 @@ fn try_all(
                 is_of_kind(&found, part.part, name).then_some(found)
             })
         };
-        let Some(example) = of_value(of.its_example()) else { continue };
+        let Some(example) = of_value(of.example()) else { continue };
         why = "no other value is taken, or all come to the same";
         let Some(other) = others(of)
             .iter()
@@ -216,8 +216,8 @@ fn every_parameter_survives_a_round_trip() {
     for balancer in &balancers.kinds {
         let kind = balancer.name.clone().unwrap();
         let mut lb = Table::from_iter([("kind".to_owned(), Value::from(kind.as_str()))]);
-        for parameter in balancer.parameters.iter().filter(|parameter| parameter.is_needed()) {
-            put(&mut lb, parameter.name(), toml(parameter.its_example().unwrap()));
+        for parameter in balancer.parameters.iter().filter(|parameter| parameter.is_required()) {
+            put(&mut lb, parameter.name(), toml(parameter.example().unwrap()));
         }
         let mix =
             Table::from_iter([("every".to_owned(), Value::from(4)), ("lb".to_owned(), Value::Table(lb))]);

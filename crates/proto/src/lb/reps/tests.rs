@@ -1,4 +1,4 @@
-//! The paper's own examples, then its rules one by one.
+//! The paper's examples, then each of its rules.
 
 use super::*;
 use crate::{PathFacts, Span};
@@ -46,7 +46,7 @@ fn at(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
 
-/// What the next draw of the sender's random stream will be.
+/// The next draw of the sender's random stream.
 fn next_random(reps: &Reps) -> u16 {
     reps.random.clone().below(65_536) as u16
 }
@@ -80,7 +80,7 @@ fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
     assert_eq!(reused, [4, 5, 6, 7, 8, 9, 10, 11]);
 }
 
-/// Section 3.2: frozen, it goes round the cached entropies, valid or not, and never explores.
+/// Section 3.2: a frozen sender cycles through the cached entropies, valid or not, and never explores.
 #[test]
 fn frozen_it_reuses_what_it_has() {
     let mut reps = sender(&config(), false);
@@ -130,7 +130,7 @@ fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
 }
 
 /// Algorithm 1, line 22.
-/// The published simulator's way: nothing is kept, and each packet explores until as many have gone.
+/// As in the published simulator, the buffer is emptied, and each of the next `explore_packets` packets explores.
 #[test]
 fn a_reset_leaves_nothing_of_the_buffer() {
     let mut reps = sender(&RepsConfig { after_freezing: AfterFreezing::Reset, ..config() }, false);
@@ -147,7 +147,7 @@ fn a_reset_leaves_nothing_of_the_buffer() {
     assert_eq!(next_ev(&mut reps), 9, "then what came meanwhile");
 }
 
-/// Section 3.2 ends freezing after a fixed time; by Algorithm 1 a sender that hears nothing stays frozen.
+/// Section 3.2 ends freezing after a fixed time; by Algorithm 1 a sender without ACKs stays frozen.
 #[test]
 fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
     for (freezing_ends, ends) in [(FreezingEnds::Ack, false), (FreezingEnds::Timeout, true)] {
@@ -191,7 +191,7 @@ fn a_timeout_after_long_round_trips_is_congestion() {
     assert!(reps.is_freezing(), "13 us is below, and the 14 us are long past");
 }
 
-/// Appendix A, 1: where switches trim, a timeout is a failure whatever the RTT was.
+/// Appendix A, 1: with trimming switches, a timeout is a failure whatever the RTT was.
 #[test]
 fn with_trimming_every_timeout_is_a_failure() {
     let mut reps = sender(&config(), true);
@@ -208,14 +208,14 @@ fn without_freezing_mode_it_keeps_exploring() {
     assert!(!reps.is_freezing());
 }
 
-/// Appendix A: freezing is forced at a time, not before it, once, and ends as freezing does.
+/// Appendix A: freezing is forced once, not before its time, and ends as after a failure.
 #[test]
 fn freezing_can_be_forced_at_a_time() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
     let mut reps = sender(&forced, false);
     good_ack(&mut reps, 49, 5);
     assert!(!reps.is_freezing(), "before its time");
-    // A marked ACK does it as well: its path is not kept, but time went on.
+    // A marked ACK triggers it as well, although its path is not cached.
     reps.handle_ack(at(50), 22, true, RTT);
     assert!(reps.is_freezing(), "at its time");
     assert_eq!((next_ev(&mut reps), next_ev(&mut reps)), (5, 5), "round the buffer, and no new entropies");
@@ -227,7 +227,7 @@ fn freezing_can_be_forced_at_a_time() {
     assert!(!reps.is_freezing(), "once");
 }
 
-/// What is exploring when the time comes freezes too; a failure would not make it.
+/// An exploring sender is frozen too, which a failure would not do.
 #[test]
 fn forced_freezing_ends_exploring() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(170))), ..config() };
@@ -249,8 +249,8 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next, and a good one that comes into a full
-/// buffer takes the place of the oldest, whatever that had left.
+/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one, and a good one in a full buffer
+/// replaces the oldest, whatever uses that had left.
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);
@@ -269,7 +269,7 @@ fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     assert_eq!(next_ev(&mut reps), random, "all used up");
 }
 
-/// In turn: an entropy that was used goes behind those that wait, with what it has left.
+/// In turn: a used entropy moves behind those that wait, with the uses that it has left.
 #[test]
 fn entropies_may_be_used_in_turn() {
     let order = ReuseOrder::InTurn;
@@ -284,14 +284,14 @@ fn entropies_may_be_used_in_turn() {
     assert_eq!(next_ev(&mut reps), random, "each was used three times");
     (21..24).for_each(|ev| good_ack(&mut reps, 3, ev));
     assert_eq!(next(&mut reps, 1), [21]);
-    // 22 waits the longest in the full buffer.
+    // 22 has waited longest in the full buffer.
     good_ack(&mut reps, 4, 24);
     assert_eq!(next(&mut reps, 8), [23, 21, 24, 23, 21, 24, 23, 24]);
     let random = next_random(&reps);
     assert_eq!(next_ev(&mut reps), random);
 }
 
-/// A counter of a byte is what a lifespan takes, or in turn one for each entry.
+/// A lifespan needs a counter of one byte, or one for each entry if entropies are used in turn.
 #[test]
 fn a_lifespan_takes_a_counter_more() {
     let in_turn = RepsConfig { reuse: 16, reuse_order: ReuseOrder::InTurn, ..config() };

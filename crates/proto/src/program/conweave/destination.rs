@@ -1,16 +1,15 @@
-//! The destination ToR: keeps what overtakes the TAIL until the TAIL has come, or is given up.
+//! The destination ToR: holds packets that overtake the TAIL until the TAIL arrives or is given up.
 //!
-//! What it does at the edges:
-//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source ToR
-//!   waits for one: the paper makes CLEARs of "the TAIL or the T_resume timer packet" (section 3.4; the public
-//!   simulator of TAILs only). The TAIL's epoch counts as done.
-//! - A TAIL, or another packet of the old path, after that: it is handed on at once. It is out of order, but holding
-//!   it would help nobody. The TAIL brings another CLEAR, in case the first was lost.
-//! - A retransmission is a packet like any other: it is marked with the epoch and phase in which it passes the source
-//!   ToR.
-//! - A packet of an earlier epoch is handed on at once, ahead of what is held, since it was sent before it.
-//! - A packet of a later epoch while something is held: the queue pair idled before its CLEAR came. What is held goes
-//!   out ahead of it, as after a timeout.
+//! Special cases:
+//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source
+//!   ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4; in the
+//!   public simulator only the TAIL). The TAIL's epoch counts as complete.
+//! - A TAIL or another packet of the old path after that is forwarded at once. It is out of order, but holding it has
+//!   no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
+//! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
+//! - A packet of an earlier epoch is forwarded at once, ahead of held packets, since it was sent before them.
+//! - A packet of a later epoch while packets are held: the queue pair was idle before its CLEAR arrived. Held packets
+//!   are released ahead of it, as after a timeout.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
@@ -25,11 +24,11 @@ pub(super) struct Destination {
     default_wait: Duration,
     /// Size of a control packet.
     control: u16,
-    /// What the switch calls itself: the first of its hosts that it saw.
+    /// The name of the switch: the first of its hosts that received a packet.
     name: Option<HostId>,
-    /// By queue pair; none before its first packet.
+    /// The state of each queue pair; none before its first packet.
     qps: Vec<Option<Box<Arrivals>>>,
-    /// When each queue pair that holds something lets it go.
+    /// The release time of each queue pair with held packets.
     releases: BTreeSet<(Time, QpId)>,
     held_bytes: u64,
     pub counts: Counts,
@@ -39,33 +38,33 @@ pub(super) struct Destination {
 pub(super) struct Counts {
     pub notifies: u64,
     pub held_packets: u64,
-    /// Times that a TAIL let packets go.
+    /// Number of times that a TAIL released packets.
     pub flushed_by_tail: u64,
-    /// Times that a TAIL was given up.
+    /// Number of times that a TAIL was given up.
     pub flushed_by_timeout: u64,
     pub max_held_bytes: u64,
     pub max_reorder_queues: u64,
 }
 
-/// What is known of a queue pair.
+/// The state of a queue pair.
 struct Arrivals {
-    /// The host that sends.
+    /// The sending host.
     src: HostId,
     epoch: Epoch,
-    /// The epoch's TAIL has come, or is no longer waited for.
+    /// Whether the epoch's TAIL has arrived or was given up.
     tail_done: bool,
-    /// The epoch's last packet by the old path: when it passed the source ToR, and when it came.
+    /// The passage of the source ToR and the arrival of the epoch's last packet on the old path.
     old_path: Option<(Stamp, Time)>,
-    /// While packets are held: when the TAIL passed the source ToR.
+    /// While packets are held: the TAIL's passage of the source ToR.
     tail: Stamp,
-    /// While packets are held: when they go out at the latest.
+    /// While packets are held: the latest time of their release.
     release: Time,
-    /// With the port by which each came.
+    /// Held packets, each with its ingress port.
     held: VecDeque<(Packet, u16)>,
 }
 
 impl Arrivals {
-    /// Another epoch begins.
+    /// Begins another epoch.
     fn begin(&mut self, epoch: Epoch) {
         (self.epoch, self.tail_done, self.old_path) = (epoch, false, None);
     }
@@ -98,7 +97,7 @@ impl Destination {
         ]
     }
 
-    /// A data packet from elsewhere to one of the switch's hosts, marked by its source ToR.
+    /// Handles a data packet from another ToR, which wrote the header, to one of the switch's hosts.
     pub fn receive(
         &mut self,
         header: Header,
@@ -108,10 +107,10 @@ impl Destination {
     ) -> Verdict {
         let Repr::Data { stamps, .. } = &mut packet.repr else { return Verdict::Forward };
         let (passed, tail) = header::of_stamps(*stamps);
-        // The host is not to see them.
+        // Hosts must not see these fields.
         (*stamps, packet.tag) = (0, 0);
         self.name.get_or_insert(packet.dst);
-        // Each marked packet, as in the public simulator.
+        // Every marked packet triggers a notification, as in the public simulator.
         if packet.marked {
             self.counts.notifies += 1;
             out.push(self.control(packet.qp, at.src, WordKind::Notify(header.port)));
@@ -144,20 +143,20 @@ impl Destination {
         in_order(packet, at, outran, out)
     }
 
-    /// A packet before the TAIL, or the TAIL.
+    /// Handles a packet on the old path: one before the TAIL, or the TAIL.
     fn receive_by_old_path(&mut self, id: QpId, passed: Stamp, now: Time) {
         let flush_extra = self.flush_extra;
         let Some(qp) = &mut self.qps[id.index()] else { return };
         qp.old_path = Some((passed, now));
         if !qp.held.is_empty() {
-            // The newest packet of the old path makes the best estimate.
+            // The newest packet of the old path gives the best estimate.
             self.releases.remove(&(qp.release, id));
             qp.release = now + qp.tail.since(passed) + flush_extra;
             self.releases.insert((qp.release, id));
         }
     }
 
-    /// The TAIL is here: what it held up may go, right after it.
+    /// Handles the arrival of the TAIL: held packets are released right after it.
     fn end_epoch(&mut self, id: QpId, out: &mut Vec<Emitted>) {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         qp.tail_done = true;
@@ -169,7 +168,7 @@ impl Destination {
         out.push(self.control(id, clear.0, clear.1));
     }
 
-    /// A packet after the TAIL.
+    /// Handles a packet that was sent after the TAIL.
     fn receive_rerouted(
         &mut self,
         packet: &Packet,
@@ -184,7 +183,7 @@ impl Destination {
             return in_order(packet, at, outran, out);
         }
         if qp.held.is_empty() {
-            // The TAIL takes as long as the last packet by its path did.
+            // The TAIL is assumed to take as long as the last packet on its path.
             let release = match qp.old_path {
                 Some((passed, came)) => came + tail.since(passed) + flush_extra,
                 None => at.now + default_wait,
@@ -216,7 +215,7 @@ impl Destination {
         }
     }
 
-    /// The TAIL has not come in time.
+    /// Gives up a TAIL that has not arrived in time.
     fn give_up(&mut self, id: QpId, out: &mut Vec<Emitted>) {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         qp.tail_done = true;
@@ -253,7 +252,7 @@ impl Destination {
         })
     }
 
-    /// To the source ToR, by way of the sending host's address.
+    /// A control packet to the source ToR, addressed to the sending host.
     fn control(&self, qp: QpId, dst: HostId, kind: WordKind) -> Emitted {
         let word = Word { kind, tor: self.name.unwrap_or_default() }.bits();
         let packet = Packet::new(qp, dst, Repr::Program { word }).with_bytes(self.control);
@@ -261,7 +260,7 @@ impl Destination {
     }
 }
 
-/// Hands a packet on: behind those in `out` when it outran them, since a forwarded packet goes ahead of `out`.
+/// Forwards a packet: after those in `out` if it overtook them, since a forwarded packet is sent before `out`.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

@@ -1,29 +1,30 @@
-//! What ToRs write for each other: into a data packet's tag and stamps, and into control packets.
+//! The fields that ToRs exchange: in the tag and stamps of data packets, and in control packets.
 
 use anabranch_base::{Duration, HostId, Time};
 
-/// Ports that a tag can name. A ToR with more equal-cost ports uses the first 256.
+/// The most ports that a tag can name. A ToR with more equal-cost ports uses the first 256.
 pub(super) const MAX_PORTS: u16 = 1 << 8;
 
-/// Epochs count modulo this.
+/// The modulus of epochs.
 const EPOCHS: u8 = 1 << 4;
 
-/// How many epochs a packet may be ahead of what the destination ToR knows. The source ToR starts an epoch only when
-/// the one before was answered, or after idling; so more than one ahead means that all packets of an epoch were
-/// lost. Of the other twelve values one is the present epoch, and eleven are late packets of earlier ones.
+/// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts an
+/// epoch only when the previous one was answered, or after an idle time. So a packet is more than one epoch ahead only
+/// if all packets of an epoch were lost. Of the other twelve values one is the current epoch, and eleven are late
+/// packets of earlier ones.
 const MOST_AHEAD: u8 = 4;
 
-/// The source ToR's word in the tag of a data packet: 16 bits.
+/// The content of a data packet's tag, written by the source ToR: 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub epoch: Epoch,
-    /// Sent by the new path, after the TAIL.
+    /// Sent on the new path, after the TAIL.
     pub rerouted: bool,
-    /// First of its epoch: asks for a reply.
+    /// The first packet of its epoch, which requests a reply.
     pub init: bool,
-    /// Last by the old path.
+    /// The last packet on the old path.
     pub tail: bool,
-    /// The path, as the source ToR numbers its ports.
+    /// The path: the source ToR's number of its port.
     pub port: u8,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Epoch(u8);
 
-/// How one epoch stands to another.
+/// The order of one epoch relative to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
     Earlier,
@@ -44,7 +45,7 @@ impl Epoch {
         Epoch((self.0 + 1) % EPOCHS)
     }
 
-    /// How this one stands to `known`.
+    /// The order of this epoch relative to `known`.
     pub fn age(self, known: Epoch) -> Age {
         match self.0.wrapping_sub(known.0) % EPOCHS {
             0 => Age::Same,
@@ -54,7 +55,7 @@ impl Epoch {
     }
 }
 
-/// Bit 15: the tag is ConWeave's. 14 to 11: epoch. 10: phase. 9: INIT. 8: TAIL. 7 to 0: port.
+/// Layout of the tag. Bit 15: the tag is ConWeave's. 14 to 11: epoch. 10: phase. 9: INIT. 8: TAIL. 7 to 0: port.
 impl Header {
     pub fn tag(self) -> u16 {
         1 << 15
@@ -77,40 +78,41 @@ impl Header {
     }
 }
 
-/// A time in 16 bits, as it travels in packets.
+/// A time in 16 bits, as carried by packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp(u16);
 
 impl Stamp {
-    /// 8.192 ns, a shift for hardware. 65,536 of them are 537 us: more than the expiry of 300 us, and packets
-    /// further apart than that are of different epochs, whose stamps are never compared.
+    /// The unit is 8.192 ns, a shift in hardware. 65,536 units are 537 us, more than the expiry of 300 us. Packets that
+    /// are further apart belong to different epochs, whose stamps are never compared.
     const UNIT_SHIFT: u32 = 13;
 
     pub fn of(now: Time) -> Stamp {
         Stamp((now.0 >> Self::UNIT_SHIFT) as u16)
     }
 
-    /// The time since `earlier`, to a unit more or less.
+    /// The time since `earlier`, with an error of up to one unit.
     pub fn since(self, earlier: Stamp) -> Duration {
         Duration(u64::from(self.0.wrapping_sub(earlier.0)) << Self::UNIT_SHIFT)
     }
 }
 
-/// The 32 bits of a data packet's `stamps`: when it passed the source ToR below, when its TAIL did above.
+/// Encodes a data packet's `stamps`: its passage of the source ToR in the lower 16 bits, that of its TAIL in the upper
+/// ones.
 pub(super) fn stamps(passed: Stamp, tail: Stamp) -> u32 {
     u32::from(tail.0) << 16 | u32::from(passed.0)
 }
 
-/// When a data packet passed the source ToR, and when its TAIL did.
+/// Decodes a data packet's `stamps`: its passage of the source ToR, and that of its TAIL.
 pub(super) fn of_stamps(stamps: u32) -> (Stamp, Stamp) {
     (Stamp(stamps as u16), Stamp((stamps >> 16) as u16))
 }
 
-/// A control packet's word, from the destination to the source ToR.
+/// The content of a control packet from the destination to the source ToR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub kind: WordKind,
-    /// The destination ToR, by the name that it goes by. Hardware reads it in the IP header.
+    /// The name of the destination ToR, which hardware reads from the IP header.
     pub tor: HostId,
 }
 
@@ -118,13 +120,13 @@ pub(super) struct Word {
 pub(super) enum WordKind {
     /// The INIT of this epoch has arrived.
     Reply(Epoch),
-    /// Nothing is held any more for this epoch's reroute.
+    /// No packets are held any more for this epoch's reroute.
     Clear(Epoch),
-    /// A packet that came by this port was marked.
+    /// A packet on the path of this port was marked.
     Notify(u8),
 }
 
-/// Bits 63 to 56: these are ConWeave's. 47 to 16: ToR. 15 to 8: kind. 7 to 0: epoch or port.
+/// Layout of the word. Bits 63 to 56: the word is ConWeave's. 47 to 16: ToR. 15 to 8: kind. 7 to 0: epoch or port.
 impl Word {
     const OWN: u64 = 0xc5 << 56;
 

@@ -1,13 +1,15 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
-//! A queue pair stays on one path as long as that path answers in time. When it does not, its [source] ToR sends one
-//! last packet by it, the TAIL, and goes on by another; the [destination] ToR keeps what overtakes the TAIL, so that
-//! the host sees no reordering. Each ToR plays both parts. What the two write for each other is in [header].
+//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends one
+//! last packet on it, the TAIL, and continues on another path. The [destination] ToR holds packets that overtake the
+//! TAIL, so that the host sees no reordering. Each ToR plays both roles. The fields that the two exchange are in
+//! [header].
 //!
-//! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator. What
-//! differs from them says so where it stands:
-//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers the rest is up to ECMP.
-//! - Reordering queues are as many and as long as needed; they are counted.
+//! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator.
+//! Differences are noted at each step, except:
+//! - A path is the source ToR's choice of a port. In fabrics of more than two tiers ECMP determines the rest of the
+//!   path.
+//! - The number and length of reordering queues are unlimited, and counted.
 
 mod destination;
 mod header;
@@ -26,47 +28,48 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ConweaveConfig {
-        /// How long a reply may take before the queue pair is rerouted, beyond the round trip between its two ToRs that
-        /// links and switches take by themselves.
-        #[is(AboveZero; example = "4us";
+        /// Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between its two
+        /// ToRs.
+        #[param(AboveZero; example = "4us";
             source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
         /// Time for which a path is not chosen after an ECN mark on it.
-        #[is(AboveZero; example = "16us";
+        #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub path_pause: Span,
-        /// Held packets go out this long after the TAIL should have come.
-        #[is(AboveZero; example = "16us";
+        /// Held packets are released this long after the estimated arrival of the TAIL.
+        #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub flush_extra: Span,
-        /// Held packets go out after this long when nothing is known of the TAIL.
-        #[is(AboveZero; example = "200us";
+        /// Held packets are released after this long if there is no estimate of the TAIL's arrival.
+        #[param(AboveZero; example = "200us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub default_wait: Span,
-        /// A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
-        #[is(AboveZero; example = "300us";
+        /// A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
+        /// reroute.
+        #[param(AboveZero; example = "300us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub expiry: Span,
     }
 }
 
-/// The program of one switch, in both parts.
+/// The program of one switch, in both roles.
 ///
-/// It acts on data between ToRs only; all other packets pass untouched. A trimmed packet counts as lost: it overtakes
-/// data in the control queues, so it says nothing of when the packets before it arrive.
+/// It processes only data between ToRs; all other packets pass unchanged. A trimmed packet counts as lost: it overtakes
+/// data in the control queues, so that it tells nothing about the arrival of earlier packets.
 pub struct Conweave {
     source: Source,
     destination: Destination,
 }
 
 impl Conweave {
-    /// Before the first packet.
+    /// The program before the first packet.
     pub fn new(config: &ConweaveConfig, facts: &ProgramFacts, random: Stream) -> Self {
         Conweave { source: Source::new(config, facts, random), destination: Destination::new(config, facts) }
     }
 
-    /// Of a queue pair, at its source and at its destination ToR. Beside them stand, for each path of the switch,
-    /// the time until which it is paused, for each ToR how far it is, and the packets that are held.
+    /// The state of a queue pair at its source and its destination ToR. In addition a switch keeps the end of the pause
+    /// of each path, the round trip to each ToR, and the held packets.
     pub(super) fn state(_: &ConweaveConfig) -> Vec<StateField> {
         let mut fields = Source::state();
         fields.extend(Destination::state());
@@ -84,7 +87,7 @@ impl Program for Conweave {
             },
             Repr::Program { word } if at.to_host => match Word::of_bits(*word) {
                 Some(word) => {
-                    self.source.hear(packet.qp, word, at.now);
+                    self.source.handle_control(packet.qp, word, at.now);
                     Verdict::Drop
                 }
                 None => Verdict::Forward,

@@ -1,4 +1,4 @@
-//! The source ToR: asks each path whether it still answers in time, and leaves the one that does not.
+//! The source ToR: requests replies on each path, and leaves a path whose replies are late.
 
 use super::ConweaveConfig;
 use super::header::{self, Epoch, Header, MAX_PORTS, Stamp, Word, WordKind};
@@ -15,11 +15,11 @@ pub(super) struct Source {
     distances: Tors,
     path_pause: Duration,
     expiry: Duration,
-    /// By queue pair; none before its first packet.
+    /// The route of each queue pair; none before its first packet.
     qps: Vec<Option<Route>>,
-    /// The ToR of each host that was heard of. Hardware knows it by routing; here ToRs name themselves.
+    /// The ToR of each host, learnt from its control packets. Hardware knows it from routing.
     tors: BTreeMap<HostId, HostId>,
-    /// Until when a path (destination ToR, port) is not to be chosen, after an ECN mark on it. Not a PFC pause.
+    /// The end of the time for which a path (destination ToR, port) is not chosen after an ECN mark. Unrelated to PFC.
     paused: BTreeMap<(HostId, u8), Time>,
     random: Stream,
     pub counts: Counts,
@@ -28,12 +28,13 @@ pub(super) struct Source {
 #[derive(Default)]
 pub(super) struct Counts {
     pub reroutes: u64,
-    /// Packets that should have been a TAIL, but both sampled paths were marked recently, or there is only one path.
+    /// Reroutes that failed because both sampled paths were marked recently, or there is only one path; counted per
+    /// packet.
     pub reroutes_refused: u64,
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
     pub replies_late: u64,
-    /// Reroutes that no CLEAR had ended when the queue pair went on after idling.
+    /// Reroutes that no CLEAR had ended when the queue pair resumed after an idle time.
     pub clears_missed: u64,
 }
 
@@ -43,17 +44,17 @@ struct Route {
     port: u8,
     epoch: Epoch,
     phase: Phase,
-    /// When its last packet passed.
+    /// The passage of the last packet.
     last: Time,
 }
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// The INIT has passed; its reply should be here by then.
-    Asked(Time),
-    /// The epoch is over: the path has answered, or the reroute is done.
+    /// The INIT has passed; its reply is due at this time.
+    AwaitingReply(Time),
+    /// The epoch is over: the reply has arrived, or the reroute is complete.
     Over,
-    /// The TAIL passed then.
+    /// The TAIL passed at this time.
     Rerouted(Time),
 }
 
@@ -82,7 +83,7 @@ impl Source {
         ]
     }
 
-    /// A data packet of one of the switch's hosts to a host elsewhere.
+    /// Handles a data packet from one of the switch's hosts to a host of another ToR.
     pub fn send(&mut self, packet: &mut Packet, at: &Passage) -> Verdict {
         let Repr::Data { stamps, .. } = &mut packet.repr else { return Verdict::Forward };
         if at.ports == 0 {
@@ -101,9 +102,10 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // Nothing of the queue pair is left in the fabric by now: any path will do, as with flowlets. This alone makes
-            // up for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e., the gap
-            // between the last packet process time and the current time" (section 3.2.3; so does the public simulator).
+            // No packet of the queue pair is left in the fabric, so that any path is possible, as with flowlets. Only
+            // this rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection,
+            // i.e., the gap between the last packet process time and the current time" (section 3.2.3; so does the
+            // public simulator).
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
@@ -113,8 +115,8 @@ impl Source {
                 header.init = true;
             }
             Phase::Over => header.init = true,
-            // Checked when a packet passes, not by a timer, as a data plane does.
-            Phase::Asked(deadline) if at.now > deadline => {
+            // Checked when a packet passes instead of by a timer, as in a data plane.
+            Phase::AwaitingReply(deadline) if at.now > deadline => {
                 match self.sample(route.dst, at, Some(route.port)) {
                     Some(port) => {
                         self.counts.reroutes += 1;
@@ -122,13 +124,13 @@ impl Source {
                         route.port = port;
                         route.phase = Phase::Rerouted(at.now);
                     }
-                    // It stays, and the next packet tries again: without another path there is nothing to reorder,
-                    // so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public simulator ends
-                    // the epoch with a TAIL here as well.
+                    // The queue pair stays on its path, and the next packet tries again. Without another path there is
+                    // no reordering, and so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public
+                    // simulator ends the epoch with a TAIL here as well.
                     None => self.counts.reroutes_refused += 1,
                 }
             }
-            Phase::Asked(_) => {}
+            Phase::AwaitingReply(_) => {}
             Phase::Rerouted(tail_at) => {
                 header.rerouted = true;
                 tail = Stamp::of(tail_at);
@@ -138,33 +140,35 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            // The round trip between the two ToRs of the queue pair, by links and switches alone, as the public
-            // simulator has it for each destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis
-            // propagation delay", appendix B.1), and 8 us for theta_reply (table 3).
+            // The unloaded round trip between the two ToRs of the queue pair, which the public simulator has for each
+            // destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis propagation delay", appendix B.1),
+            // and 8 us for theta_reply (table 3).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
-            route.phase = Phase::Asked(at.now + reply_within);
+            route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
         }
         self.qps[qp] = Some(route);
         packet.tag = header.tag();
-        // Stamped before the egress queue, so that the wait there counts as part of the path.
+        // Stamped before the egress queue, so that the queueing delay there counts as part of the path.
         *stamps = header::stamps(Stamp::of(at.now), tail);
         Verdict::Port(u16::from(header.port))
     }
 
-    /// The destination ToR says something of a queue pair.
-    pub fn hear(&mut self, qp: QpId, word: Word, now: Time) {
+    /// Handles a control packet of the destination ToR.
+    pub fn handle_control(&mut self, qp: QpId, word: Word, now: Time) {
         let Some(Some(route)) = self.qps.get_mut(qp.index()) else { return };
         self.tors.insert(route.dst, word.tor);
         match (word.kind, route.phase) {
             (WordKind::Notify(port), _) => {
                 self.paused.insert((word.tor, port), now + self.path_pause);
             }
-            (WordKind::Reply(epoch), Phase::Asked(deadline)) if epoch == route.epoch && now <= deadline => {
+            (WordKind::Reply(epoch), Phase::AwaitingReply(deadline))
+                if epoch == route.epoch && now <= deadline =>
+            {
                 self.counts.replies_in_time += 1;
                 route.phase = Phase::Over;
             }
-            // Too late is late, even when no packet has passed since: the path is slow.
+            // A late reply means a slow path, even if no packet has passed since the deadline.
             (WordKind::Reply(_), _) => self.counts.replies_late += 1,
             (WordKind::Clear(epoch), Phase::Rerouted(_)) if epoch == route.epoch => route.phase = Phase::Over,
             (WordKind::Clear(_), _) => {}
@@ -178,8 +182,8 @@ impl Source {
     }
 
     /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may
-    /// draw the present port too; the paper wants another path (section 3.2: "there exists a viable path that is not
-    /// congested" beside "the existing path").
+    /// also draw the current port; the paper requires another path (section 3.2: "there exists a viable path that is
+    /// not congested" besides "the existing path").
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
         let except = except.map(u16::from).filter(|&port| port < ports);
@@ -188,7 +192,7 @@ impl Source {
             return None;
         }
         let tor = self.tors.get(&dst);
-        // Both are always drawn, as the data plane looks both up at once.
+        // Both are always drawn, since a data plane looks both up at once.
         let drawn = [(); 2].map(|_| {
             let port = self.random.below(choices) as u16;
             (port + u16::from(except.is_some_and(|except| port >= except))) as u8

@@ -1,8 +1,8 @@
-//! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre answers congestion for
-//! senders and receivers that are a long link apart.
+//! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre reacts to congestion on
+//! behalf of senders and receivers that are connected by a long link.
 //!
-//! Both halves are in each external switch (section III): for the flows that leave the data centre it is the
-//! [notification point](Pnp), for those that enter it the [reaction point](Trp).
+//! Each external switch has both halves (section III): it is the [notification point](Pnp) for flows that leave the
+//! data centre, and the [reaction point](Trp) for flows that enter it.
 
 mod cnp_tables;
 mod monitor;
@@ -19,28 +19,28 @@ use crate::{Packet, StateField};
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-pub use cnp_tables::{CnpTables, Found, TableCounts};
+pub use cnp_tables::{CnpTables, FlowRegisters, TableCounts};
 pub use monitor::{
     COOKIE_SLOT, HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags, TcpRegister,
 };
 pub use pnp::{Pnp, PnpConfig, TCP_COOKIE_REGISTERS};
 pub use qp_field::{ClientQpn, ControlPlane, DaemonPacket, QpEntry, QpField, QpKey, ServerQpn};
-pub use recirculation::{Looping, Recirculation};
+pub use recirculation::{LoopingPacket, Recirculation};
 pub use throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
 pub use trp::{Trp, TrpConfig};
 
 parameters! {
-    /// Which halves a switch has, and their parameters; one of them at least.
+    /// The halves that a switch has, at least one, and their parameters.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ThemisLonghaulConfig {
         /// The notification point; none in the ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub pnp: Option<PnpConfig>,
         /// The reaction point; none in the ablation of figure 15.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[is(table)]
+        #[param(table)]
         pub trp: Option<TrpConfig>,
     }
 }
@@ -53,7 +53,7 @@ pub struct ThemisLonghaul {
 }
 
 impl ThemisLonghaul {
-    /// Before the first packet.
+    /// The program before the first packet.
     pub fn new(config: &ThemisLonghaulConfig, facts: &ProgramFacts, mut random: Stream) -> Self {
         ThemisLonghaul {
             sites: facts.sites.clone(),
@@ -62,7 +62,7 @@ impl ThemisLonghaul {
         }
     }
 
-    /// What the switch keeps for a queue pair.
+    /// The state that the switch keeps for a queue pair.
     pub fn state(config: &ThemisLonghaulConfig) -> Vec<StateField> {
         let pnp = config.pnp.iter().flat_map(|_| Pnp::state());
         pnp.chain(config.trp.iter().flat_map(Trp::state)).collect()

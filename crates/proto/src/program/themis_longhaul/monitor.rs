@@ -1,36 +1,38 @@
-//! The TCP handshake monitor: which pairs of hosts talk across data centres (Themis-longhaul, section IV, figure 5).
+//! The TCP handshake monitor, which finds pairs of hosts in different data centres (Themis-longhaul, section IV, figure
+//! 5).
 //!
-//! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch. So a handshake
-//! that does pass is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it answers
-//! with a SYN cookie, and keeps a record only of a client that returns the cookie. That client is reset and connects again:
+//! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch. So a handshake that
+//! passes the switch is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it
+//! answers with a SYN cookie, and records only clients that return the cookie. Such a client is reset and connects
+//! again:
 //!
 //! ```text
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
 //! client   ACK (cookie) ->  <- RST                ESW records the connection
 //! client   SYN ->                                 recorded: forwarded
-//! client   ACK ->                                 forwarded, and the control plane is told
+//! client   ACK ->                                 forwarded, and reported to the control plane
 //! ```
 //!
-//! Unsaid in the text, and chosen here:
-//! - How long a cookie is valid: to the end of the [`COOKIE_SLOT`] after the one that it was made in.
-//! - What becomes of an ACK without a good cookie: it is forwarded, as the segments of established connections are
-//!   ACKs too. The server has no such connection and resets it. One in 2^31 of an established connection's ACKs
-//!   acknowledges a valid cookie by chance, and resets its connection.
-//! - When a record ends: with the ACK that is told to the control plane. The array so holds only handshakes that are
-//!   under way, and those that their clients gave up, until another connection needs the register.
-//! - What a collision does: the later connection takes the register. The earlier one, if it is still shaking hands,
-//!   is asked for a cookie once more. A connection is taken for another only when the fingerprints are equal too.
+//! Choices where the paper is silent:
+//! - Validity of a cookie: to the end of the [`COOKIE_SLOT`] after the one in which it was made.
+//! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the
+//!   server has no such connection it resets it. One in 2^31 ACKs of an established connection acknowledges a valid
+//!   cookie by chance, and resets its connection.
+//! - Lifetime of a record: it ends with the ACK that is reported to the control plane. So the array contains only
+//!   handshakes in progress and those that clients gave up, until another connection needs the register.
+//! - Collisions: the later connection takes the register. If the earlier one is still in its handshake, its client gets
+//!   another cookie. A connection is mistaken for another only if the fingerprints are equal too.
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// Cookies made in one slot of time hold to the end of the next: between one slot and two. A client of the same data
-/// centre answers within tens of microseconds.
+/// The time slot of cookies. A cookie is valid to the end of the next slot, so for between one slot and two. A client
+/// of the same data centre answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
-/// Width of a register's fingerprint; with the two bits of its state a register has 32.
+/// Width of a register's fingerprint. With the two bits of its state a register has 32 bits.
 const FINGERPRINT_BITS: u32 = 30;
 
-/// What the data plane reads of a TCP segment.
+/// The fields of a TCP segment that the data plane reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Source address.
@@ -41,7 +43,7 @@ pub struct Segment {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// What it is.
+    /// The flags.
     pub flags: TcpFlags,
     /// Sequence number.
     pub seq: u32,
@@ -49,32 +51,32 @@ pub struct Segment {
     pub ack: u32,
 }
 
-/// The flags of a segment, as far as handshakes go.
+/// The flags of a segment that matter in handshakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpFlags {
-    /// SYN alone.
+    /// Only SYN.
     Syn,
     /// SYN and ACK.
     SynAck,
-    /// ACK alone.
+    /// Only ACK.
     Ack,
     /// RST.
     Rst,
 }
 
-/// What becomes of a segment.
+/// The decision about a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MonitorVerdict {
-    /// It goes where routing sends it.
+    /// The segment follows routing.
     Forward,
-    /// It goes where routing sends it, and the control plane hears that these two are in different data centres.
+    /// The segment follows routing, and the control plane learns that the two hosts are in different data centres.
     ForwardAndReport {
         /// The client.
         src: HostId,
         /// The server.
         dst: HostId,
     },
-    /// It goes no further; the switch sends its sender this.
+    /// The segment is dropped, and the switch sends this one to its sender.
     Reply(Segment),
 }
 
@@ -84,43 +86,42 @@ pub enum TcpRegister {
     /// Free.
     #[default]
     Empty,
-    /// The connection with this fingerprint has sent its cookie back, and is to dial once more.
+    /// The connection with this fingerprint has returned its cookie, and must connect once more.
     Recorded(u32),
-    /// It has dialled: its next ACK is the third segment of the handshake.
-    Dialled(u32),
+    /// The connection has sent its second SYN: its next ACK is the third segment of the handshake.
+    SynForwarded(u32),
 }
 
-/// What the monitor counted.
+/// The counters of the monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorCounters {
     /// SYNs answered with a cookie.
     pub cookies: u64,
-    /// Cookies that came back in time, and reset their client.
+    /// Cookies that were returned in time, and whose clients were reset.
     pub recorded: u64,
-    /// ACKs that belong to no record and carry no good cookie: forged or late ones, and those of established
-    /// connections.
+    /// ACKs without a record or a valid cookie: forged or late ones, and those of established connections.
     pub unverified: u64,
-    /// Records that another connection's took the place of.
+    /// Records that were overwritten by another connection's.
     pub overwritten: u64,
-    /// Handshakes told to the control plane.
+    /// Handshakes reported to the control plane.
     pub reports: u64,
 }
 
 /// The monitor in the data plane of one external switch.
 ///
-/// It is for segments that come from the switch's own data centre. Those from outside pass: the client's own switch
-/// has asked for the cookie, in order that it goes no further than one data centre.
+/// It handles segments from the switch's own data centre. Segments from outside pass, since the switch of the client's
+/// data centre has checked the cookie.
 pub struct HandshakeMonitor {
     registers: Box<[TcpRegister]>,
-    /// Of the hash that makes cookies, so that nobody else can make one.
+    /// The secret of the hash for cookies, so that nobody else can make one.
     cookie_secret: u64,
-    /// Of the hash that finds registers.
+    /// The secret of the hash for registers.
     register_secret: u64,
     counters: MonitorCounters,
 }
 
 impl HandshakeMonitor {
-    /// With so many registers, at least one, all empty.
+    /// A monitor with so many empty registers, at least one.
     pub fn new(registers: u32, random: &mut Stream) -> Self {
         HandshakeMonitor {
             registers: vec![TcpRegister::Empty; registers.max(1) as usize].into_boxed_slice(),
@@ -130,7 +131,7 @@ impl HandshakeMonitor {
         }
     }
 
-    /// A segment comes in from a host of the switch's data centre.
+    /// Handles a segment from a host of the switch's data centre.
     pub fn handle(&mut self, now: Time, segment: &Segment) -> MonitorVerdict {
         match segment.flags {
             TcpFlags::Syn => self.handle_syn(now, segment),
@@ -142,12 +143,12 @@ impl HandshakeMonitor {
     fn handle_syn(&mut self, now: Time, syn: &Segment) -> MonitorVerdict {
         let (index, fingerprint) = self.register_of(syn);
         match self.registers[index] {
-            // Figure 5: the second handshake. A SYN that is sent again passes like the first.
-            TcpRegister::Recorded(known) | TcpRegister::Dialled(known) if known == fingerprint => {
-                self.registers[index] = TcpRegister::Dialled(fingerprint);
+            // Figure 5: the second handshake. A retransmitted SYN passes too.
+            TcpRegister::Recorded(known) | TcpRegister::SynForwarded(known) if known == fingerprint => {
+                self.registers[index] = TcpRegister::SynForwarded(fingerprint);
                 MonitorVerdict::Forward
             }
-            // Section IV: a SYN-ACK with a cookie, and no state.
+            // Section IV: the switch answers with a cookie in a SYN-ACK, and keeps no state.
             _ => {
                 self.counters.cookies += 1;
                 let (seq, ack) = (self.cookie(syn, slot_of(now)), syn.seq.wrapping_add(1));
@@ -159,8 +160,8 @@ impl HandshakeMonitor {
     fn handle_ack(&mut self, now: Time, ack: &Segment) -> MonitorVerdict {
         let (index, fingerprint) = self.register_of(ack);
         let register = self.registers[index];
-        if register == TcpRegister::Dialled(fingerprint) {
-            // Figure 5: the third segment of the second handshake. Later ACKs find no record and pass untold.
+        if register == TcpRegister::SynForwarded(fingerprint) {
+            // Figure 5: the third segment of the second handshake. Later ACKs find no record and pass without a report.
             self.registers[index] = TcpRegister::Empty;
             self.counters.reports += 1;
             return MonitorVerdict::ForwardAndReport { src: ack.src, dst: ack.dst };
@@ -169,17 +170,17 @@ impl HandshakeMonitor {
             self.counters.unverified += 1;
             return MonitorVerdict::Forward;
         }
-        // Section IV: a RST, so that the client dials again, and a record of it. Its first ACK may come twice.
+        // Section IV: a RST, so that the client connects again, and a record of it. Its first ACK may arrive twice.
         let was_other =
             !matches!(register, TcpRegister::Empty) && register != TcpRegister::Recorded(fingerprint);
         self.counters.overwritten += u64::from(was_other);
         self.counters.recorded += 1;
         self.registers[index] = TcpRegister::Recorded(fingerprint);
-        // The client takes a RST whose sequence number is the one that it expects.
+        // The client accepts a RST only with the sequence number that it expects.
         MonitorVerdict::Reply(answer(ack, TcpFlags::Rst, ack.ack, ack.seq))
     }
 
-    /// Whether an ACK acknowledges the cookie of this slot of time or of the one before.
+    /// Whether an ACK acknowledges the cookie of this time slot or of the previous one.
     fn has_cookie(&self, now: Time, ack: &Segment) -> bool {
         let (cookie, slot) = (ack.ack.wrapping_sub(1), slot_of(now));
         cookie == self.cookie(ack, slot) || (slot > 0 && cookie == self.cookie(ack, slot - 1))
@@ -189,30 +190,30 @@ impl HandshakeMonitor {
         (hash(self.cookie_secret, segment, slot) >> 32) as u32
     }
 
-    /// Where the array keeps a connection, and its fingerprint there.
+    /// The index of a connection's register, and its fingerprint.
     fn register_of(&self, segment: &Segment) -> (usize, u32) {
         let hash = hash(self.register_secret, segment, 0);
         let index = ((hash >> 32) * self.registers.len() as u64) >> 32;
         (index as usize, hash as u32 >> (32 - FINGERPRINT_BITS))
     }
 
-    /// The TCP-cookie register array; its size never changes.
+    /// The TCP-cookie register array, of constant size.
     pub fn registers(&self) -> &[TcpRegister] {
         &self.registers
     }
 
-    /// Registers that are not free.
+    /// Number of registers in use.
     pub fn in_use(&self) -> usize {
         self.registers.iter().filter(|register| **register != TcpRegister::Empty).count()
     }
 
-    /// What it counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> &MonitorCounters {
         &self.counters
     }
 }
 
-/// What the switch sends the client in the server's name.
+/// The segment that the switch sends to the client on behalf of the server.
 fn answer(to: &Segment, flags: TcpFlags, seq: u32, ack: u32) -> Segment {
     Segment { src: to.dst, dst: to.src, src_port: to.dst_port, dst_port: to.src_port, flags, seq, ack }
 }
@@ -221,8 +222,8 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses and ports and of a slot of time. It stands for that of the switch, whose rounds are
-/// as few; it withstands no cryptanalyst.
+/// A keyed hash of the addresses, ports and time slot. It replaces the switch's hash, which has as few rounds, and is
+/// not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 over the golden ratio: odd, and without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -232,6 +233,6 @@ fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
         let product = (state ^ word).wrapping_mul(SPREAD);
         (product ^ product >> 29).rotate_left(32)
     };
-    // The last round brings the slot's bits to all of the others.
+    // The last round spreads the slot's bits over all others.
     [addresses, ports, slot, secret].into_iter().fold(secret, round).wrapping_mul(SPREAD)
 }

@@ -1,15 +1,15 @@
-//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch sends a CNP for
-//! ECN-marked packets from its own data centre, one round trip of the long link before the receiver's could reach the
-//! sender.
+//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch sends CNPs for ECN-marked
+//! packets from its own data centre, one round trip of the long link before the receiver's CNP could reach the sender.
 //!
-//! Where the text says two things or nothing, and what is done here:
-//! - The register of a flow holds the time of its last mark in one sentence (section IV, aligning with DCQCN) and of
-//!   its last CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets
-//!   would never cause a second CNP, and DCQCN's notification point counts from the CNP too.
-//! - The mark of a packet without an entry is not cleared: the receiver's CNP is then the only one that the sender sees.
-//! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, as it is made from a
-//!   copy of it. It has the size of an ACK: the copy is cut to its header. The authors' simulator holds it back for 2 us.
-//! - The TCP client is the requester, and the daemons of its data centre tell every external switch of it.
+//! Choices where the paper is ambiguous or silent:
+//! - The register of a flow has the time of its last mark in one sentence (section IV, aligning with DCQCN) and of its
+//!   last CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets would
+//!   never cause a second CNP, and DCQCN's notification point counts from the CNP too.
+//! - The mark of a packet without an entry is not cleared: the receiver's CNP is then the only one for the sender.
+//! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, since it is made from
+//!   a copy of it. It has the size of an ACK: the copy is truncated to its header. The authors' simulator delays it by
+//!   2 us.
+//! - The TCP client is the requester, and the daemons of its data centre report it to every external switch.
 
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
 use super::qp_field::{ControlPlane, DaemonPacket, QpField, QpKey, ServerQpn};
@@ -20,10 +20,11 @@ use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Duration, HostId, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Registers of the TCP-cookie array. Unsaid; as many as section VI gives the other tables.
+/// Number of registers of the TCP-cookie array. Unspecified in the paper; section VI has this number for the other
+/// tables.
 pub const TCP_COOKIE_REGISTERS: u32 = 1024;
 
-/// Where the simulated servers listen for those who want a queue pair; any port would do.
+/// The TCP port of the simulated servers; any port would do.
 const SERVER_PORT: u16 = 18_515;
 
 parameters! {
@@ -32,49 +33,49 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct PnpConfig {
         /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
-        #[is(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
+        #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the receiver
-        /// sends a CNP for them as well (figure 16).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver sends
+        /// CNPs for marked packets as well (figure 16).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
-        /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        /// Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub monitor: bool,
-        /// Entries leave when their queue pair is destroyed; without it they never do (figure 17).
-        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        /// Entries are removed when their queue pair is destroyed; without it they never are (figure 17).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub expire: bool,
-        /// How long before the first message of a queue pair its TCP handshake and its INIT are.
-        #[is(any; example = "3ms";
-            source = "unsaid; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
+        /// Time from a queue pair's TCP handshake and INIT to its first message.
+        #[param(any; example = "3ms";
+            source = "unspecified; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
         pub setup: Span,
-        /// From the host to the control plane.
-        #[is(any; example = "20us"; source = "unsaid; within a data centre")]
+        /// Delay from the host to the control plane.
+        #[param(any; example = "20us"; source = "unspecified; within a data centre")]
         pub daemon_delay: Span,
-        /// From the control plane to the table.
-        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        /// Delay from the control plane to the table.
+        #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked itself:
-        /// daemons report to the switches of both ends.
+        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked
+        /// itself: daemons then report to the switches of both ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true;
-            source = "unsaid; section III has the notification point on the senders' side, the simulation published with \
+        #[param(any; example = true;
+            source = "unspecified; section III has the notification point on the senders' side, the simulation published with \
                       Themis-longhaul on both";
             default = false)]
         pub both_ends: bool,
-        /// Entries that the table has room for (section VI: 1024).
-        #[is(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
+        /// Size of the table (section VI: 1024 entries).
+        #[param(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
         pub entries: u32,
     }
 }
 
-/// The sender's side of one external switch.
+/// The notification point of one external switch.
 pub struct Pnp {
-    /// None: no interval.
+    /// None: every marked packet causes a CNP.
     cnp_interval: Option<Duration>,
     clear_marks: bool,
     both_ends: bool,
-    /// None: switched off.
+    /// None: disabled.
     monitor: Option<HandshakeMonitor>,
     control: ControlPlane,
     table: QpField,
@@ -88,12 +89,12 @@ struct Counts {
     marks_cleared: u64,
     cnps: u64,
     marks_within_interval: u64,
-    /// Of flows that leave the data centre.
+    /// Marked packets without an entry, of flows that leave the data centre.
     marks_without_entry: u64,
 }
 
 impl Pnp {
-    /// Before the first connection. A secret of the monitor is drawn from `random`.
+    /// The notification point before the first connection. The monitor's secrets are drawn from `random`.
     pub fn new(config: &PnpConfig, facts: &ProgramFacts, random: &mut Stream) -> Self {
         let cnp_interval = config.cnp_interval.on(&facts.path);
         let monitor = HandshakeMonitor::new(TCP_COOKIE_REGISTERS, random);
@@ -109,7 +110,7 @@ impl Pnp {
         }
     }
 
-    /// What the data plane keeps of a queue pair. Beside it stand the TCP-cookie registers, 32 bits each.
+    /// The data-plane state of a queue pair. In addition there are the TCP-cookie registers of 32 bits each.
     pub fn state() -> Vec<StateField> {
         vec![
             StateField::new("QP_field: srcIP", 32, 1),
@@ -120,7 +121,7 @@ impl Pnp {
         ]
     }
 
-    /// A packet is about to go out.
+    /// Handles a packet that is about to be sent.
     #[inline]
     pub fn egress(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
         if packet.marked && matches!(packet.repr, Repr::Data { .. }) {
@@ -129,20 +130,20 @@ impl Pnp {
     }
 
     fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
-        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry, unless daemons report to
-        // the switches of both ends.
+        // Section IV: addresses and sQPN are the match fields. Flows from other data centres have no entry, unless
+        // daemons report to the switches of both ends.
         let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
         let Some(entry) = self.table.get_mut(&key) else {
             let is_meant = self.serves(key.src, key.dst, sites) && sites.crosses(key.src, key.dst);
             self.counts.marks_without_entry += u64::from(is_meant);
             return;
         };
-        // Section IV, aligning with DCQCN: the receiver shall not answer as well.
+        // Section IV, aligning with DCQCN: the receiver must not answer the mark too.
         if self.clear_marks {
             packet.marked = false;
             self.counts.marks_cleared += 1;
         }
-        // The same: only if the difference exceeds the interval.
+        // Section IV, aligning with DCQCN: a CNP is sent only if the difference exceeds the interval.
         let is_due = match (self.cnp_interval, entry.last_cnp) {
             (Some(interval), Some(last)) => at.now.since(last) > interval,
             _ => true,
@@ -158,40 +159,42 @@ impl Pnp {
         out.push(Emitted { packet: cnp, held: Held::Never });
     }
 
-    /// The first message of a queue pair is posted now; the connection was set up before.
+    /// Handles the first message of a queue pair, whose connection was set up before.
     pub fn open(&mut self, notice: &QpNotice, sites: &Sites) {
         if !self.serves(notice.src, notice.dst, sites) {
             return;
         }
-        // TCP within the data centre does not pass here; the daemon's packet always comes, as its host cannot tell.
+        // TCP within the data centre does not pass this switch. The daemon always reports, since its host does not know
+        // the other host's data centre.
         if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
             if sites.is_own(notice.src) {
-                self.dial(notice, sites);
+                self.connect(notice, sites);
             } else {
-                // The monitor is in the client's switch, whose control plane passes on what it saw.
+                // The monitor of the client's switch saw the handshake, and its control plane forwards the report.
                 self.control.learn(notice.src, notice.dst);
             }
         }
         self.control.handle_init(notice.now, &DaemonPacket::of(notice), &mut self.table);
     }
 
-    /// The last message of a queue pair is acknowledged, and it is destroyed.
+    /// Handles the destruction of a queue pair, whose last message is acknowledged.
     pub fn close(&mut self, notice: &QpNotice, sites: &Sites) {
         if self.serves(notice.src, notice.dst, sites) {
             self.control.handle_destroy(notice.now, &DaemonPacket::of(notice).key, &mut self.table);
         }
     }
 
-    /// Whether daemons report to this switch of a queue pair between these two: to that of their own data centre, and to
-    /// the other one too where both ends answer marks.
+    /// Whether daemons report a queue pair between two hosts to this switch: the one of the requester's data centre,
+    /// and with `both_ends` also that of the other.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }
 
-    /// Figure 5: the requester's TCP client dials until it gets through, which is the second time. All of it at one
-    /// time: nothing else could come between, so it makes no difference that in truth it was `setup` ago.
-    fn dial(&mut self, notice: &QpNotice, sites: &Sites) {
-        // Ports and sequence numbers are the client's and the server's own affair.
+    /// Figure 5: the requester's TCP client connects until it succeeds, which is at the second attempt. All segments
+    /// pass at one time instead of `setup` earlier, which makes no difference since no other segment could come
+    /// between.
+    fn connect(&mut self, notice: &QpNotice, sites: &Sites) {
+        // Any ports and sequence numbers will do.
         let (src_port, number) = (notice.qp.0 as u16, notice.qp.0);
         let client = Segment {
             src: notice.src,
@@ -227,7 +230,7 @@ impl Pnp {
         }
     }
 
-    /// A TCP segment passes. The monitor looks at those that come from its own data centre.
+    /// Handles a TCP segment. The monitor checks those from its own data centre.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, sites: &Sites) -> MonitorVerdict {
         let verdict = match &mut self.monitor {
             Some(monitor) if sites.is_own(segment.src) => monitor.handle(now, segment),
@@ -239,23 +242,23 @@ impl Pnp {
         verdict
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         self.control.next_timeout()
     }
 
-    /// The table changes.
+    /// Applies the changes of the table that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         self.control.handle_timeout(now, &mut self.table);
     }
 
-    /// Entries now in the table.
+    /// Current number of entries in the table.
     pub fn table_entries(&self) -> u64 {
         u64::from(self.table.in_use())
     }
 
-    /// What it counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let max = |name, value| ProgramCounter { name, value, total: Total::Max };

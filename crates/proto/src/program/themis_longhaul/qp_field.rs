@@ -1,17 +1,17 @@
 //! The QP_field table and its control plane (Themis-longhaul, section IV).
 //!
-//! A data packet names only the queue pair at the server, and a CNP must name the one at the client. The client's
-//! daemon sees both while the queue pair is set up, and tells the control plane of the external switch, which enters
-//! them. Daemons report every queue pair, since no host knows where the other one runs; only those between pairs of
-//! hosts whose handshake the monitor saw are entered. When a queue pair is destroyed its daemon tells that too.
+//! A data packet has only the number of the queue pair at the server, and a CNP needs the number at the client. The
+//! client's daemon knows both while the queue pair is set up, and reports them to the control plane of the external
+//! switch, which makes an entry. Daemons report every queue pair, since hosts do not know the location of the other
+//! end; only queue pairs between hosts whose handshake the monitor saw get an entry. Daemons also report the
+//! destruction of queue pairs.
 //!
-//! Unsaid in the text, and chosen here:
-//! - What happens when the table is full: the entry is refused and counted, and never tried again; that queue pair
-//!   does without CNPs from here.
-//! - How long a pair of hosts stays known: for ever. The CPU's memory is not scarce, and a host that comes back into
-//!   the data centre costs entries at worst.
-//! - How long the monitor's report takes: the pair is known when the daemon's packet is looked at, as the handshake
-//!   is over before the queue pair is set up.
+//! Choices where the paper is silent:
+//! - Full table: the entry is refused and counted, and not tried again; the queue pair gets no CNPs from this switch.
+//! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce, and a host that moves back into the
+//!   data centre costs entries at worst.
+//! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes
+//!   the setup of the queue pair.
 
 use super::PnpConfig;
 use crate::PathFacts;
@@ -27,48 +27,48 @@ pub struct ServerQpn(pub QpId);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientQpn(pub QpId);
 
-/// What an entry matches: addresses and queue pair number of a data packet.
+/// The match fields of an entry: the addresses and queue pair number of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QpKey {
     /// The requester.
     pub src: HostId,
     /// The responder.
     pub dst: HostId,
-    /// In the data packet's BTH.
+    /// The queue pair number in the data packet's BTH.
     pub server: ServerQpn,
 }
 
-/// What a requester's daemon tells of a queue pair at `ibv_modify_qp`.
+/// The report of a requester's daemon about a queue pair at `ibv_modify_qp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaemonPacket {
-    /// The address in its own header, and dstIP and sQPN of its payload.
+    /// The address in the packet's header, and dstIP and sQPN of its payload.
     pub key: QpKey,
-    /// cQPN of its payload.
+    /// cQPN of the payload.
     pub client: ClientQpn,
 }
 
 impl DaemonPacket {
-    /// That of a queue pair. The simulator has one name for both ends of it, so both numbers are that one.
+    /// The report about a queue pair. The simulator has one number for both of its ends.
     pub fn of(notice: &QpNotice) -> Self {
         let key = QpKey { src: notice.src, dst: notice.dst, server: ServerQpn(notice.qp) };
         DaemonPacket { key, client: ClientQpn(notice.qp) }
     }
 }
 
-/// An entry of the table, with the register that belongs to it.
+/// An entry of the table with its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QpEntry {
-    /// What it matches.
+    /// The match fields.
     pub key: QpKey,
-    /// Its action's parameter.
+    /// The action's parameter.
     pub client: ClientQpn,
-    /// The register: when the last CNP was sent; none since the entry was made.
+    /// The register: the time of the last CNP; none before the first one of the entry.
     pub last_cnp: Option<Time>,
 }
 
 /// The table in the data plane.
 pub struct QpField {
-    /// By sQPN, of which the simulator gives each queue pair its own.
+    /// Indexed by sQPN, which is unique in the simulator.
     entries: Vec<Option<QpEntry>>,
     capacity: u32,
     in_use: u32,
@@ -77,7 +77,7 @@ pub struct QpField {
 }
 
 impl QpField {
-    /// Empty, with room for so many entries.
+    /// An empty table with room for so many entries.
     pub fn new(capacity: u32) -> Self {
         QpField { entries: Vec::new(), capacity, in_use: 0, max_in_use: 0, refused: 0 }
     }
@@ -89,7 +89,7 @@ impl QpField {
         (entry.key == *key).then_some(entry)
     }
 
-    /// Makes an entry, its register reset; without room, none.
+    /// Makes an entry with a reset register, if there is room.
     pub fn insert(&mut self, packet: &DaemonPacket) {
         let index = packet.key.server.0.index();
         let is_known = self.entries.get(index).is_some_and(Option::is_some);
@@ -105,7 +105,7 @@ impl QpField {
         self.max_in_use = self.max_in_use.max(self.in_use);
     }
 
-    /// Deletes an entry and resets its register; nothing where there is none.
+    /// Deletes an entry, if there is one, and resets its register.
     pub fn remove(&mut self, key: &QpKey) {
         if self.get_mut(key).is_some() {
             self.entries[key.server.0.index()] = None;
@@ -113,43 +113,43 @@ impl QpField {
         }
     }
 
-    /// Entries now.
+    /// Current number of entries.
     pub fn in_use(&self) -> u32 {
         self.in_use
     }
 
-    /// Entries at most so far.
+    /// The largest number of entries so far.
     pub fn max_in_use(&self) -> u32 {
         self.max_in_use
     }
 
-    /// Entries for which there was no room.
+    /// Number of entries refused for lack of room.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 }
 
-/// The control plane of one external switch, as far as it keeps the QP_field table.
+/// The part of an external switch's control plane that maintains the QP_field table.
 ///
-/// Time passes as in the simulation, where a queue pair's first message is posted `setup` after its INIT. What comes
-/// of that earlier than `now` is done at `now`: no packet could have seen the difference.
+/// A queue pair's first message is posted `setup` after its INIT. Changes of the table that would be due before `now`
+/// are made at `now`: no packet could have seen the difference.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,
-    /// From INIT or destroy to the table's change.
+    /// The delay from INIT or destruction to the change of the table.
     delay: Duration,
-    /// What is left of `delay` when the first message is posted.
+    /// The rest of `delay` when the first message is posted.
     delay_after_setup: Duration,
     /// Pairs (client, server) of hosts in different data centres.
     pairs: BTreeSet<(HostId, HostId)>,
-    /// Entries on their way, in the order of their times.
+    /// Pending insertions, in the order of their times.
     inserts: VecDeque<(Time, DaemonPacket)>,
     deletes: VecDeque<(Time, QpKey)>,
     ignored: u64,
 }
 
 impl ControlPlane {
-    /// Before the first handshake.
+    /// The control plane before the first handshake.
     pub fn new(config: &PnpConfig, path: &PathFacts) -> Self {
         let delay = config.daemon_delay.on(path) + config.install_delay.on(path);
         ControlPlane {
@@ -164,16 +164,16 @@ impl ControlPlane {
         }
     }
 
-    /// The data plane has seen a handshake of these two.
+    /// Records the data plane's report of a handshake.
     pub fn learn(&mut self, src: HostId, dst: HostId) {
         self.pairs.insert((src, dst));
     }
 
-    /// The first message of a queue pair is posted now; its daemon reported it at setup.
+    /// Handles the first message of a queue pair, which its daemon reported at setup.
     ///
-    /// Times of all calls must not go back.
+    /// Times of calls must not decrease.
     pub fn handle_init(&mut self, now: Time, packet: &DaemonPacket, table: &mut QpField) {
-        // Section IV: only the queue pairs that the control plane recognizes as inter-DC are entered.
+        // Section IV: only queue pairs that the control plane recognizes as inter-DC get an entry.
         if self.monitor && !self.pairs.contains(&(packet.key.src, packet.key.dst)) {
             self.ignored += 1;
             return;
@@ -182,7 +182,7 @@ impl ControlPlane {
         self.handle_timeout(now, table);
     }
 
-    /// A queue pair is destroyed now, and its daemon says so.
+    /// Handles the destruction of a queue pair, which its daemon reports.
     pub fn handle_destroy(&mut self, now: Time, key: &QpKey, table: &mut QpField) {
         if self.expire {
             self.deletes.push_back((now + self.delay, *key));
@@ -190,10 +190,10 @@ impl ControlPlane {
         }
     }
 
-    /// Makes the changes that are due, in the order of their times.
+    /// Applies the changes that are due, in the order of their times.
     pub fn handle_timeout(&mut self, now: Time, table: &mut QpField) {
         while let Some(due) = self.next_timeout().filter(|due| *due <= now) {
-            // At the same time an entry is made first, so that one without delays is made before it is deleted.
+            // At equal times insertions come first, so that without delays an entry is made before it is deleted.
             if let Some((_, packet)) = self.inserts.pop_front_if(|(at, _)| *at == due) {
                 table.insert(&packet);
             } else if let Some((_, key)) = self.deletes.pop_front() {
@@ -202,19 +202,19 @@ impl ControlPlane {
         }
     }
 
-    /// When the table changes next.
+    /// The time of the next change of the table.
     pub fn next_timeout(&self) -> Option<Time> {
         let insert = self.inserts.front().map(|(at, _)| *at);
         let delete = self.deletes.front().map(|(at, _)| *at);
         insert.into_iter().chain(delete).min()
     }
 
-    /// Pairs of hosts known to be in different data centres.
+    /// Number of known pairs of hosts in different data centres.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Daemon packets without such a pair.
+    /// Number of daemon packets without such a pair.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }

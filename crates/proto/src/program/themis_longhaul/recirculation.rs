@@ -1,65 +1,65 @@
-//! The recirculation port of Themis-longhaul (section V-B): packets that it sends come straight back into the switch.
+//! The recirculation port of Themis-longhaul (section V-B), whose packets return to the switch.
 //!
-//! The port is one FIFO queue of a link of `rate` that leads back to the switch in `latency`. A pass takes the wait in
-//! the queue, the packet's serialisation time, and the latency: 105 ns for 1048 B at 1.6 Tb/s and 100 ns when nothing
-//! waits.
+//! The port is a FIFO queue for a link of `rate` that leads back to the switch in `latency`. A pass takes the queueing
+//! delay, the packet's serialisation time and the latency: without queueing, 105 ns for 1048 B at 1.6 Tb/s and 100 ns.
 //!
-//! The dummy packets with which the control plane fills the port stand in the same queue, each a packet of its own that
-//! joins again whenever it comes back. In a ring with one server each packet is served once in a revolution, so a
-//! packet that loops is behind all dummies each time, and a pass comes to the larger of
+//! The dummy packets with which the control plane fills the port wait in the same queue, and each joins again whenever
+//! it returns. In a ring with one server each packet is served once per revolution, so that a looping packet follows
+//! all dummies each time, and a pass takes the larger of
 //!
 //! - the latency plus the serialisation time of a packet, its own or a larger one right before it, and
-//! - the serialisation time of all that is in the ring: the dummies, and the packets that loop.
+//! - the serialisation time of all packets in the ring: the dummies and the looping packets.
 //!
-//! So dummies lengthen passes once they are more than the link holds (20 KB at 1.6 Tb/s and 100 ns); below, they are
-//! only now and then in the way. The paper says "a few" and no more.
+//! So dummies lengthen passes once they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns); below, they
+//! delay packets only occasionally. Their number is unspecified in the paper beyond "a few".
 //!
-//! As nothing overtakes in the port, a packet's return time is known when it joins. Dummies cause no events: when a
-//! packet joins, those that have come back by then rejoin first. Dummies alone are periodic after one revolution, so
-//! any number of whole revolutions is skipped in one step: a revolution takes the larger of the latency plus the
-//! serialisation time of one dummy, and the serialisation time of all dummies.
+//! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies cause
+//! no events: when a packet joins, the dummies that have returned by then rejoin first. Without looping packets the
+//! dummies are periodic after one revolution, so that any number of complete revolutions is skipped in one step: a
+//! revolution takes the larger of the latency plus the serialisation time of one dummy, and the serialisation time of
+//! all dummies.
 //!
-//! Unsaid: the size of the port's buffer, which figure 13 measures; here it is unlimited. The count of loops in a
-//! packet's header takes none of the port's rate.
+//! The size of the port's buffer, which figure 13 measures, is unspecified in the paper; here it is unlimited. The loop
+//! count in a packet's header does not lengthen the packet.
 
 use crate::Packet;
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// A packet that loops.
+/// A packet in the recirculation port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looping {
+pub struct LoopingPacket {
     /// The packet.
     pub packet: Packet,
-    /// Loops that are left: a header field that it carries meanwhile (section V-B).
+    /// Number of loops left, in a header field that the packet carries meanwhile (section V-B).
     pub loops: u8,
 }
 
-/// The port, and the packets on their way through it.
+/// The recirculation port with its packets.
 pub struct Recirculation {
     rate: Rate,
     latency: Duration,
-    /// With the time of each one's return, in that order.
-    packets: VecDeque<(Time, Looping)>,
-    /// Returns of the dummies, in that order.
+    /// The looping packets with their return times, in that order.
+    packets: VecDeque<(Time, LoopingPacket)>,
+    /// The return times of the dummies, in order.
     dummies: VecDeque<Time>,
-    /// A dummy's serialisation time.
+    /// Serialisation time of a dummy.
     dummy_time: Duration,
-    /// What a revolution takes while there are only dummies.
+    /// The time of a revolution with only dummies in the port.
     revolution: Duration,
-    /// When the last packet's serialisation ends.
+    /// The end of the last packet's serialisation.
     free_at: Time,
-    /// The size of the last packet that was no dummy, and its serialisation time.
+    /// The size and serialisation time of the last packet that was no dummy.
     last_size: (u16, Duration),
     bytes: u64,
     max_bytes: u64,
 }
 
 impl Recirculation {
-    /// At the start of the run, when the control plane puts in `dummies` packets of `dummy_bytes` at once.
+    /// The port at the start of the run, when the control plane inserts `dummies` packets of `dummy_bytes` at once.
     ///
     /// # Panics
-    /// When the rate is 0, or there are dummies without a size: scenario checks refuse both.
+    /// The rate is 0, or dummies have no size; scenario checks refuse both.
     pub fn new(rate: Rate, latency: Duration, dummies: u32, dummy_bytes: Bytes) -> Self {
         assert!(dummies == 0 || dummy_bytes.0 > 0, "dummies of 0 bytes");
         let dummy_time = rate.time_for(dummy_bytes.0);
@@ -78,8 +78,8 @@ impl Recirculation {
         }
     }
 
-    /// A packet joins the queue, for the first time or again. Times of joining never fall.
-    pub fn join(&mut self, now: Time, looping: Looping) {
+    /// Adds a packet to the queue, for the first time or again. Times of calls must not decrease.
+    pub fn join(&mut self, now: Time, looping: LoopingPacket) {
         self.turn_dummies(now);
         let size = looping.packet.wire_bytes;
         if self.last_size.0 != size {
@@ -91,15 +91,15 @@ impl Recirculation {
         self.max_bytes = self.max_bytes.max(self.bytes);
     }
 
-    /// When the next packet comes back.
+    /// The return time of the next packet.
     #[inline]
     pub fn next_return(&self) -> Option<Time> {
         self.packets.front().map(|(returns, _)| *returns)
     }
 
-    /// The packet that comes back next, with the time. It is no longer in the port then.
+    /// Removes the packet that returns next, with its return time.
     #[inline]
-    pub fn come_back(&mut self) -> Option<(Time, Looping)> {
+    pub fn pop_returned(&mut self) -> Option<(Time, LoopingPacket)> {
         let (returns, looping) = self.packets.pop_front()?;
         self.bytes -= u64::from(looping.packet.wire_bytes);
         Some((returns, looping))
@@ -110,25 +110,25 @@ impl Recirculation {
         self.bytes
     }
 
-    /// The most that [`bytes`](Self::bytes) ever was.
+    /// The maximum of [`bytes`](Self::bytes) so far.
     pub fn max_bytes(&self) -> u64 {
         self.max_bytes
     }
 
-    /// What joins now is served for `time`; when it comes back.
+    /// Serves a packet that joins now for `time`; returns its return time.
     fn serve(&mut self, now: Time, time: Duration) -> Time {
         self.free_at = self.free_at.max(now) + time;
         self.free_at + self.latency
     }
 
-    /// Lets join the dummies that have come back by now, since the last packet that joined.
+    /// Lets the dummies rejoin that have returned since the last packet joined.
     fn turn_dummies(&mut self, now: Time) {
         for _ in 0..self.dummies.len() {
             if !self.turn_dummy(now) {
                 return;
             }
         }
-        // Each has been round without a packet among them: from here on it goes by revolutions.
+        // All dummies have made a revolution without a packet among them: the rest is periodic.
         let Some(first) = self.dummies.front() else { return };
         let skipped = self.revolution * (now.since(*first).0 / self.revolution.0);
         self.dummies.iter_mut().for_each(|returns| *returns += skipped);

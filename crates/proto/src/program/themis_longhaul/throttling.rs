@@ -1,49 +1,49 @@
-//! Themis-longhaul, Algorithm 1 and appendix D: how often each packet of a flow loops.
+//! Themis-longhaul, Algorithm 1 and appendix D: the number of loops of each packet of a flow.
 //!
-//! What the paper leaves open, and what is done here:
-//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every
-//!   CNP counts, where the printed test would never be true again and a halved alpha would end all throttling. Halving
+//! Choices where the paper is silent or ambiguous:
+//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every CNP
+//!   counts, while the printed test would never be true again and a halved alpha would end all throttling. Halving
 //!   stops at 1.
-//! - As printed, alpha catches up with the count: beginning with 5, it is 7 at the seventh CNP, and from then on the
-//!   test holds for every CNP (8 % 7, 9 % 8, ...). The prose of section V-B wants the opposite, a growth that slows
-//!   down. [`Growth`] offers both.
+//! - As printed, alpha meets the count: starting at 5, it is 7 at the seventh CNP, and from then on the test holds for
+//!   every CNP (8 % 7, 9 % 8, ...). The prose of section V-B has the opposite, a growth that slows down. [`Growth`]
+//!   offers both.
 //! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
-//!   stay behind those that loop already. But packets return in queue order, not in PSN order: one that joins while an
-//!   older one is in the middle of its loops is ahead of it from then on and would leave first. Order is kept by the
-//!   register of the same appendix, the PSN of the last packet released: a looping packet of a recovering flow
-//!   leaves as it comes back, loops left or not, when it follows directly on that one. This takes one loop if the packet
-//!   before it has already left. Where a PSN is missing, since the packet was lost before it came here, the wait ends when
-//!   the loops run out; therefore a recovering flow's packets still get `loop_num` of them.
-//! - A packet that comes in and needs no loop shows that none of the flow's is in the port: only then is the flow back to
-//!   normal, and `loop_num` 0. A CNP before that goes on from the `loop_num` that there is. So `loop_num` never falls
-//!   while it could let a packet overtake another.
-//! - Direct recovery sets `loop_num` to 0 at once, and lets all packets leave as they come back (figure 21).
-//! - Lines 17 to 21 run once in a quiet period, at the first packet after it, not at each one: else alpha would be 1 in
-//!   no time.
-//! - `loop_num` travels in a header field of unsaid width; here of 8 bits, so it stays at 255.
+//!   stay behind looping packets. But packets return in queue order, not in PSN order: a packet that joins while an
+//!   older one has loops left would be released first. The register of the same appendix, the PSN of the last released
+//!   packet, keeps the order: a looping packet of a recovering flow is released when it returns, whatever loops it has
+//!   left, if it directly follows that PSN. This takes one loop if its predecessor was released before. If a PSN is
+//!   missing, since the packet was lost before the switch, the wait ends when the loops run out. Therefore a recovering
+//!   flow's packets still get `loop_num` loops.
+//! - An arriving packet that needs no loop shows that no packet of the flow is in the port: only then does the flow
+//!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. So `loop_num` never
+//!   falls while that could let a packet overtake another.
+//! - Direct recovery sets `loop_num` to 0 at once, and releases all packets when they return (figure 21).
+//! - Lines 17 to 21 run once per quiet period, at the first packet after it, instead of at each packet, by which alpha
+//!   would fall to 1 at once.
+//! - The width of the header field for `loop_num` is unspecified in the paper. Here it has 8 bits, saturating at 255.
 
 use anabranch_base::{Duration, Time, parameter_choices};
 use serde::{Deserialize, Serialize};
 
-/// Where a flow stands (`flow_status`).
+/// The status of a flow (`flow_status`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowStatus {
-    /// Its packets go straight on.
+    /// Packets are forwarded at once.
     #[default]
     Normal,
-    /// Its packets loop: a CNP came within beta.
+    /// Packets loop: the last CNP arrived within beta.
     Throttled,
-    /// No CNP came for longer than beta, and its rate recovers.
+    /// The rate recovers: no CNP has arrived for longer than beta.
     Recover,
 }
 
-/// How a flow comes back to its rate after a quiet period (appendix D and E).
+/// The recovery of a flow's rate after a quiet period (appendix D and E).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Packets loop until they follow directly on the last that was sent on, so that none overtakes another.
+    /// Packets loop until they directly follow the last forwarded one, so that none overtakes another.
     Rate,
-    /// Packets do not loop any more, so they may overtake those that do: for NICs that take them out of order.
+    /// Packets no longer loop, and may overtake looping ones: for NICs that accept packets out of order.
     Direct,
     /// Packets loop as before (figure 22, "no recovery").
     None,
@@ -51,14 +51,14 @@ pub enum Recovery {
 
 parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 
-/// Which CNPs make `loop_num` grow (Algorithm 1, line 5).
+/// The CNPs that increase `loop_num` (Algorithm 1, line 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// Those with `cnp_num % alpha == 1`, while `cnp_num` counts on: the pseudocode to the letter.
+    /// CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts all CNPs: the printed pseudocode.
     Printed,
-    /// The first, then every alpha-th after the one before: section V-B's prose. The test is the same, but a growth
-    /// sets `cnp_num` back to 1.
+    /// The first CNP, then every alpha-th after the previous increase: the prose of section V-B. The test is the same,
+    /// but an increase resets `cnp_num` to 1.
     Spaced,
 }
 
@@ -67,13 +67,13 @@ parameter_choices!(Growth: "printed" = Printed, "spaced" = Spaced);
 /// The constants of Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttling {
-    /// A flow's first alpha, at least 1.
+    /// The initial alpha of a flow, at least 1.
     pub alpha: u32,
-    /// A quiet period: longer than this without a CNP.
+    /// The time without a CNP after which a quiet period begins.
     pub beta: Duration,
-    /// What follows a quiet period.
+    /// The recovery after a quiet period.
     pub recovery: Recovery,
-    /// How `loop_num` grows.
+    /// The growth of `loop_num`.
     pub growth: Growth,
 }
 
@@ -82,23 +82,23 @@ pub struct Throttling {
 pub struct FlowState {
     /// `flow_status`.
     pub status: FlowStatus,
-    /// `loop_num`: loops of the flow's next packet.
+    /// `loop_num`: the number of loops of the flow's next packet.
     pub loop_num: u8,
     /// The flow's own alpha.
     pub alpha: u32,
     /// `cnp_num`.
     pub cnp_num: u32,
-    /// `cnp_time`: when the last CNP came.
+    /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,
-    /// The sequence number of the last packet that was sent on to its port (appendix D); none was since there are
-    /// registers.
+    /// The PSN of the last packet that was forwarded to its port (appendix D); none before the first one since the
+    /// registers were allocated.
     pub last_sent: Option<u32>,
-    /// When the last data packet came, for the control plane, which may give idle entries to others.
+    /// The arrival of the last data packet, by which the control plane finds idle entries for reuse.
     pub packet_time: Time,
 }
 
 impl FlowState {
-    /// Before the first CNP.
+    /// The registers before the first CNP.
     pub fn new(rules: &Throttling) -> Self {
         FlowState {
             status: FlowStatus::Normal,
@@ -111,7 +111,7 @@ impl FlowState {
         }
     }
 
-    /// A CNP of the flow came.
+    /// Handles a CNP of the flow.
     pub fn handle_cnp(&mut self, now: Time, rules: &Throttling) {
         // Algorithm 1, lines 2-4
         self.cnp_num = self.cnp_num.saturating_add(1);
@@ -125,10 +125,10 @@ impl FlowState {
                 self.cnp_num = 1;
             }
         }
-        // Lines 17-21 cannot apply: it came just now.
+        // Lines 17-21 cannot apply, since the CNP has just arrived.
     }
 
-    /// A data packet of the flow came in: how often it is to loop; 0 if it goes straight on.
+    /// Handles the arrival of a data packet. Returns its number of loops; 0 if it is forwarded at once.
     pub fn handle_data(&mut self, now: Time, psn: u32, rules: &Throttling) -> u8 {
         self.packet_time = now;
         if self.status == FlowStatus::Recover && self.needs_no_loop(psn, rules) {
@@ -140,23 +140,23 @@ impl FlowState {
         loops
     }
 
-    /// A data packet of the flow came back from the port with so many loops left: whether it goes round again.
-    pub fn keeps(&mut self, now: Time, psn: u32, loops: u8, rules: &Throttling) -> bool {
+    /// Handles the return of a data packet with so many loops left. Returns whether it loops again.
+    pub fn loops_again(&mut self, now: Time, psn: u32, loops: u8, rules: &Throttling) -> bool {
         self.packet_time = now;
-        // It passes the ingress, as any packet does.
+        // A returning packet passes the ingress, like any packet.
         self.check_quiet(now, rules);
-        // Also when the flow is back to normal: what go-back-N sent again has overtaken these copies, and they stay in
-        // order among themselves.
+        // This holds also after the flow has returned to normal: retransmissions of go-back-N have overtaken these
+        // copies, which stay in order among themselves.
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 
-    /// A data packet of the flow was sent on to its port.
+    /// Records that a data packet was forwarded to its port.
     #[inline]
     pub fn handle_sent(&mut self, psn: u32) {
         self.last_sent = Some(psn);
     }
 
-    /// Whether a packet of a recovering flow can overtake none, or may (appendix D).
+    /// Whether a packet of a recovering flow cannot overtake another, or is allowed to (appendix D).
     fn needs_no_loop(&self, psn: u32, rules: &Throttling) -> bool {
         match rules.recovery {
             Recovery::Rate => self.last_sent.is_some_and(|last| last.wrapping_add(1) == psn),
@@ -165,7 +165,7 @@ impl FlowState {
         }
     }
 
-    /// Lines 17-21.
+    /// Begins the recovery after a quiet period (lines 17-21).
     fn check_quiet(&mut self, now: Time, rules: &Throttling) {
         if self.status != FlowStatus::Throttled || now.since(self.cnp_time) <= rules.beta {
             return;
@@ -173,7 +173,7 @@ impl FlowState {
         self.status = FlowStatus::Recover;
         self.alpha = (self.alpha / 2).max(1);
         self.cnp_num = 0;
-        // Appendix D: what it calls naive
+        // The naive recovery of appendix D.
         if rules.recovery == Recovery::Direct {
             self.loop_num = 0;
         }

@@ -1,19 +1,20 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
 //!
-//! A CNP that leaves the data centre for a sender in another one makes the switch throttle that flow until the CNP has
-//! reached the sender and taken effect: its packets pass the [recirculation port](super::Recirculation) several times
-//! before they are forwarded. Which flows, the [tables](super::CnpTables) say; how often, [Algorithm 1](super::FlowState).
+//! When a CNP leaves the data centre for a sender in another one, the switch throttles that flow until the CNP has
+//! reached the sender and taken effect: the flow's packets pass the [recirculation port](super::Recirculation) several
+//! times before they are forwarded. The [tables](super::CnpTables) have the throttled flows, [Algorithm
+//! 1](super::FlowState) gives the number of loops.
 //!
-//! A packet that comes back from the port passes the ingress, so its flow is looked up anew. When the flow is no longer
-//! in the tables, for instance since a collision alone had put it there, the packet's header still says how often it is
-//! to loop; where order does not matter (direct recovery) it leaves at once.
+//! A packet that returns from the port passes the ingress, where its flow is looked up again. If the flow is no longer
+//! in the tables, for example because it was there only by a collision, the packet still has its number of loops in its
+//! header; where order does not matter (direct recovery) it is released at once.
 //!
-//! Packets of a flow leave in order, except under direct recovery and in two cases that the hardware has too: another
-//! flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter does no harm:
-//! no packet leaves before its predecessor did, in whatever copy.
+//! Packets of a flow are released in order, except under direct recovery and in two cases that exist in hardware too:
+//! another flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter is harmless: no
+//! packet is released before some copy of its predecessor.
 
 use super::cnp_tables::CnpTables;
-use super::recirculation::{Looping, Recirculation};
+use super::recirculation::{LoopingPacket, Recirculation};
 use super::throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
 use crate::program::interface::{
     Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
@@ -29,75 +30,76 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct TrpConfig {
         /// Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI).
-        #[is(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
+        #[param(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
         pub alpha: u32,
-        /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
-        #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
+        /// Time without a CNP after which a flow recovers (Algorithm 1; 500 us in section VI).
+        #[param(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
         pub beta: Span,
-        /// Which CNPs increase `loop_num` (Algorithm 1, line 5).
-        #[is(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
+        /// CNPs that increase `loop_num` (Algorithm 1, line 5).
+        #[param(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
         pub growth: Growth,
-        /// How a flow recovers (appendix D).
-        #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
+        /// Recovery of a flow (appendix D).
+        #[param(any; example = "rate"; source = "Themis-longhaul, appendix D")]
         pub recovery: Recovery,
         /// Use CNP_Cache (figure 18).
-        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
         /// Slots of CNP_Cache (1024 in section VI).
-        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub cache_slots: u32,
-        /// A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no packet finds it.
+        /// A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must match.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
+        #[param(any; example = true; source = "unspecified: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to normal.
+        /// Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has returned to
+        /// normal.
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
-        #[is(any; example = "1ms"; source = "unsaid; section V-B: expired register entries"; default = "0us")]
+        #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
-        /// The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to write it.
+        /// The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid; section V-B: the control plane resets the register";
+        #[param(any; example = true; source = "unspecified; section V-B: the control plane resets the register";
             default = false)]
         pub cache_reset_own: bool,
         /// Use CNP_Store (figure 18).
-        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        #[param(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
         /// Entries of CNP_Store (1024 in section VI).
-        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        #[param(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub store_entries: u32,
-        /// From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
-        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        /// Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
+        #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
         /// Rate of the recirculation port.
-        #[is(AboveZero; example = "1600Gbps"; source = "unsaid; the simulation published with Themis-longhaul")]
+        #[param(AboveZero; example = "1600Gbps"; source = "unspecified; the simulation published with Themis-longhaul")]
         pub rate: Rate,
-        /// Latency of a pass through it.
-        #[is(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
+        /// Latency of a pass through the recirculation port.
+        #[param(any; example = "100ns"; source = "unspecified; the simulation published with Themis-longhaul")]
         pub latency: Span,
         /// The port marks packets (ECN) as other ports do.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true;
-            source = "unsaid; the port of the simulation published with Themis-longhaul does"; default = false)]
+        #[param(any; example = true;
+            source = "unspecified; the port of the simulation published with Themis-longhaul does"; default = false)]
         pub ecn: bool,
-        /// Bytes in the port above which it begins to mark.
+        /// Bytes in the port above which marking begins.
         #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
-        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+        #[param(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "1600KB")]
         pub ecn_kmin: Bytes,
-        /// Bytes in the port above which it marks every packet.
+        /// Bytes in the port above which every packet is marked.
         #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
-        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+        #[param(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
             default = "25600KB")]
         pub ecn_kmax: Bytes,
-        /// Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`.
+        /// Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`.
         #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
-        #[is(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
+        #[param(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
         pub ecn_pmax: f64,
-        /// Dummy packets that circulate in it (section V-B: "a few").
-        #[is(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
+        /// Number of dummy packets that circulate in the recirculation port (section V-B: "a few").
+        #[param(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
         pub dummies: u32,
         /// Size of a dummy packet.
-        #[is(AboveZero; example = "64B"; source = "unsaid; the smallest Ethernet frame")]
+        #[param(AboveZero; example = "64B"; source = "unspecified; the smallest Ethernet frame")]
         pub dummy_bytes: Bytes,
     }
 }
@@ -134,7 +136,7 @@ fn is_ecn_pmax(share: &f64) -> bool {
     *share == ecn_pmax()
 }
 
-/// The receivers' side of Themis in one switch.
+/// The reaction point of one external switch.
 pub struct Trp {
     rules: Throttling,
     sites: Sites,
@@ -156,7 +158,7 @@ struct Counts {
 }
 
 impl Trp {
-    /// Before the first packet.
+    /// The reaction point before the first packet.
     pub fn new(config: &TrpConfig, facts: &ProgramFacts, random: &mut Stream) -> Self {
         let rules = Throttling {
             alpha: config.alpha,
@@ -189,8 +191,8 @@ impl Trp {
         }
     }
 
-    /// What the switch keeps for a throttled flow. The paper gives no widths: a status of three values, the CNP's time
-    /// and the sequence number as in a BTH, small numbers for the rest.
+    /// The state of a throttled flow. The paper gives no widths. Here a status of three values has 2 bits, the PSN has
+    /// 24 as in a BTH, times have 32, and the other numbers 8 or 16.
     pub fn state(_: &TrpConfig) -> Vec<StateField> {
         vec![
             StateField::new("TRP: flow_status", 2, 1),
@@ -203,7 +205,7 @@ impl Trp {
         ]
     }
 
-    /// A packet came in.
+    /// Handles the arrival of a packet.
     pub fn ingress(&mut self, packet: &Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         match packet.repr {
             Repr::Cnp if self.sites.is_own(at.src) && !self.sites.is_own(packet.dst) => {
@@ -219,7 +221,7 @@ impl Trp {
         }
     }
 
-    /// A data packet from another data centre.
+    /// Handles a data packet from another data centre.
     fn receive(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         let queued = out.len();
         self.advance(at.now, out);
@@ -238,23 +240,23 @@ impl Trp {
         }
         if loops > 0 {
             self.counts.loops += 1;
-            self.port.join(at.now, Looping { packet: *packet, loops });
-            return Verdict::SetAside;
+            self.port.join(at.now, LoopingPacket { packet: *packet, loops });
+            return Verdict::HoldOutside;
         }
         if out.len() > queued {
-            // What came back at this very moment goes first, but a packet that is forwarded goes ahead of `out`.
-            out.push(Emitted { packet: *packet, held: Held::Aside });
-            return Verdict::SetAside;
+            // Packets that return at this very time must go first, but a forwarded packet is sent before `out`.
+            out.push(Emitted { packet: *packet, held: Held::OutsideBuffer });
+            return Verdict::HoldOutside;
         }
         Verdict::Forward
     }
 
-    /// A packet comes back from the port, or the control plane is ready.
+    /// Handles packets that return from the port, and entries that are due.
     pub fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
         self.advance(now, out);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         match (self.tables.next_install(), self.port.next_return()) {
@@ -263,7 +265,7 @@ impl Trp {
         }
     }
 
-    /// What it counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let max = |name, value| ProgramCounter { name, value, total: Total::Max };
@@ -285,11 +287,11 @@ impl Trp {
     }
 
     /// Bytes of the packets in the recirculation port (figure 13).
-    pub fn aside_bytes(&self) -> u64 {
+    pub fn held_bytes(&self) -> u64 {
         self.port.bytes()
     }
 
-    /// All that happens up to `now`, in the order of time.
+    /// Handles all events until `now`, in the order of time.
     fn advance(&mut self, now: Time, out: &mut Vec<Emitted>) {
         while let Some(due) = self.next_timeout()
             && due <= now
@@ -297,14 +299,14 @@ impl Trp {
             if self.tables.next_install() == Some(due) {
                 self.tables.install();
             } else {
-                self.come_back(out);
+                self.handle_return(out);
             }
         }
     }
 
-    /// A packet comes back from the port.
-    fn come_back(&mut self, out: &mut Vec<Emitted>) {
-        let Some((now, mut looping)) = self.port.come_back() else { return };
+    /// Handles a packet that returns from the port.
+    fn handle_return(&mut self, out: &mut Vec<Emitted>) {
+        let Some((now, mut looping)) = self.port.pop_returned() else { return };
         looping.loops = looping.loops.saturating_sub(1);
         if let Some(marking) = &mut self.marking
             && marking.marks(self.port.bytes())
@@ -318,7 +320,7 @@ impl Trp {
         let again = match &mut found {
             Some(found) => {
                 let before = found.state.status;
-                let again = found.state.keeps(now, psn, looping.loops, &self.rules);
+                let again = found.state.loops_again(now, psn, looping.loops, &self.rules);
                 self.counts.recoveries += u64::from(begins_recovery(before, found.state));
                 again
             }
@@ -332,7 +334,7 @@ impl Trp {
         if let Some(found) = found {
             found.state.handle_sent(psn);
         }
-        out.push(Emitted { packet, held: Held::Aside });
+        out.push(Emitted { packet, held: Held::OutsideBuffer });
     }
 }
 

@@ -1,39 +1,39 @@
 //! The double-length variable base bitmap (Themis-spraying, Appendix A).
 
-/// Which packets of a queue pair have gone out to the receiving NIC: the Proxy Bitmap (section 4.2).
+/// The packets of a queue pair that were sent to the receiving NIC: the Proxy Bitmap (section 4.2).
 ///
-/// Twice as many bits as the transmit window has packets, in two halves. A half's base bit says which value of its
-/// bits means "not received"; it flips when the start pointer leaves the half, all of whose packets have then been
-/// received, so that no bit is ever cleared.
+/// It has two bits for each packet of the transmit window, in two halves. A half's base bit is the value of its bits
+/// that means "not received". It flips when the start pointer leaves the half, whose packets have then all been
+/// received, so that no bits need to be cleared.
 pub(super) struct ProxyBitmap {
     /// Bit `psn % (2 * window)` stands for `psn`.
     words: Box<[u64]>,
-    /// Packets of the transmit window: bits of a half.
+    /// Packets in the transmit window: the number of bits of a half.
     window: u32,
-    /// The start pointer: the receiving NIC has every PSN below, as its ACKs and NACKs say (epsn_array).
+    /// The start pointer: the receiving NIC has acknowledged every PSN below, by ACKs or NACKs (epsn_array).
     start: u32,
     /// The base bits of the first and the second half.
     base: [bool; 2],
 }
 
 impl ProxyBitmap {
-    /// Nothing received yet, for a transmit window of `window` packets.
+    /// An empty bitmap for a transmit window of `window` packets.
     pub(super) fn new(window: u32) -> Self {
         let window = window.max(1);
         let words = vec![0; (window as usize * 2).div_ceil(64)].into_boxed_slice();
         ProxyBitmap { words, window, start: 0, base: [false; 2] }
     }
 
-    /// Whether `psn`, which is less than a window beyond the start pointer, has gone out.
+    /// Whether `psn`, which is less than a window beyond the start pointer, was sent to the NIC.
     #[inline]
     pub(super) fn contains(&self, psn: u32) -> bool {
         psn < self.start || self.bit(psn) != self.base[self.half(psn)]
     }
 
-    /// `psn` goes out.
+    /// Marks `psn` as sent to the NIC.
     ///
-    /// A copy of a packet below the start pointer changes nothing. If the start pointer has left that
-    /// packet's half, its bit stands for `psn + 2 * window` already, which cannot have been sent yet.
+    /// A copy of a packet below the start pointer changes nothing. Once the start pointer has left that packet's half,
+    /// its bit represents `psn + 2 * window`, which cannot have been sent yet.
     #[inline]
     pub(super) fn insert(&mut self, psn: u32) {
         if psn < self.start {
@@ -49,7 +49,7 @@ impl ProxyBitmap {
         }
     }
 
-    /// The receiving NIC has every PSN below `start`, at most a window beyond what it had.
+    /// Advances the start pointer, by at most a window: the receiving NIC has every PSN below `start`.
     #[inline]
     pub(super) fn advance(&mut self, start: u32) {
         if start <= self.start {
@@ -88,8 +88,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Figure 17 with a window of 4: the bits of a half serve again with the opposite meaning once the start
-    /// pointer has left it, and none is cleared.
+    /// Figure 17 with a window of 4: the bits of a half are reused with the opposite meaning once the start pointer has
+    /// left it, and none is cleared.
     #[test]
     fn a_half_is_used_again_with_its_base_flipped() {
         let mut bitmap = ProxyBitmap::new(4);
@@ -134,16 +134,16 @@ mod tests {
         assert!(bitmap.contains(1));
     }
 
-    /// What happens at a ToR.
+    /// An event at a ToR.
     #[derive(Clone, Debug)]
     enum Step {
-        /// A packet this far into the window goes out.
+        /// The packet at this offset in the window is sent.
         Insert(u32),
-        /// A copy of one this far below the start pointer does.
+        /// A copy of the packet at this distance below the start pointer is sent.
         Copy(u32),
-        /// Everything that is missing below this slot of the window goes out, in order.
+        /// All missing packets below this offset in the window are sent in order.
         Fill(u32),
-        /// The NIC acknowledges all but this many of those that it could.
+        /// The NIC acknowledges all but this many of the packets that it could acknowledge.
         Acknowledge(u32),
     }
 
@@ -160,7 +160,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Against a plain set: arrivals in any order within the window, over many turns of the ring.
+        /// The bitmap agrees with a plain set for arrivals in any order within the window, over many revolutions of the
+        /// ring.
         #[test]
         fn agrees_with_a_plain_set((window, steps) in steps()) {
             let (mut bitmap, mut plain, mut start) = (ProxyBitmap::new(window), BTreeSet::new(), 0);

@@ -1,10 +1,10 @@
-//! State by queue pair.
+//! A dense map from queue pairs to their state.
 
 use anabranch_base::QpId;
 
-/// What is kept for each queue pair that this switch has seen, side by side in the order of its first use.
+/// The entries of the queue pairs that this switch has seen, stored contiguously in the order of their first use.
 pub(super) struct ByQp<T> {
-    /// By queue pair: the index of its entry plus one, or 0.
+    /// Indexed by queue pair: the index of its entry plus one, or 0.
     slots: Vec<u32>,
     entries: Vec<T>,
 }
@@ -21,7 +21,7 @@ impl<T> ByQp<T> {
         self.entries.get_mut(slot as usize)
     }
 
-    /// The entry of a queue pair; its first use makes it.
+    /// The entry of a queue pair, created at its first use.
     #[inline]
     pub(super) fn get_or_insert_with(&mut self, qp: QpId, first: impl FnOnce() -> T) -> &mut T {
         if self.slots.len() <= qp.index() {

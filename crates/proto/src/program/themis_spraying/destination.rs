@@ -1,4 +1,4 @@
-//! Themis-D: what the receiver's ToR does (sections 4.2 to 4.4, Algorithm 1).
+//! Themis-D: the part at the receiver's ToR (sections 4.2 to 4.4, Algorithm 1).
 
 use super::bitmap::ProxyBitmap;
 use super::by_qp::ByQp;
@@ -7,7 +7,7 @@ use crate::program::interface::{Emitted, Held, ProgramFacts, Verdict};
 use crate::{Packet, Repr};
 use anabranch_base::{HostId, Time};
 
-/// Tells NACKs for lost packets from NACKs for late ones.
+/// Distinguishes NACKs for lost packets from NACKs for late ones.
 pub(super) struct Destination {
     /// N.
     paths: u32,
@@ -21,36 +21,36 @@ pub(super) struct Destination {
     pub(super) counters: DestinationCounters,
 }
 
-/// What Themis-D counted.
+/// The counters of Themis-D.
 #[derive(Default)]
 pub(super) struct DestinationCounters {
     /// NACKs forwarded at once.
     pub(super) valid: u64,
-    /// NACKs dropped: the packet was delivered.
+    /// NACKs dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs stashed (or dropped, without lazy dropping): nothing is known of the packet.
+    /// NACKs stashed (or dropped, without lazy dropping), since the state of their packet is not known.
     pub(super) undetermined: u64,
-    /// Stashed NACKs sent on, since a later packet of the same path showed the loss.
+    /// Stashed NACKs forwarded, since a later packet of the same path proved the loss.
     pub(super) confirmed: u64,
     /// Stashed NACKs discarded, since their packet arrived.
     pub(super) refuted: u64,
-    /// Stashed NACKs that went out as Path Avoidance Signals.
+    /// Stashed NACKs sent as Path Avoidance Signals.
     pub(super) avoidance_signals: u64,
 }
 
-/// What Themis-D keeps for a queue pair (Table 4).
+/// The state of a queue pair in Themis-D (Table 4).
 struct QueuePair {
-    /// What has gone out to the NIC, and its ePSN (bitmap_array, epsn_array and the bases).
+    /// The packets sent to the NIC, and its ePSN (bitmap_array, epsn_array and the bases).
     delivered: ProxyBitmap,
-    /// By relative path: the highest PSN that has gone out to the NIC (path_psn_max_array). 0 stands for minus
-    /// infinity, since what it is asked is whether it is above some PSN.
+    /// For each relative path, the highest PSN sent to the NIC (path_psn_max_array). 0 replaces minus infinity, since
+    /// the value is only compared by "above some PSN".
     path_max: Box<[u32]>,
     /// The stashed NACK, while Valid holds.
     stashed: Option<Stashed>,
 }
 
-/// What stays of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; its `dst` stands for the
-/// addresses that hardware swaps in the mirrored packet, and for the egress port.
+/// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; `dst` replaces the
+/// addresses that hardware swaps in the mirrored packet, and the egress port.
 struct Stashed {
     /// SePSN.
     psn: u32,
@@ -73,7 +73,7 @@ impl Destination {
         }
     }
 
-    /// A sprayed data packet has left its egress queue and goes out to its NIC.
+    /// Handles a sprayed data packet that has left its egress queue for its NIC.
     #[inline]
     pub(super) fn handle_data(&mut self, packet: &mut Packet, psn: u32, out: &mut Vec<Emitted>) {
         packet.tag &= !SPRAYED;
@@ -91,7 +91,7 @@ impl Destination {
             return;
         };
         if psn == stashed.psn {
-            // Section 4.3, second rule: it was not lost.
+            // Section 4.3, second rule: the packet was not lost.
             self.counters.refuted += 1;
             qp.stashed = None;
         } else if psn > stashed.psn {
@@ -113,7 +113,7 @@ impl Destination {
         }
     }
 
-    /// A local NIC acknowledges every PSN below `expected`.
+    /// Handles the acknowledgement of every PSN below `expected` by a local NIC.
     #[inline]
     pub(super) fn handle_ack(&mut self, packet: &Packet, expected: u32) {
         if let Some(qp) = self.qps.get_mut(packet.qp) {
@@ -121,16 +121,16 @@ impl Destination {
         }
     }
 
-    /// A local NIC asks for `psn`, its ePSN (Algorithm 1, `onNACK`).
+    /// Handles a NACK of a local NIC for `psn`, its ePSN (Algorithm 1, `onNACK`).
     pub(super) fn handle_nack(&mut self, packet: &Packet, psn: u32, sent_at: Time) -> Verdict {
-        // A queue pair from which no sprayed packet has arrived: the sender's ToR does not run Themis.
+        // Without a sprayed packet of the queue pair, the sender's ToR does not run Themis.
         let Some(qp) = self.qps.get_mut(packet.qp) else {
             return Verdict::Forward;
         };
-        // Appendix A speaks of ACKs; the ePSN of a NACK says the same.
+        // Appendix A mentions ACKs; the ePSN of a NACK has the same meaning.
         qp.delivered.advance(psn);
-        // Lines 5-8, C1. (The paper's walk through figure 6 says "not satisfied" of a packet that was delivered: such
-        // a NACK is invalid, and C1 is "not yet delivered".)
+        // Lines 5-8, C1: "not yet delivered". (The paper's explanation of figure 6 calls C1 "not satisfied" for a
+        // packet that was delivered: such a NACK is invalid.)
         if qp.delivered.contains(psn) {
             self.counters.invalid += 1;
             return Verdict::Drop;
@@ -143,7 +143,7 @@ impl Destination {
         // Line 14.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: one for each queue pair; a NACK stashed before was for a packet that has come.
+            // Section 4.3: there is one stashed NACK per queue pair; the packet of an earlier one has arrived.
             qp.stashed = Some(Stashed { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop
@@ -151,7 +151,7 @@ impl Destination {
 }
 
 impl Stashed {
-    /// The NACK, made from a mirrored copy of the data packet that triggers it (section 5, mirroring).
+    /// Builds the NACK from a mirrored copy of the data packet that triggers it (section 5, mirroring).
     fn nack(&self, data: &Packet, wire_bytes: u16, tag: u16) -> Packet {
         let repr = Repr::nack(self.psn).with_sent_at(self.sent_at);
         Packet::new(data.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(self.ev).with_tag(tag)

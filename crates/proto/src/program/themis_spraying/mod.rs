@@ -1,8 +1,9 @@
-//! Themis for packet spraying: PSNs decide paths, so that the receiver's ToR can tell lost packets from late ones.
+//! Themis for packet spraying: PSNs determine paths, so that the receiver's ToR can distinguish lost packets from late
+//! ones.
 //!
-//! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet along the
-//! path that its PSN selects; Themis-D at the receiver's ToR drops the NACKs that reordering alone has caused. One
-//! instance at each ToR is both, for different queue pairs. Only queue pairs between ToRs take part.
+//! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet on the
+//! path that its PSN selects; Themis-D at the receiver's ToR drops NACKs that are caused only by reordering. The
+//! instance at each ToR has both roles, for different queue pairs. Only queue pairs between ToRs take part.
 
 mod bitmap;
 mod by_qp;
@@ -19,7 +20,7 @@ use source::Source;
 /// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
 const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
-/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. By this bit Themis-D, which works at egress,
+/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. Themis-D works at egress, where this bit
 /// distinguishes packets from other ToRs from those of its own hosts (section 5: only the former count).
 const SPRAYED: u16 = 1 << 1;
 
@@ -29,30 +30,30 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct ThemisSprayingConfig {
         /// Number of paths for which the tables have entries (N_paths, Table 2).
-        #[is(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
+        #[param(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
         pub paths: u32,
-        /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
-        #[is(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
+        /// Most unacknowledged packets of a NIC (N_TX window, Table 2); half the bits of the bitmap.
+        #[param(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
         pub window: u32,
         /// Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         /// forwarded to the NIC.
-        #[is(any; example = true; source = "Themis-spraying, section 4.2, C2")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.2, C2")]
         pub confirmation: bool,
-        /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it is
-        /// dropped.
-        #[is(any; example = true; source = "Themis-spraying, section 4.3")]
+        /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity. Without
+        /// it, the NACK is dropped.
+        #[param(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
         /// Retransmissions take another path (section 4.4).
-        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub reroute: bool,
         /// Paths whose packets fail to arrive are avoided (section 4.4).
-        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
         /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
-        #[is(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
+        #[param(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
         pub ooo_threshold: u32,
-        /// Packets for which a path is avoided (AVOIDANCE_WINDOW).
-        #[is(1..=u32::MAX; example = 2_000_000; source = "Themis-spraying, section 6.2")]
+        /// Number of packets for which a path is avoided (AVOIDANCE_WINDOW).
+        #[param(1..=u32::MAX; example = 2_000_000; source = "Themis-spraying, section 6.2")]
         pub avoidance_window: u32,
     }
 }
@@ -64,7 +65,7 @@ pub struct ThemisSpraying {
 }
 
 impl ThemisSpraying {
-    /// Before the first packet. Without lazy dropping no failure is noticed, since nothing is stashed.
+    /// The program before the first packet. Without lazy dropping no failure is detected, since no NACK is stashed.
     pub fn new(config: &ThemisSprayingConfig, facts: &ProgramFacts, random: Stream) -> Self {
         debug_assert!(facts.paths <= config.paths, "{} paths, {} entries", facts.paths, config.paths);
         ThemisSpraying {
@@ -73,7 +74,7 @@ impl ThemisSpraying {
         }
     }
 
-    /// Tables 3 and 4: what Themis-S (`S:`) and Themis-D (`D:`) keep for a queue pair.
+    /// The state of a queue pair in Themis-S (`S:`) and Themis-D (`D:`), from Tables 3 and 4.
     pub(super) fn state(config: &ThemisSprayingConfig) -> Vec<StateField> {
         vec![
             StateField::new("S: recved_nack_psn", 32, 1),
@@ -123,8 +124,8 @@ impl Program for ThemisSpraying {
         }
     }
 
-    /// The NACKs that reach senders, as far as the fabric does not lose them, are `nacks_valid`, `nacks_confirmed`
-    /// and `avoidance_signals` together.
+    /// The number of NACKs that senders receive, unless the fabric loses some, is the sum of `nacks_valid`,
+    /// `nacks_confirmed` and `avoidance_signals`.
     fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let (source, destination) = (&self.source.counters, &self.destination.counters);

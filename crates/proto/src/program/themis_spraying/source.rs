@@ -1,4 +1,4 @@
-//! Themis-S: what the sender's ToR does (sections 4.1 and 4.4).
+//! Themis-S: the part at the sender's ToR (sections 4.1 and 4.4).
 
 use super::by_qp::ByQp;
 use super::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSprayingConfig};
@@ -15,32 +15,33 @@ pub(super) struct Source {
     reroute: bool,
     avoidance_window: u32,
     qps: ByQp<QueuePair>,
-    /// Of the hash that stands for ECMP's.
+    /// Salt of the hash that replaces ECMP's.
     salt: u64,
     random: Stream,
     pub(super) counters: SourceCounters,
 }
 
-/// What Themis-S counted.
+/// The counters of Themis-S.
 #[derive(Default)]
 pub(super) struct SourceCounters {
     /// Retransmissions that took another path.
     pub(super) rerouted: u64,
-    /// Other packets that took another path because theirs is avoided.
+    /// Other packets that took another path because their own is avoided.
     pub(super) avoided: u64,
 }
 
-/// What Themis-S keeps for a queue pair: Table 3, and the base path, which hardware hashes anew for each packet.
+/// The state of a queue pair in Themis-S: Table 3, and the base path, which hardware computes for each packet.
 struct QueuePair {
     /// P_base.
     base_path: u32,
     /// lastNackPsn (recved_nack_psn).
     last_nack_psn: u32,
-    /// By relative path: packets for which it is avoided still (path_adaptive_count). Empty before the first signal.
+    /// For each relative path, the number of packets for which it is still avoided (path_adaptive_count). Empty before
+    /// the first signal.
     avoidance: Box<[u32]>,
 }
 
-/// Stands in lastNackPsn before the first NACK: no packet has this PSN, since PSNs end at its predecessor.
+/// The value of lastNackPsn before the first NACK. No packet has this PSN: the largest one is its predecessor.
 const NO_PSN: u32 = u32::MAX;
 
 impl Source {
@@ -57,7 +58,7 @@ impl Source {
         }
     }
 
-    /// A data packet of a local host goes to another ToR: gives it its path.
+    /// Chooses the path of a data packet from a local host to another ToR.
     #[inline]
     pub(super) fn handle_data(&mut self, packet: &mut Packet, psn: u32) -> Verdict {
         packet.tag |= SPRAYED;
@@ -68,12 +69,12 @@ impl Source {
             avoidance: Box::default(),
         });
         let mut path = psn % paths;
-        // Section 4.4, failure handling: each packet of an avoided path counts it down.
+        // Section 4.4, failure handling: each packet of an avoided path decrements its counter.
         let is_avoided = qp.avoidance.get(path as usize).is_some_and(|&left| left > 0);
         if is_avoided {
             qp.avoidance[path as usize] -= 1;
         }
-        // Section 4.4, retransmission rerouting. A retransmission of an avoided path moves once, for both reasons.
+        // Section 4.4, retransmission rerouting. A retransmission whose path is avoided moves only once.
         let is_rerouted = self.reroute && psn == qp.last_nack_psn;
         if (is_avoided || is_rerouted) && paths > 1 {
             path = other_path(path, paths, &qp.avoidance, &mut self.random);
@@ -81,7 +82,7 @@ impl Source {
             *(if is_rerouted { &mut count.rerouted } else { &mut count.avoided }) += 1;
         }
         match &self.path_map {
-            // Section 4.1, figure 4: the base path is what ECMP makes of the packet's own entropy value.
+            // Section 4.1, figure 4: the base path is that of the packet's own entropy value under ECMP.
             Some(path_map) => {
                 packet.ev ^= path_map[path as usize];
                 Verdict::Forward
@@ -91,7 +92,7 @@ impl Source {
         }
     }
 
-    /// A NACK comes in for a local host.
+    /// Handles a NACK for a local host.
     pub(super) fn handle_nack(&mut self, packet: &mut Packet, psn: u32) {
         let is_signal = packet.tag & PATH_AVOIDANCE_SIGNAL != 0;
         packet.tag &= !PATH_AVOIDANCE_SIGNAL;
@@ -108,15 +109,15 @@ impl Source {
     }
 }
 
-/// P_base: the hash of the queue pair that stands for that of ECMP.
+/// P_base: a hash of the queue pair, which replaces ECMP's.
 fn base_path(salt: u64, qp: QpId, dst: HostId, paths: u32) -> u32 {
     stream(salt, u64::from(dst.0) << 32 | u64::from(qp.0), Purpose::EcmpSalt).below(paths)
 }
 
 /// A random relative path other than `path`.
 ///
-/// Section 4.4 does not say whether the other path may be one that is avoided itself: it is one that is not, as long
-/// as there is one, since a packet that moves to a path known to be bad would only be lost there.
+/// Whether the other path may be avoided itself is unspecified in section 4.4. Here it is not avoided, as long as there
+/// is such a path, since a packet that moves to a failed path would be lost there.
 fn other_path(path: u32, paths: u32, avoidance: &[u32], random: &mut Stream) -> u32 {
     let is_good =
         |other: &u32| *other != path && avoidance.get(*other as usize).is_none_or(|&left| left == 0);

@@ -1,10 +1,10 @@
-//! What receivers say, and to whom.
+//! The packets that receivers send back: ACKs, NACKs and CNPs.
 
 use super::interface::Ends;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
 
-/// The packet that causes an answer, which echoes these.
+/// The fields that an answer echoes of the packet that causes it.
 #[derive(Clone, Copy)]
 pub(in crate::transport) struct Cause {
     pub ev: u16,
@@ -13,26 +13,26 @@ pub(in crate::transport) struct Cause {
 }
 
 impl Cause {
-    /// A packet that left at `sent_at`.
+    /// The fields of `packet`, which left the sender at `sent_at`.
     #[inline]
     pub fn new(packet: &Packet, sent_at: Time) -> Self {
         Cause { ev: packet.ev, marked: packet.marked, sent_at }
     }
 
-    /// An ACK that it causes, with nothing beyond `cumulative`.
+    /// An ACK of every PSN below `cumulative`.
     #[inline]
     pub fn ack(self, cumulative: u32) -> Repr {
         Repr::ack(cumulative).with_mark(self.marked).with_sent_at(self.sent_at)
     }
 
-    /// A NACK that it causes.
+    /// A NACK for `psn`.
     #[inline]
     pub fn nack(self, psn: u32) -> Repr {
         Repr::nack(psn).with_sent_at(self.sent_at)
     }
 }
 
-/// The packets of a receiver: towards the sender, all of one size.
+/// Makes the packets of a receiver, which go to the sender and have one size.
 pub(in crate::transport) struct Answers {
     qp: QpId,
     sender: HostId,
@@ -40,41 +40,40 @@ pub(in crate::transport) struct Answers {
 }
 
 impl Answers {
-    /// Of `bytes` bytes each.
+    /// Packets of `bytes` bytes on the wire.
     pub fn new(ends: Ends, bytes: Bytes) -> Self {
         Answers { qp: ends.qp, sender: ends.src, bytes: bytes.0 as u16 }
     }
 
-    /// One that echoes the entropy value `ev`.
+    /// A packet that echoes the entropy value `ev`.
     #[inline]
     pub fn packet(&self, ev: u16, repr: Repr) -> Packet {
         Packet::new(self.qp, self.sender, repr).with_bytes(self.bytes).with_ev(ev)
     }
 }
 
-/// DCQCN's notification point (DCQCN, section 3.1): one CNP in an interval.
+/// DCQCN's notification point (DCQCN, section 3.1): at most one CNP in an interval.
 pub(in crate::transport) struct NotificationPoint {
     interval: Duration,
     last: Option<Time>,
-    /// A mark came since, too early for a CNP of its own.
+    /// A marked packet arrived within the interval since the last CNP.
     held_back: bool,
-    /// The entropy value of the marked packet that a CNP is due for.
+    /// The entropy value of the marked packet for which a CNP is due.
     due: Option<u16>,
 }
 
 impl NotificationPoint {
-    /// Before the first mark.
     pub fn new(interval: Duration) -> Self {
         NotificationPoint { interval, last: None, held_back: false, due: None }
     }
 
-    /// With an interval of 0, for transports whose ACKs stand for CNPs then.
+    /// Whether the interval is 0: the transport's ACKs then stand for CNPs.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.interval == Duration::ZERO
     }
 
-    /// A marked packet came.
+    /// Handles a marked packet.
     pub fn notify(&mut self, now: Time, ev: u16) {
         if self.last.is_none_or(|last| now.since(last) >= self.interval) {
             self.last = Some(now);
@@ -85,14 +84,14 @@ impl NotificationPoint {
         }
     }
 
-    /// A packet without a mark came, which brings the CNP that a mark within the last interval did not.
+    /// Handles an unmarked packet: after the interval it causes the CNP that an earlier marked packet could not.
     pub fn trail(&mut self, now: Time, ev: u16) {
         if self.held_back {
             self.notify(now, ev);
         }
     }
 
-    /// The CNP that is due.
+    /// The CNP to send, if one is due.
     #[inline]
     pub fn poll(&mut self, answers: &Answers) -> Option<Packet> {
         let ev = self.due.take()?;

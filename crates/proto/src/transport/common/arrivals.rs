@@ -1,28 +1,27 @@
-//! Which packets a receiver has that takes them in any order, and which messages they make whole.
+//! The packets that an order-tolerant receiver has, and the messages that they complete.
 
 use crate::psn_set::PsnSet;
 use anabranch_base::MessageId;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// The PSNs that arrived.
+/// The set of PSNs that arrived.
 pub(in crate::transport) struct Arrivals {
     /// ePSN: every PSN below has arrived.
     pub expected: u32,
-    /// Packets that arrived, each once.
+    /// Number of distinct packets that arrived.
     pub fresh: u32,
-    /// Arrived above `expected`: the bitmap.
+    /// The bitmap of PSNs above `expected` that arrived.
     set: PsnSet,
 }
 
 impl Arrivals {
-    /// None yet.
     pub fn new() -> Self {
         Arrivals { expected: 0, fresh: 0, set: PsnSet::new() }
     }
 
-    /// Marks `psn` as arrived; none when it had arrived before, else how far the ePSN came: to the smallest PSN that has
-    /// not.
+    /// Marks `psn` as arrived. Returns the number of PSNs by which the ePSN advances, to the lowest PSN that has not
+    /// arrived; none for a duplicate.
     #[inline]
     pub fn accept(&mut self, psn: u32) -> Option<u32> {
         if psn < self.expected {
@@ -48,7 +47,7 @@ impl Arrivals {
         self.set.contains(psn)
     }
 
-    /// Which of `base..base + 64` have arrived: all below the ePSN, and what the set holds.
+    /// A bit for each of `base..base + 64` that has arrived: all below the ePSN, and the members of the set.
     #[inline]
     pub fn window(&mut self, base: u32) -> u64 {
         if base >= self.expected {
@@ -64,28 +63,27 @@ impl Arrivals {
     }
 }
 
-/// Messages of which some packets, not all, have arrived. Each is delivered when its last packet comes.
-pub(in crate::transport) struct AnyOrder(SmallVec<[Started; 2]>);
+/// Messages that have arrived in part. Each is delivered when its last packet arrives.
+pub(in crate::transport) struct AnyOrder(SmallVec<[PartialMessage; 2]>);
 
-struct Started {
+struct PartialMessage {
     id: MessageId,
     /// Packets that have not arrived.
     left: u32,
 }
 
 impl AnyOrder {
-    /// None yet.
     pub fn new() -> Self {
         AnyOrder(SmallVec::new())
     }
 
-    /// Counts a fresh packet of a message; answers with the message when it was the last one missing.
+    /// Counts a new packet of a message. Returns the message if the packet was the last one missing.
     #[inline]
     pub fn count(&mut self, id: MessageId, packets: u32) -> Option<MessageId> {
         let slot = match self.0.iter().position(|message| message.id == id) {
             Some(slot) => slot,
             None => {
-                self.0.push(Started { id, left: packets });
+                self.0.push(PartialMessage { id, left: packets });
                 self.0.len() - 1
             }
         };
@@ -95,40 +93,38 @@ impl AnyOrder {
     }
 }
 
-/// Messages of which packets have arrived and that are not delivered, in the order of their PSNs, in which they are
-/// delivered.
-pub(in crate::transport) struct InOrder(VecDeque<Open>);
+/// Messages with arrived packets that are not delivered yet. They are kept and delivered in the order of their PSNs.
+pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
-struct Open {
+struct OrderedMessage {
     id: MessageId,
     /// Packets that have not arrived.
     left: u32,
-    /// Any PSN of it that has arrived: messages' PSNs do not overlap, so that this tells where it stands.
+    /// Any PSN of the message that has arrived. It gives the message's position, since messages do not overlap.
     psn: u32,
 }
 
 impl InOrder {
-    /// None yet.
     pub fn new() -> Self {
         InOrder(VecDeque::new())
     }
 
-    /// Counts a fresh packet of a message.
+    /// Counts a new packet of a message.
     #[inline]
     pub fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
-        let slot = self.0.partition_point(|open| open.psn < psn);
-        // It belongs to a neighbour, or to a message between them of which nothing has arrived.
+        let slot = self.0.partition_point(|message| message.psn < psn);
+        // The packet belongs to one of the neighbours, or to a message between them of which no packet has arrived.
         let neighbours = slot.saturating_sub(1)..(slot + 1).min(self.0.len());
-        match self.0.range_mut(neighbours).find(|open| open.id == id) {
-            Some(open) => open.left -= 1,
-            None => self.0.insert(slot, Open { id, left: packets - 1, psn }),
+        match self.0.range_mut(neighbours).find(|message| message.id == id) {
+            Some(message) => message.left -= 1,
+            None => self.0.insert(slot, OrderedMessage { id, left: packets - 1, psn }),
         }
     }
 
-    /// The next message of which the ePSN has passed the last packet.
+    /// The next message whose last packet is below the ePSN.
     #[inline]
     pub fn poll_delivered(&mut self, expected: u32) -> Option<MessageId> {
-        // With all of it here, the ePSN has passed all of it or nothing.
+        // Once a message has arrived completely, the ePSN is beyond all of its PSNs or before all of them.
         let first = self.0.front().filter(|first| first.left == 0 && first.psn < expected)?.id;
         self.0.pop_front();
         Some(first)

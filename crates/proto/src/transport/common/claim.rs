@@ -1,9 +1,9 @@
-//! How a message becomes packets.
+//! The division of a message into packets.
 
 use super::interface::OutOfPsns;
 
-/// Most PSNs between the lowest unacknowledged packet and the newest one, for a transport that takes packets in any
-/// order. Bounds the memory of a queue pair whose lowest packet is lost again and again.
+/// The largest distance between the lowest unacknowledged PSN and the newest one, for transports with order-tolerant
+/// receivers. It bounds the memory of a queue pair whose lowest packet is lost repeatedly.
 pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
 
 /// The PSNs that a posted message takes.
@@ -15,7 +15,10 @@ pub(in crate::transport) struct Claim {
 }
 
 impl Claim {
-    /// A message of `bytes` bytes takes the PSNs from `first` on, to `most` at the latest; none when that is not enough.
+    /// Claims the PSNs from `first` on for a message of `bytes` bytes.
+    ///
+    /// # Errors
+    /// The message would need PSNs beyond `most`.
     pub fn new(first: u32, most: u32, bytes: u64, payload: u32, header: u16) -> Result<Self, OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(payload)).max(1);
         if u64::from(first) + packets > u64::from(most) {
@@ -26,7 +29,7 @@ impl Claim {
         Ok(Claim { first, packets, last_bytes: last_payload as u16 + header })
     }
 
-    /// One past its last PSN.
+    /// The PSN after the last one.
     pub fn end(&self) -> u32 {
         self.first + self.packets
     }

@@ -1,93 +1,96 @@
-//! What every transport is to those that drive it, and what they tell each other.
+//! The interface between a transport and its driver.
 
 use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 
-/// What the sending end of every transport implements, and of one of your own. See [`AnySender`](crate::transport::AnySender) for the order of calls.
+/// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the
+/// order of calls.
 pub trait Sender: Send {
-    /// Queues a message of `bytes` bytes behind those already posted.
+    /// Queues a message of `bytes` bytes after those already posted.
     ///
     /// # Errors
-    /// When the queue pair would run out of PSNs.
+    /// The queue pair would run out of PSNs.
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
-    /// Processes a packet that the receiver sent.
+    /// Handles a packet from the receiver.
     fn handle_packet(&mut self, now: Time, packet: &Packet);
-    /// Switches told the packet that an ACK answers of their load. Called right before
-    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
-    /// whose congestion control cannot ask for it takes no notice.
+    /// Handles the telemetry that switches added to the data packet that an ACK answers. Called right before
+    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. Ignored by
+    /// transports whose congestion controls use no telemetry.
     fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
         let _ = (cumulative, stack);
     }
-    /// Its timer is due.
+    /// Handles the expiry of the timer.
     fn handle_timeout(&mut self, now: Time);
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
+    /// packet.
     fn next_timeout(&mut self) -> Option<Time>;
-    /// The time in [`next_timeout`](Self::next_timeout) at which a packet that only waits for its time, or for host memory, is
-    /// to ask again: no timeout, so that it holds also where timers are coarse. Of one that does not tell it, those
-    /// packets wait for ticks as well.
+    /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for
+    /// its pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that
+    /// does not implement it, such packets wait for timer ticks as well.
     fn next_pacing(&self) -> Option<Time> {
         None
     }
-    /// The time of [`next_pacing`](Self::next_pacing) has come, and no timeout fires.
+    /// Handles the time of [`next_pacing`](Self::next_pacing), without any timeout.
     fn handle_pacing(&mut self, now: Time) {
         let _ = now;
     }
-    /// Whether [`poll_transmit`](Self::poll_transmit) may answer none for want of time alone, so that
-    /// [`next_timeout`](Self::next_timeout) is to be asked after it did.
+    /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver
+    /// must read [`next_timeout`](Self::next_timeout) afterwards.
     fn paces(&self) -> bool {
         false
     }
-    /// The next data packet, if there is one and it may go out now.
+    /// The next data packet, if there is one and it may be sent now.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-    /// Whether the NIC is to go on with this queue pair after the packet that it just gave, before it turns to the
-    /// others.
-    fn keeps_turn(&self) -> bool {
+    /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
+    /// pairs.
+    fn holds_turn(&self) -> bool {
         false
     }
-    /// Whether a packet that came in may have brought [`next_timeout`](Self::next_timeout) forward, so that it is to be
-    /// asked for again. Where packets that come in only put it off, the driver need not.
+    /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver
+    /// must read it again. Where received packets only postpone it, the driver need not.
     fn advances_timer(&self) -> bool {
         true
     }
-    /// The next message of which every byte is acknowledged.
+    /// The next message that is acknowledged completely.
     fn poll_acknowledged(&mut self) -> Option<MessageId>;
-    /// What it counted so far.
+    /// The counters so far.
     fn counters(&self) -> SenderCounters;
 }
 
-/// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`](crate::transport::AnyReceiver) for the order of calls.
+/// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for
+/// the order of calls.
 pub trait Receiver: Send {
-    /// Processes a received packet; returns the first message that it completes.
+    /// Handles a received packet; returns the first message that it completes.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
-    /// The next message that the last packet delivered: where messages are delivered in order, one packet may be
-    /// all that several waited for.
+    /// The next message that the last packet completed. Where messages are delivered in order, one packet may complete
+    /// several.
     fn poll_delivered(&mut self) -> Option<MessageId> {
         None
     }
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
-    /// Data packets that it received for the first time so far, and so brought the application something new: no
-    /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
+    /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
+    /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
     fn fresh_packets(&self) -> u64;
-    /// Whether the host's pull pacer is to come to it (`eqds`): asked after each packet and each pull; it is to be true
-    /// once until the next [`pull`](Self::pull).
-    fn asks_to_pull(&mut self) -> bool {
+    /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
+    /// true only once until the next [`pull`](Self::pull).
+    fn requests_pull(&mut self) -> bool {
         false
     }
-    /// The pacer has come to it: the pull packet, unless nothing is left to pull.
+    /// The pull packet, when the pacer serves this receiver; none if nothing is left to pull.
     fn pull(&mut self) -> Option<Packet> {
         None
     }
 }
 
-/// What a sender counts.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Packets that timed out.
     pub timeouts: u64,
-    /// NACKs that a NIC heard, old ones included (`rnic_sr`).
+    /// NACKs received, outdated ones included (`rnic-sr`).
     pub nacks: u64,
     /// Batches of retransmissions fetched from host memory (`dcp`).
     pub fetches: u64,
@@ -98,18 +101,18 @@ pub struct SenderCounters {
 #[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
 pub struct OutOfPsns;
 
-/// What both ends of a queue pair know of it.
+/// The identity of a queue pair, known at both ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The queue pair.
     pub qp: QpId,
-    /// Who sends.
+    /// The sending host.
     pub src: HostId,
-    /// Who receives.
+    /// The receiving host.
     pub dst: HostId,
 }
 
-/// How a transport cuts messages into packets.
+/// The sizes of packets into which a transport divides messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Payload of a full packet.
@@ -120,23 +123,23 @@ pub struct Framing {
     pub ack: Bytes,
 }
 
-/// What a queue pair can carry before its numbers run out ([`OutOfPsns`]).
+/// The capacity of a queue pair before its sequence numbers run out ([`OutOfPsns`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberSpace {
-    /// Data packets: PSNs.
+    /// Number of PSNs: the most data packets.
     pub packets: u64,
-    /// Where requests have numbers too: how many there may be (MSNs), and the most packets of one; a longer message
-    /// goes as several.
+    /// For transports that number requests too: the number of MSNs, and the most packets of a request. A longer message
+    /// is sent as several requests.
     pub requests: Option<(u64, u64)>,
 }
 
 impl NumberSpace {
-    /// One in which packets alone have numbers.
+    /// A number space with PSNs only.
     pub(in crate::transport) fn of_packets(packets: u64) -> NumberSpace {
         NumberSpace { packets, requests: None }
     }
 
-    /// Requests that a message of `packets` packets goes as; one where they are not counted.
+    /// Requests as which a message of `packets` packets is sent; 1 for transports without request numbers.
     pub fn requests_of(&self, packets: u64) -> u64 {
         self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))
     }

@@ -1,17 +1,17 @@
-//! The messages of a queue pair's sending end that are acknowledged in order, and which PSN belongs to which.
+//! The messages of a sender that are acknowledged in order, and the PSNs of each.
 
 use super::claim::Claim;
 use super::interface::{Framing, OutOfPsns};
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
-/// Messages on their way, in the order of their PSNs.
-// Fields stay in this order: what every packet touches comes first.
+/// Unacknowledged messages, in the order of their PSNs.
+// The order of the fields matters: those that every packet touches come first.
 #[repr(C)]
 pub(in crate::transport) struct Messages {
-    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
     first: Message,
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     end: u32,
     payload: u16,
     header: u16,
@@ -20,9 +20,9 @@ pub(in crate::transport) struct Messages {
     later: VecDeque<Message>,
 }
 
-/// What a data packet says of its message, and its size on the wire.
+/// The message of a data packet, and its size on the wire.
 #[derive(Clone, Copy)]
-pub(in crate::transport) struct Part {
+pub(in crate::transport) struct PacketInfo {
     pub message: MessageId,
     pub message_packets: u32,
     pub bytes: u16,
@@ -35,7 +35,7 @@ struct Message {
     last_bytes: u16,
 }
 
-/// Stands where no message is.
+/// A placeholder where there is no message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
 
 impl Messages {
@@ -50,19 +50,19 @@ impl Messages {
         }
     }
 
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
     }
 
-    /// A full packet on the wire.
+    /// Size of a full packet on the wire.
     #[inline]
     pub fn packet_bytes(&self) -> u16 {
         self.payload + self.header
     }
 
-    /// Queues a message of `bytes` bytes behind those already posted.
+    /// Queues a message of `bytes` bytes after those already posted.
     pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let claim = Claim::new(self.end, u32::MAX, bytes, self.payload.into(), self.header)?;
         self.end = claim.end();
@@ -76,19 +76,19 @@ impl Messages {
         Ok(())
     }
 
-    /// What the packet with this PSN carries, which is neither acknowledged nor beyond what was posted.
+    /// The message and size of the packet with this PSN, which is posted and not acknowledged.
     #[inline]
-    pub fn part(&self, psn: u32) -> Part {
+    pub fn packet_info(&self, psn: u32) -> PacketInfo {
         let message = if psn < self.first.end() {
             &self.first
         } else {
             &self.later[self.later.partition_point(|message| message.end() <= psn)]
         };
         let bytes = if psn + 1 == message.end() { message.last_bytes } else { self.packet_bytes() };
-        Part { message: message.id, message_packets: message.packets, bytes }
+        PacketInfo { message: message.id, message_packets: message.packets, bytes }
     }
 
-    /// The PSNs from `from`, the lowest that was not acknowledged, to before `to` are. Returns their bytes on the
+    /// Marks the PSNs `from..to` as acknowledged, `from` being the lowest that was not. Returns their bytes on the
     /// wire.
     pub fn acknowledge(&mut self, from: u32, to: u32) -> u64 {
         let mut bytes = u64::from(to - from) * u64::from(self.packet_bytes());
@@ -100,7 +100,7 @@ impl Messages {
         bytes
     }
 
-    /// The next message of which every byte is acknowledged.
+    /// The next message that is acknowledged completely.
     #[inline]
     pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()

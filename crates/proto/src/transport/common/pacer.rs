@@ -1,27 +1,27 @@
-//! When the next packet of a paced queue pair may go out.
+//! Pacing: the time from which the next packet of a queue pair may be sent.
 
 use crate::cc::AnyCc;
 use anabranch_base::{Duration, Rate, Time};
 
-/// Keeps packets apart by the time that the one before takes at the congestion control's rate.
+/// Separates packets by the time that the previous packet takes at the congestion control's rate.
 ///
-/// The rate is the one that holds when a packet asks to go, so that a cut or an increase acts on a packet that
-/// already waits.
+/// The rate is read when a packet is about to be sent, so that a cut or an increase also affects a packet that already
+/// waits.
 pub(crate) struct Pacer {
     /// When the last packet was sent, and its size.
     last: Time,
     last_bytes: u16,
-    /// When a packet that had to wait is to ask again; never when none waits.
+    /// The time at which a waiting packet is tried again; never when none waits.
     due: Time,
 }
 
 impl Pacer {
-    /// Before the first packet, which need not wait.
+    /// A pacer whose first packet need not wait.
     pub fn new() -> Self {
         Pacer { last: Time::ZERO, last_bytes: 0, due: Time::NEVER }
     }
 
-    /// Whether a packet of `bytes` bytes may go out now. If so it counts as sent.
+    /// Whether a packet of `bytes` bytes may be sent now. If so, it counts as sent.
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u16, cc: &mut AnyCc) -> bool {
         if let Some(rate) = cc.rate(now) {
@@ -38,13 +38,13 @@ impl Pacer {
         true
     }
 
-    /// When a packet that had to wait is to ask again.
+    /// The time at which a waiting packet is tried again.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         (self.due < Time::NEVER).then_some(self.due)
     }
 
-    /// The packet that waited is to ask again.
+    /// Ends the wait if its time has come.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.due <= now {
             self.due = Time::NEVER;
@@ -52,7 +52,7 @@ impl Pacer {
     }
 }
 
-/// As [`Rate::time_for`], in 64 bits, which suffice for a packet; at a rate of 0 as at 1 bit per second.
+/// [`Rate::time_for`] in 64 bits, which suffice for a packet. A rate of 0 counts as 1 bit per second.
 #[inline]
 fn gap(rate: Rate, bytes: u16) -> Duration {
     Duration((u64::from(bytes) * 8_000_000_000_000).div_ceil(rate.0.max(1)))

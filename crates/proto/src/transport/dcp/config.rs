@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
@@ -10,50 +10,50 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct DcpConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
-        /// Headers of a data packet, and what is left of a trimmed one.
-        #[is(Bytes(1)..=Bytes(65_534); example = "57B"; source = "DCP, section 4.2")]
+        /// Headers of a data packet, and the size of a trimmed one.
+        #[param(Bytes(1)..=Bytes(65_534); example = "57B"; source = "DCP, section 4.2")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
-        #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Bits of the packet counter of a message. A longer message goes as several requests.
-        #[is(1..=31; example = 14; source = "DCP, section 4.5")]
+        /// Bits of the packet counter of a message. A longer message is split into several requests.
+        #[param(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5); also the most
-        /// WQEs that a queue pair serves per scheduling turn (n, section 4.3).
-        #[is(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
+        /// Number of requests that the receiver tracks, from the oldest unacknowledged one on (section 4.5); also the
+        /// most WQEs that a queue pair serves per scheduling turn (n, section 4.3).
+        #[param(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
-        /// Payload that a queue pair sends in a turn.
-        #[is(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
+        /// Payload that a queue pair may send in a turn.
+        #[param(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
-        /// Retransmissions fetched from host memory per batch.
-        #[is(1..=65_535; example = 16; source = "DCP, section 4.3")]
+        /// Number of retransmissions fetched from host memory per batch.
+        #[param(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
-        #[is(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
+        #[param(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for every
-        /// trimmed one.
-        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for
+        /// every trimmed one.
+        #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all trimmed hears of no
-        /// congestion.
+        /// A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all trimmed gets
+        /// no congestion signal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "unsaid; DCP, section 4.3: header-only packets go to the RetransQ";
+        #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
         pub trims_as_marks: bool,
-        /// The coarse timeout of the oldest unacknowledged message.
-        #[is(AboveZero; example = "4ms"; source = "unsaid; DCP, section 4.5: coarse")]
+        /// Coarse timeout of the oldest unacknowledged message.
+        #[param(AboveZero; example = "4ms"; source = "unspecified; DCP, section 4.5: coarse")]
         pub rto: Span,
     }
 }
 
-/// How messages go as requests, under a first window of so many bytes.
+/// The division of messages into requests, under an initial window of so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transport) struct Requests {
-    /// Packets that the receiver's counter can hold.
+    /// The most packets that the receiver's counter can count.
     counted: u32,
     /// The window divided by the requests that the receiver tracks, in packets; rounded up between one and two.
     share: u32,
@@ -65,7 +65,8 @@ impl Requests {
         let in_window = window / (config.payload.0 + config.header.0).max(1);
         let tracked = u64::from(config.tracked_messages).max(1);
         let share = match in_window / tracked {
-            // One packet each would cut a window of nearly twice as many to those that are tracked.
+            // With one packet each, the tracked requests would fill little more than half of a window of nearly two
+            // each.
             1 if in_window > tracked => 2,
             share => share,
         };
@@ -75,9 +76,9 @@ impl Requests {
 
     /// Length, in packets, of the requests into which a message of so many packets is split; the last may be shorter.
     ///
-    /// ACKs come one per request, and what arrived of a request counts as in flight until its last packet has. So
-    /// requests are short, but at least one share, or those that the receiver tracks would not fill the window: between
-    /// one share and two, and at most what the receiver's counter holds.
+    /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived. So
+    /// requests must be short; but below one share, the tracked requests would not fill the window. The length is
+    /// between one share and two, and at most the range of the receiver's counter.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);
@@ -93,13 +94,13 @@ impl Requests {
 impl DcpConfig {
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// Section 4.5: a counter of 14 bits and two flags make 2 B per message, and 16 B for 8 messages. Table 3 says 32 B
-    /// per queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN, and a
-    /// byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3) and the
-    /// timer's start may be among them.
+    /// Section 4.5: a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32 B
+    /// per queue pair. The text names four more fields, whose widths are chosen here (that of the packet's MSN, and a
+    /// byte): 24 B in all. The other 8 B are unspecified in the paper; they may include the length of the RetransQ
+    /// (section 4.3) and the start of the timer.
     ///
-    /// These are the text's fields, of a NIC whose messages go whole. Where one goes as several requests, each of those
-    /// that the receiver tracks has an rRetryNo: 7 B more for 8. Their sRetryNo stands in the WQEs, in host memory.
+    /// These are the paper's fields, for messages that are not split. If a message is split into requests, each tracked
+    /// request has its own rRetryNo: 7 B more for 8. Their sRetryNo is in the WQEs, in host memory.
     pub fn state(&self) -> Vec<StateField> {
         vec![
             StateField::new("packet counter", self.counter_bits, self.tracked_messages),

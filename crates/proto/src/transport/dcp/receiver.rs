@@ -10,20 +10,20 @@ use std::collections::VecDeque;
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
 ///
-/// It relies on a network that does not copy packets: each is counted when it comes.
+/// It relies on a network that does not duplicate packets: each is counted when it arrives.
 pub struct DcpReceiver {
     /// eMSN: every request below is complete.
     expected: u32,
     /// See [`fresh_packets`](Self::fresh_packets).
     fresh: u32,
-    /// The requests from `expected` on, each at its number modulo their count.
+    /// The requests from `expected` on, indexed by their number modulo the length.
     tracked: Box<[Tracked]>,
-    /// A trimmed packet on its way back.
-    turned: Option<Packet>,
+    /// A header-only packet to return to the sender.
+    returned: Option<Packet>,
     ack_due: Option<Cause>,
-    /// Messages that the last packet delivered, after the first.
+    /// Messages that the last packet completed, after the first.
     delivered: VecDeque<MessageId>,
     notification: NotificationPoint,
     trims_as_marks: bool,
@@ -31,24 +31,24 @@ pub struct DcpReceiver {
     header_bytes: u16,
 }
 
-/// What is known of a request that is not complete, or waits for earlier ones (DCP, figure 6c). The name of the
-/// message and `recounted` are the simulation's; hardware has the counter and the flags in two bytes, and `retry` in one.
+/// The state of a request that is incomplete, or waits for earlier ones (DCP, figure 6c). `message` and `recounted`
+/// exist only in the simulation; hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
-    /// Packets that came in the round that is counted.
+    /// Number of packets that arrived in the counted round.
     count: u32,
-    /// Packets that came in the fullest of the rounds that were given up; for [`DcpReceiver::fresh_packets`] alone.
+    /// The largest number of packets that arrived in an abandoned round; only for [`DcpReceiver::fresh_packets`].
     recounted: u32,
-    /// rRetryNo: the round that is counted.
+    /// rRetryNo: the number of the counted round.
     retry: u8,
-    /// mcf: all came.
+    /// mcf: all packets arrived.
     is_complete: bool,
-    /// Cf: a CQE is wanted.
+    /// Cf: the request has a CQE.
     is_signalled: bool,
     message: MessageId,
 }
 
-const UNTOUCHED: Tracked = Tracked {
+const EMPTY: Tracked = Tracked {
     count: 0,
     recounted: 0,
     retry: 0,
@@ -63,8 +63,8 @@ impl DcpReceiver {
         DcpReceiver {
             expected: 0,
             fresh: 0,
-            tracked: vec![UNTOUCHED; config.tracked_messages as usize].into_boxed_slice(),
-            turned: None,
+            tracked: vec![EMPTY; config.tracked_messages as usize].into_boxed_slice(),
+            returned: None,
             ack_due: None,
             delivered: VecDeque::new(),
             notification: NotificationPoint::new(config.cnp_interval.on(facts)),
@@ -76,10 +76,10 @@ impl DcpReceiver {
 }
 
 impl Receiver for DcpReceiver {
-    /// Processes a received packet; returns the first message that it completes.
+    /// Handles a received packet; returns the first message that it completes.
     ///
-    /// There is one ACK per message: with a `cnp_interval` of 0 every marked packet, and every trimmed one that is taken for
-    /// one, has a CNP of its own.
+    /// ACKs cannot echo marks, since there is one ACK per message: with a `cnp_interval` of 0 every marked packet has a
+    /// CNP of its own, and with `trims_as_marks` every trimmed one.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -89,7 +89,8 @@ impl Receiver for DcpReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if msn.number() < self.expected {
-                    // Unsaid: the sender does not know that the message is complete. The ACK was lost.
+                    // Unspecified in the paper: the ACK was lost, so that the sender does not know that the message is
+                    // complete.
                     self.ack_due = Some(cause);
                     return None;
                 }
@@ -103,9 +104,9 @@ impl Receiver for DcpReceiver {
                 if self.trims_as_marks {
                     self.notification.notify(now, packet.ev);
                 }
-                // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
+                // DCP, section 4.1, step 2: the header returns to the sender, and the receiver keeps no state of it.
                 let repr = Repr::header_only(psn).with_msn(msn);
-                self.turned = Some(self.answers.packet(packet.ev, repr).with_bytes(self.header_bytes));
+                self.returned = Some(self.answers.packet(packet.ev, repr).with_bytes(self.header_bytes));
                 None
             }
             _ => None,
@@ -120,8 +121,8 @@ impl Receiver for DcpReceiver {
     /// The next header-only packet, ACK or CNP to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
-        if let Some(turned) = self.turned.take() {
-            return Some(turned);
+        if let Some(returned) = self.returned.take() {
+            return Some(returned);
         }
         if let Some(cause) = self.ack_due.take() {
             return Some(self.answers.packet(cause.ev, cause.ack(self.expected)));
@@ -131,9 +132,9 @@ impl Receiver for DcpReceiver {
 
     /// Data packets received for the first time so far, as far as counters can tell.
     ///
-    /// It does not know PSNs apart. A request that the sender timed out for is counted anew, and its packets are
-    /// taken for those that came before until there are more of them than in any earlier round. So this may lag
-    /// behind what has arrived, never runs ahead of it, and is right whenever no request is half there.
+    /// The receiver does not distinguish PSNs. After a timeout a request is counted anew, and its packets are taken for
+    /// duplicates until there are more of them than in any earlier round. So the number may be too low, is never too
+    /// high, and is exact whenever no request has arrived in part.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
@@ -141,22 +142,22 @@ impl Receiver for DcpReceiver {
 }
 
 impl DcpReceiver {
-    /// Counts a packet of a request that is not complete, if it is of the round that is counted (DCP, section 4.5, the
-    /// coarse timeout); whether it completes the request of the eMSN.
+    /// Counts a packet of an incomplete request, unless it belongs to an earlier round (DCP, section 4.5, the coarse
+    /// timeout). Returns whether it completes the request of the eMSN.
     #[inline]
     fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
         let ahead = msn.number() - self.expected;
-        // One that is not tracked is none that a sender may send.
+        // A sender never sends packets of untracked requests.
         if ahead as usize >= self.tracked.len() {
             return false;
         }
         let tracked = self.slot(msn.number());
-        // It waits for earlier ones, and a later round has nothing to add.
+        // A complete request that waits for earlier ones ignores later rounds.
         if tracked.is_complete {
             return false;
         }
         if tracked.retry != msn.retry() {
-            // Numbers go round: the later one is less than half of them ahead. An earlier round was given up.
+            // Numbers wrap: a later round is less than half of the range ahead. Earlier rounds are ignored.
             if msn.retry().wrapping_sub(tracked.retry) >= 128 {
                 return false;
             }
@@ -165,7 +166,7 @@ impl DcpReceiver {
         }
         tracked.count += 1;
         let is_fresh = tracked.count > tracked.recounted;
-        // DCP, section 4.5: as many as the message has.
+        // DCP, section 4.5: the counter reaches the number of packets of the message.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }
@@ -174,11 +175,11 @@ impl DcpReceiver {
         completes
     }
 
-    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN goes on to the next that is not, and the
-    /// CQEs of those that it passes are due in order. Answers with the first.
+    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one, and
+    /// the CQEs of the passed requests are due in order. Returns the first of their messages.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
-            let whole = std::mem::replace(self.slot(self.expected), UNTOUCHED);
+            let whole = std::mem::replace(self.slot(self.expected), EMPTY);
             if whole.is_signalled {
                 self.delivered.push_back(whole.message);
             }

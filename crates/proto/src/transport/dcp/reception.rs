@@ -1,29 +1,29 @@
-//! Where a packet's payload goes whatever the order of arrival, and what it completes (DCP, section 4.4).
+//! Order-tolerant placement of payloads, and the completions of receive WQEs (DCP, section 4.4).
 
 use std::collections::VecDeque;
 
-/// What a data packet is part of, with the fields that place it.
+/// The operation of a data packet, with the header fields that place its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A Write, or any packet but the last of a Write-with-Immediate, which look the same.
+    /// A Write, or any packet but the last of a Write-with-Immediate: their headers are alike.
     Write(Reth),
-    /// The last packet of a Write-with-Immediate: it names the receive WQE as well.
+    /// The last packet of a Write-with-Immediate, which also has the number of the receive WQE.
     WriteWithImmediate {
-        /// Where its payload goes.
+        /// The placement of the payload.
         reth: Reth,
         /// Send sequence number: the receive WQE that it consumes, in the order of their posting, from 0; 24 bits.
         ssn: u32,
-        /// What the receive WQE's CQE carries.
+        /// The immediate value for the receive WQE's CQE.
         immediate: u32,
     },
-    /// A packet of a Send. The text gives it the SSN alone; that finds the receive WQE, but not where in its buffer
-    /// a packet from the middle belongs, nor how many there are. What RETH says of a Write is added here.
+    /// A packet of a Send. The paper adds only the SSN. That identifies the receive WQE, but neither the offset of a
+    /// middle packet in its buffer nor the number of packets, so that fields as in a RETH are added here.
     Send {
         /// Send sequence number: the receive WQE that it consumes, in the order of their posting, from 0; 24 bits.
         ssn: u32,
-        /// Bytes of the message before this packet's.
+        /// Offset of this packet in the message, in bytes.
         offset: u32,
-        /// Bytes of the message.
+        /// Length of the message in bytes.
         length: u32,
     },
 }
@@ -35,20 +35,20 @@ pub struct Reth {
     pub address: u64,
     /// Remote key.
     pub key: u32,
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     pub length: u32,
 }
 
-/// Where a payload goes.
+/// The destination of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// To the application's memory, from this remote address on.
+pub enum Placement {
+    /// The application's memory, from this remote address on.
     Memory(u64),
-    /// Into the buffer of a receive WQE.
+    /// The buffer of a receive WQE.
     Buffer {
         /// The receive WQE, in the order of posting, from 0.
         receive_wqe: u32,
-        /// Bytes from the buffer's start.
+        /// Offset in the buffer, in bytes.
         offset: u32,
     },
 }
@@ -60,21 +60,21 @@ pub struct Completion {
     pub msn: u32,
     /// The receive WQE, in the order of posting, from 0.
     pub receive_wqe: u32,
-    /// What a Write-with-Immediate carried.
+    /// The immediate value of a Write-with-Immediate.
     pub immediate: Option<u32>,
 }
 
-/// A packet that the receiver cannot have been sent.
+/// An error for a packet that a correct sender cannot have sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceptionError {
-    /// Its message is complete, or beyond those that are tracked.
+    /// The message is complete, or beyond the tracked ones.
     #[error("message {msn} is not among the {tracked} from {expected} on that are tracked")]
     Untracked {
         /// The message.
         msn: u32,
         /// The eMSN.
         expected: u32,
-        /// Messages that are tracked.
+        /// Number of tracked messages.
         tracked: u32,
     },
     /// An earlier packet of the same message named another receive WQE.
@@ -82,53 +82,54 @@ pub enum ReceptionError {
     Ssn {
         /// The message.
         msn: u32,
-        /// What this packet names.
+        /// The receive WQE that this packet names.
         ssn: u32,
-        /// What an earlier one named.
+        /// The receive WQE that an earlier packet named.
         before: u32,
     },
 }
 
-/// Order-tolerant reception on a queue pair. It keeps no packet back: each is placed when it arrives, and receive
-/// WQEs are consumed as the eMSN passes the messages that named them.
+/// Order-tolerant reception on a queue pair. No packet is buffered: each is placed when it arrives. Receive WQEs are
+/// consumed when the eMSN passes the messages that named them.
 pub struct Reception {
     expected: u32,
-    /// What the messages from `expected` on consume, as far as their packets have said.
+    /// The receive WQEs that the messages from `expected` on consume, as far as known from their packets.
     consumed: VecDeque<Option<Completion>>,
 }
 
 impl Reception {
-    /// Of a queue pair that tracks this many messages.
+    /// The reception of a queue pair that tracks this many messages.
     pub fn new(tracked: u32) -> Self {
         Reception { expected: 0, consumed: (0..tracked).map(|_| None).collect() }
     }
 
-    /// Where the payload of a packet of the message `msn` goes.
+    /// The destination of the payload of a packet of the message `msn`.
     ///
     /// # Errors
-    /// When the message is not tracked, or contradicts what an earlier packet of it said. Nothing is remembered then.
-    pub fn place(&mut self, msn: u32, operation: &Operation) -> Result<Place, ReceptionError> {
+    /// The message is not tracked, or an earlier packet of it named another receive WQE. The state then stays as it
+    /// was.
+    pub fn place(&mut self, msn: u32, operation: &Operation) -> Result<Placement, ReceptionError> {
         let (expected, tracked) = (self.expected, self.consumed.len() as u32);
         let ahead = msn.checked_sub(expected).map(|ahead| ahead as usize);
         let slot = ahead.and_then(|ahead| self.consumed.get_mut(ahead));
         let slot = slot.ok_or(ReceptionError::Untracked { msn, expected, tracked })?;
         let (place, named) = match *operation {
-            Operation::Write(reth) => return Ok(Place::Memory(reth.address)),
+            Operation::Write(reth) => return Ok(Placement::Memory(reth.address)),
             Operation::WriteWithImmediate { reth, ssn, immediate } => {
                 let completion = Completion { msn, receive_wqe: ssn, immediate: Some(immediate) };
-                (Place::Memory(reth.address), completion)
+                (Placement::Memory(reth.address), completion)
             }
             Operation::Send { ssn, offset, .. } => {
                 let completion = Completion { msn, receive_wqe: ssn, immediate: None };
-                (Place::Buffer { receive_wqe: ssn, offset }, completion)
+                (Placement::Buffer { receive_wqe: ssn, offset }, completion)
             }
         };
         let (ssn, before) = (named.receive_wqe, slot.get_or_insert(named).receive_wqe);
         if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
-    /// The next receive WQE that is consumed, once the eMSN is `expected`; to be asked until it answers none.
-    /// DCP, section 4.5: messages complete in the order of posting, so that receive WQEs do too.
+    /// The next consumed receive WQE once the eMSN is `expected`; call it until it returns none. Messages complete in
+    /// the order of posting, and so do receive WQEs (DCP, section 4.5).
     pub fn poll_completion(&mut self, expected: u32) -> Option<Completion> {
         while self.expected < expected {
             self.expected += 1;

@@ -9,62 +9,61 @@ use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// Rounds of the oldest request, after the first, that are given up after the same time; each one after them, after twice
-/// the time of the one before.
+/// Number of retries of the oldest request after which each timeout is twice as long as the previous one.
 const PLAIN_ROUNDS: u32 = 7;
 
-/// Doublings of the timeout, at most.
-const MOST_DOUBLINGS: u32 = 16;
+/// The most doublings of the timeout.
+const MAX_DOUBLINGS: u32 = 16;
 
 /// The sending end of a queue pair.
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
-/// timeout again. While it [`keeps_turn`](Self::keeps_turn), a NIC with several queue pairs asks this one again.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
+/// timeout again. While it [`holds_turn`](Self::holds_turn), a NIC with several queue pairs serves this one again.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct DcpSender {
-    /// Bytes on the wire of the packets sent so far, each once, of requests that are not acknowledged.
+    /// Bytes on the wire of the packets of unacknowledged requests that were sent so far, each counted once.
     sent: u64,
-    /// Bytes of them that wait in the RetransQ: they are not in flight.
+    /// Bytes among them that wait in the RetransQ and are not in flight.
     waiting: u64,
     /// The PSN to send next for the first time.
     next: u32,
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     end: u32,
     /// unaMSN: every request below is acknowledged.
     unacked: u32,
-    /// How many requests from `unacked` on were sent in full: the number, among them, of the one that holds `next`.
+    /// Number of requests from `unacked` on that were sent completely: the position of the request that holds `next`.
     current: u32,
-    /// What is still to be sent again of the oldest message after a timeout: PSNs from here on, to before there.
-    again: u32,
-    again_end: u32,
-    /// Timeouts while `unacked` was the oldest request.
+    /// PSNs of the oldest message that are still to be retransmitted after a timeout: `repeat_next..repeat_end`.
+    repeat_next: u32,
+    repeat_end: u32,
+    /// Number of timeouts since `unacked` last advanced.
     rounds: u32,
-    /// Fetched entries, at the front of `retransmissions`.
+    /// Number of fetched entries at the front of `retransmissions`.
     fetched: u32,
-    /// Entries of `retransmissions` for the oldest request.
+    /// Number of entries of `retransmissions` for the oldest request.
     oldest_waiting: u32,
-    /// Payload that this QP's turn may still take.
+    /// Payload that the queue pair may still send in this turn.
     turn_bytes: u64,
-    /// The turn's WQEs end before this request.
+    /// The request after the last WQE of the turn.
     turn_end: u32,
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// The turn goes on.
-    keeps_turn: bool,
-    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    /// Whether the turn continues.
+    holds_turn: bool,
+    /// Whether the congestion control gives a rate, which `pacer` enforces.
     paces: bool,
     qp: QpId,
     dst: HostId,
-    /// When the fetched packets are here.
+    /// The time at which the fetched packets are available.
     fetched_at: Time,
-    /// When a fetch that something waits for is through; never when nothing waits.
+    /// The end of a fetch for which a packet waits; never when none waits.
     resume: Time,
-    /// When the timer started.
+    /// The start of the RTO timer.
     since: Time,
     rto: Duration,
     fetch_time: Duration,
@@ -77,30 +76,30 @@ pub struct DcpSender {
     lb: AnyLb,
     /// The send queue: requests from `unacked` on.
     queue: VecDeque<Request>,
-    /// The RetransQ: in host memory, except for the fetched ones.
+    /// The RetransQ, which is in host memory except for the fetched entries.
     retransmissions: VecDeque<Entry>,
     acknowledged: VecDeque<MessageId>,
     counters: SenderCounters,
 }
 
-/// A WQE: a message, or a part of one that the receiver can count.
+/// A WQE: a message, or a part of one that fits the receiver's counter.
 struct Request {
     message: MessageId,
     first: u32,
     packets: u32,
     last_bytes: u16,
-    /// sRetryNo: its rounds that were given up.
+    /// sRetryNo: the number of abandoned rounds.
     retry: u8,
-    /// The last one of its message.
+    /// Whether this is the last request of its message.
     is_signalled: bool,
 }
 
-/// A packet to send again (DCP, section 4.3).
+/// A retransmission entry (DCP, section 4.3).
 #[derive(Clone, Copy)]
 struct Entry {
     msn: u32,
     psn: u32,
-    /// Its size on the wire, which hardware knows from the WQE.
+    /// Size on the wire, which hardware takes from the WQE.
     bytes: u16,
 }
 
@@ -114,8 +113,8 @@ impl DcpSender {
             end: 0,
             unacked: 0,
             current: 0,
-            again: 0,
-            again_end: 0,
+            repeat_next: 0,
+            repeat_end: 0,
             rounds: 0,
             fetched: 0,
             oldest_waiting: 0,
@@ -124,7 +123,7 @@ impl DcpSender {
             packet_bytes: (config.payload.0 + config.header.0) as u16,
             header_bytes: config.header.0 as u16,
             payload: config.payload.0 as u16,
-            keeps_turn: false,
+            holds_turn: false,
             paces: cc.paces(),
             qp: ends.qp,
             dst: ends.dst,
@@ -150,11 +149,11 @@ impl DcpSender {
 }
 
 impl Sender for DcpSender {
-    /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
-    /// last one wants a CQE. So does one above twice the share of a request in the window (`config.rs`), so that the
-    /// window bounds what is in flight, whatever the length of messages, and from three quarters of it (8 are tracked)
-    /// to all of it is. (DCP, section 4.3, has a queue pair send min(round_quota, awin) bytes; how awin moves between
-    /// ACKs of long messages is unsaid.)
+    /// A message with more packets than the receiver's counter can count is split into several requests, of which only
+    /// the last one has a CQE. So is a message above twice a request's share of the window (`config.rs`): the window
+    /// then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests three quarters of
+    /// it or more can be in use. (In DCP, section 4.3, a queue pair sends min(round_quota, awin) bytes; the value of
+    /// *awin* between the ACKs of long messages is unspecified in the paper.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
@@ -176,25 +175,25 @@ impl Sender for DcpSender {
         Ok(())
     }
 
-    /// The next data packet, if there is one and window, rate and PCIe let it go now.
+    /// The next data packet, if there is one and window, rate and PCIe allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if !self.keeps_turn {
+        if !self.holds_turn {
             // DCP, section 4.3, Tx path: a turn takes up to n WQEs from the head of the send queue.
             self.turn_bytes = self.round_quota;
             self.turn_end = self.unacked + self.tracked;
         }
         let packet = self.next_packet(now);
-        self.keeps_turn = packet.is_some() && self.turn_goes_on();
+        self.holds_turn = packet.is_some() && self.turn_goes_on();
         packet
     }
 
-    /// Whether this queue pair's turn goes on after the packet that it just gave (DCP, section 4.3, Tx path): the
-    /// next full packet fits the quota, belongs to the turn's WQEs, and may be sent as far as the window goes. What
-    /// is fetched for retransmission counts in the quota, and new data follows it in the same turn.
+    /// Whether the queue pair's turn continues after the last packet (DCP, section 4.3, Tx path): the next full packet
+    /// fits the quota, belongs to the turn's WQEs, and the window admits it. Fetched retransmissions count in the
+    /// quota, and new data follows them in the same turn.
     #[inline]
-    fn keeps_turn(&self) -> bool {
-        self.keeps_turn
+    fn holds_turn(&self) -> bool {
+        self.holds_turn
     }
 
     #[inline]
@@ -206,7 +205,7 @@ impl Sender for DcpSender {
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
             Repr::HeaderOnly { psn, msn } => {
-                // DCP, section 4.3: retransmission and congestion control know nothing of each other.
+                // DCP, section 4.3: retransmission and congestion control are decoupled.
                 self.lb.handle_trim(now, packet.ev);
                 self.enqueue(psn, msn);
             }
@@ -215,8 +214,8 @@ impl Sender for DcpSender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a packet that waits for its
-    /// time, which asks again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a paced packet,
+    /// which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
@@ -224,9 +223,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged message are sent
-    /// again, as a new round; other messages go on as before. That is all that was sent of those requests of it that are
-    /// not acknowledged. A packet that waited for its time may ask again.
+    /// DCP, section 4.5: without a higher eMSN for an RTO, all packets of the oldest unacknowledged message are
+    /// retransmitted in a new round, as far as they were sent and their requests are not acknowledged. Other messages
+    /// are not affected. A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -264,7 +263,7 @@ impl Sender for DcpSender {
         self.counters
     }
 
-    /// The next request may have been sent long ago.
+    /// After an acknowledgement the timer is that of the next request, which may have been sent long ago.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -272,16 +271,16 @@ impl Sender for DcpSender {
 }
 
 impl DcpSender {
-    /// Retransmissions first, then what a timeout repeats, then new data.
+    /// The next packet: retransmissions first, then the round of a timeout, then new data.
     ///
-    /// DCP, section 4.3, has the NIC look at the RetransQ when the queue pair is scheduled. Here it looks before each
-    /// packet: with a batch as long as a turn that is the same, and a smaller batch makes as many fetches.
+    /// In DCP, section 4.3, the NIC checks the RetransQ when the queue pair is scheduled. Here it checks before each
+    /// packet, which is equivalent with a batch as long as a turn; with a smaller batch the number of fetches is equal.
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if !self.retransmissions.is_empty() {
             return self.send_copy(now);
         }
-        if self.again < self.again_end {
+        if self.repeat_next < self.repeat_end {
             return self.send_again(now);
         }
         self.next_fits().then(|| self.send_next(now))?
@@ -289,16 +288,18 @@ impl DcpSender {
 
     #[inline]
     fn turn_goes_on(&self) -> bool {
-        let is_new = self.retransmissions.is_empty() && self.again == self.again_end;
+        let is_new = self.retransmissions.is_empty() && self.repeat_next == self.repeat_end;
         let is_there = !is_new || (self.next_fits() && self.unacked + self.current < self.turn_end);
         self.turn_bytes >= u64::from(self.payload) && is_there
     }
 
-    /// Whether there is new data, of a request that the receiver tracks, and the window has room for all of it: a turn
-    /// takes min(round_quota, awin) bytes, a fetch awin / MTU packets (DCP, section 4.3).
+    /// Whether there is a new packet of a request that the receiver tracks, and the packet fits into the window.
+    ///
+    /// DCP, section 4.3: a turn takes min(round_quota, awin) bytes, a fetch awin / MTU entries. That a packet must fit
+    /// as a whole is unspecified in the paper; it follows from reading *awin* as a bound in bytes.
     ///
     /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop
-    /// the queue pair, so it does not apply to that request.
+    /// the queue pair, so that it does not apply to that request.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
@@ -308,13 +309,13 @@ impl DcpSender {
         self.current == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
-    /// Bytes in the network, as far as the sender knows: from a peer that answers a packet twice, it may be less.
+    /// Bytes in flight, as far as the sender knows. Too low if a peer answers a packet twice.
     #[inline]
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.waiting)
     }
 
-    /// Sends the next packet for the first time, which fits.
+    /// Sends the next new packet, which the window admits.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let (psn, slot) = (self.next, self.current);
@@ -330,38 +331,38 @@ impl DcpSender {
         Some(self.packet(now, self.unacked + slot, psn, bytes))
     }
 
-    /// Begins a new round of each request of the oldest message of which something was sent.
+    /// Begins a new round of the requests of the oldest message that were sent at least in part.
     #[cold]
     fn start_round(&mut self) {
         let message = self.queue[0].message;
-        self.again = self.queue[0].first;
-        self.again_end = self.next;
+        self.repeat_next = self.queue[0].first;
+        self.repeat_end = self.next;
         let mut last = self.unacked;
         for (request, number) in self.queue.iter_mut().zip(self.unacked..) {
             if request.message != message || request.first >= self.next {
-                self.again_end = self.again_end.min(request.first);
+                self.repeat_end = self.repeat_end.min(request.first);
                 break;
             }
             request.retry = request.retry.wrapping_add(1);
             last = number;
         }
-        // The new rounds carry what the RetransQ still had of those that were given up.
-        self.forget(last);
+        // The new rounds include the entries that the RetransQ still had of the abandoned ones.
+        self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round. It obeys the rate, and no window: it takes the place of one that counts as
-    /// in flight and was given up. (Unsaid: section 4.3 bounds by *awin* what is fetched for header-only packets and for
-    /// new data, section 4.5 says that a timeout repeats the message.) So a round puts no more on the wire than the
-    /// window let out the first time.
+    /// Sends the next packet of a new round, subject to the rate and not to the window: it replaces a packet that
+    /// counts as in flight. So a round sends no more bytes than the window admitted the first time. (Unspecified in the
+    /// paper: section 4.3 bounds fetches for header-only packets and new data by *awin*, section 4.5 only says that a
+    /// timeout retransmits the message.)
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
-        let psn = self.again;
+        let psn = self.repeat_next;
         let slot = self.queue.partition_point(|request| request.first + request.packets <= psn);
         let bytes = self.queue[slot].bytes_of(psn, self.packet_bytes);
         if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
             return None;
         }
-        self.again += 1;
+        self.repeat_next += 1;
         self.counters.retransmissions += 1;
         let packet = self.packet(now, self.unacked + slot as u32, psn, bytes);
         // The RTO runs from the last packet of the round, however long pacing stretches it.
@@ -369,11 +370,11 @@ impl DcpSender {
         Some(packet)
     }
 
-    /// Sends the first packet of the RetransQ again, once it is fetched. DCP, section 4.3, challenge 2: congestion
-    /// control governs it as it governs new data. Its rate does so here. The window applies when entries are fetched
-    /// (*awin*): waiting entries are not in flight, and no new data is sent while there are any, so retransmissions use
-    /// only the window that the originals freed. The one entry that is always fetched may exceed a window that has
-    /// shrunk meanwhile.
+    /// Retransmits the first packet of the RetransQ, once it is fetched. DCP, section 4.3, challenge 2: congestion
+    /// control governs retransmissions like new data. The rate applies here. The window (*awin*) applies when entries
+    /// are fetched: waiting entries are not in flight, and no new data is sent while there are any, so that
+    /// retransmissions use only the window that their originals freed. The one entry that is always fetched may exceed
+    /// a window that has shrunk meanwhile.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {
@@ -396,9 +397,9 @@ impl DcpSender {
         Some(self.packet(now, msn, psn, bytes))
     }
 
-    /// DCP, section 4.3: min(16, len, awin / MTU) entries, and at least one, so that a small window cannot stop
-    /// the queue pair. The WQEs come with them: as many as the receiver tracks, from the head of the send queue, so
-    /// that those of all entries are among them and none is ever fetched by itself.
+    /// Fetches min(16, len, awin / MTU) entries (DCP, section 4.3), and at least one, so that a small window cannot
+    /// stop the queue pair. The WQEs at the head of the send queue are fetched with them, as many as the receiver
+    /// tracks. These include the WQEs of all entries, so that none is ever fetched separately.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());
@@ -407,7 +408,7 @@ impl DcpSender {
         self.counters.fetches += 1;
     }
 
-    /// A packet of this request; counts in the turn, and starts the timer again where it is its request's.
+    /// Builds a packet of a request. It counts in the turn, and restarts the timer if the request is the oldest.
     #[inline]
     fn packet(&mut self, now: Time, number: u32, psn: u32, bytes: u16) -> Packet {
         self.turn_bytes = self.turn_bytes.saturating_sub(u64::from(bytes - self.header_bytes));
@@ -425,22 +426,22 @@ impl DcpSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether the timer runs: the oldest request was sent in full, in this round, and none of it waits to be sent
-    /// again.
+    /// Whether the timer runs: the oldest request was sent completely in this round, and no packet of it waits for
+    /// retransmission.
     #[inline]
     fn is_timed(&self) -> bool {
-        self.current > 0 && self.again == self.again_end && self.oldest_waiting == 0
+        self.current > 0 && self.repeat_next == self.repeat_end && self.oldest_waiting == 0
     }
 
-    /// When the timer runs out.
+    /// The expiry of the RTO timer.
     #[inline]
     fn expiry(&self) -> Time {
-        let doublings = self.rounds.saturating_sub(PLAIN_ROUNDS).min(MOST_DOUBLINGS);
+        let doublings = self.rounds.saturating_sub(PLAIN_ROUNDS).min(MAX_DOUBLINGS);
         self.since + self.rto * (1 << doublings)
     }
 
-    /// DCP, section 4.3, Rx path: a packet arrived trimmed, and goes into the RetransQ. One whose request is
-    /// acknowledged, or of a round that was given up, asks for what is not wanted any more.
+    /// Handles a header-only packet: its entry is appended to the RetransQ (DCP, section 4.3, Rx path), unless its
+    /// request is acknowledged or its round was abandoned.
     fn enqueue(&mut self, psn: u32, msn: Msn) {
         let number = msn.number();
         let slot = number.checked_sub(self.unacked).map(|slot| slot as usize);
@@ -454,8 +455,8 @@ impl DcpSender {
         }
     }
 
-    /// Takes the entries of requests up to this one out of the RetransQ, fetched or not.
-    fn forget(&mut self, last: u32) {
+    /// Removes the entries of requests up to `last` from the RetransQ, fetched or not.
+    fn drop_entries(&mut self, last: u32) {
         let (mut slot, mut fetched, mut waiting) = (0, 0, 0);
         let limit = self.fetched;
         self.retransmissions.retain(|entry| {
@@ -470,9 +471,9 @@ impl DcpSender {
         (self.fetched, self.waiting) = (fetched, waiting);
     }
 
-    /// Every request below `expected` is complete (DCP, section 4.5).
+    /// Handles the acknowledgement of every request below `expected` (DCP, section 4.5).
     fn acknowledge(&mut self, now: Time, expected: u32, marked: bool, rtt: Duration) {
-        // A receiver has nothing whole that was not sent.
+        // No receiver can complete requests that were not sent completely.
         let expected = expected.min(self.unacked + self.current);
         if expected <= self.unacked {
             return;
@@ -486,8 +487,8 @@ impl DcpSender {
                 self.acknowledged.push_back(request.message);
             }
         }
-        // What a later round still had to send again of these is not wanted any more.
-        self.forget(expected - 1);
+        // Pending retransmissions of these requests are obsolete.
+        self.drop_entries(expected - 1);
         self.oldest_waiting =
             self.retransmissions.iter().filter(|entry| entry.msn == expected).count() as u32;
         self.sent -= bytes;
@@ -495,14 +496,14 @@ impl DcpSender {
         self.unacked = expected;
         self.rounds = 0;
         let still_open = self.queue.front().map_or(self.end, |request| request.first);
-        self.again = self.again.max(still_open).min(self.again_end);
+        self.repeat_next = self.repeat_next.max(still_open).min(self.repeat_end);
         self.since = now;
         self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
     }
 }
 
 impl Request {
-    /// Size on the wire of the packet with this PSN, where a full one has `full`.
+    /// Size on the wire of the packet with this PSN; `full` is the size of a full packet.
     #[inline]
     fn bytes_of(&self, psn: u32, full: u16) -> u16 {
         if psn + 1 == self.first + self.packets { self.last_bytes } else { full }

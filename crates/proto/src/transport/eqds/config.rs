@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::transport::sack::SackConfig;
 use crate::{Pace, Size, Span};
@@ -11,29 +11,30 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct EqdsConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "the simulator published with REPS")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "the simulator published with REPS")]
         pub payload: Bytes,
         /// Headers of a data packet, and the size of a trimmed one.
-        #[is(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim: headers of 64 B")]
+        #[param(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim: headers of 64 B")]
         pub header: Bytes,
         /// Size of an ACK, a NACK, a pull and an RTS.
-        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
-        /// Retransmission timeout, per packet, and a sender that waits this long for a pull asks again.
-        #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
+        /// Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its
+        /// RTS.
+        #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// Speculative credit of a new sender, and the most that it demands beyond what was granted.
-        #[is(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
+        /// Speculative credit of a new sender, and the largest demand beyond the granted credit.
+        #[param(AboveZero; example = "1bdp"; source = "EQDS (NSDI 2022): a BDP; htsim: 50 packets unless said")]
         pub pull_window: Size,
-        /// Rate at which a host pulls, of all its senders together.
-        #[is(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
+        /// Total pull rate of a host, for all its senders together.
+        #[param(AboveZero; example = "0.99line"; source = "htsim: just below the line rate")]
         pub pull_rate: Pace,
     }
 }
 
 impl EqdsConfig {
-    /// The reliability below: an ACK for every packet.
-    pub(super) fn sack(&self) -> SackConfig {
+    /// The parameters of the underlying `sack`, with an ACK for every packet.
+    pub(super) fn sack_config(&self) -> SackConfig {
         let EqdsConfig { payload, header, ack, rto, .. } = *self;
         SackConfig { payload, header, ack, ack_every: 1, carry_evs: false, rto, inherits: Default::default() }
     }

@@ -1,13 +1,14 @@
-//! EQDS (NSDI 2022): the receiving host pulls.
+//! The `eqds` transport: EQDS (NSDI 2022), in which the receiving host pulls packets.
 //!
-//! Reliability is that of `sack`: any order, selective acknowledgement, one timeout per packet. Beside it stands credit: a
-//! packet goes out for credit alone, which the receiver grants in pull packets. Every receiving host paces its pulls at
-//! its line rate and shares them out round robin ([`PullPacer`]). A new sender has a window of speculative credit, of
-//! which the first answer takes what is left. Data packets say up to which pull the sender has demand; a sender without
-//! credit says it in a request to send (RTS), again after each RTO without an answer.
+//! Reliability is that of `sack`: delivery in any order, selective acknowledgement, one timeout per packet. In addition
+//! a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at its line
+//! rate and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit; the first
+//! answer cancels the rest of it. Data packets carry the pull up to which the sender has demand. A sender without
+//! credit sends that number in a request to send (RTS), and repeats it after each RTO without an answer.
 //!
-//! Numbers of pulls and targets are cumulative, so that a later one makes up for a lost one. Their unit is a full packet,
-//! where EQDS counts bytes: one pull is for one packet there too, and a short last packet pays for a full one here.
+//! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
+//! Their unit is a full packet, while EQDS counts bytes: one pull is for one packet there too, and a short last packet
+//! costs as much as a full one here.
 
 mod config;
 mod pacer;

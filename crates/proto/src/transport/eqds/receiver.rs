@@ -6,20 +6,20 @@ use crate::transport::common::{Answers, Ends, Receiver};
 use crate::transport::sack::SackReceiver;
 use anabranch_base::{MessageId, Time};
 
-/// The receiving end of a queue pair: that of `sack`, and what it granted.
+/// The receiving end of a queue pair: that of `sack`, with the granted credit.
 ///
-/// Beside what drives every receiver: after each packet [`asks_to_pull`](Receiver::asks_to_pull), and when the host's
-/// pacer comes to it, [`pull`](Receiver::pull).
+/// In addition to the calls of every receiver: [`requests_pull`](Receiver::requests_pull) after each packet, and
+/// [`pull`](Receiver::pull) when the host's pacer serves this receiver.
 pub struct EqdsReceiver {
     sack: SackReceiver,
     /// The highest pull that the sender has demand for.
     target: u32,
     /// The number of the last pull.
     granted: u32,
-    /// It stands in the pacer's queue.
-    waits: bool,
-    /// The last pull is to be said again, at once.
-    repeats: bool,
+    /// Whether the receiver is in the pacer's queue.
+    is_queued: bool,
+    /// Whether the last pull is to be repeated at once.
+    repeats_grant: bool,
     answers: Answers,
 }
 
@@ -27,11 +27,11 @@ impl EqdsReceiver {
     /// The receiving end of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, ends: Ends) -> Self {
         EqdsReceiver {
-            sack: SackReceiver::new(&config.sack(), ends),
+            sack: SackReceiver::new(&config.sack_config(), ends),
             target: 0,
             granted: 0,
-            waits: false,
-            repeats: false,
+            is_queued: false,
+            repeats_grant: false,
             answers: Answers::new(ends, config.ack),
         }
     }
@@ -46,12 +46,12 @@ impl Receiver for EqdsReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { msn, .. } => self.target = self.target.max(msn.pull_target()),
-            // What was cut off has to be pulled once more; the sender comes to the same target when it hears of it.
+            // The cut payload has to be pulled once more. The sender arrives at the same target when it gets the NACK.
             Repr::Trimmed { msn, .. } => self.target = self.target.max(msn.pull_target()) + 1,
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
-                // All was granted, and the sender waits: the last pull was lost.
-                self.repeats = self.granted >= target;
+                // Everything was granted, and yet the sender waits: the last pull was lost.
+                self.repeats_grant = self.granted >= target;
             }
             _ => {}
         }
@@ -60,7 +60,7 @@ impl Receiver for EqdsReceiver {
 
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
-        if std::mem::take(&mut self.repeats) {
+        if std::mem::take(&mut self.repeats_grant) {
             return Some(self.grant());
         }
         self.sack.poll_transmit()
@@ -72,15 +72,15 @@ impl Receiver for EqdsReceiver {
     }
 
     #[inline]
-    fn asks_to_pull(&mut self) -> bool {
-        let asks = !self.waits && self.granted < self.target;
-        self.waits |= asks;
-        asks
+    fn requests_pull(&mut self) -> bool {
+        let requests = !self.is_queued && self.granted < self.target;
+        self.is_queued |= requests;
+        requests
     }
 
     #[inline]
     fn pull(&mut self) -> Option<Packet> {
-        self.waits = false;
+        self.is_queued = false;
         if self.granted >= self.target {
             return None;
         }

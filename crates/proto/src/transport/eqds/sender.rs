@@ -9,21 +9,21 @@ use crate::transport::common::{Ends, OutOfPsns, Sender, SenderCounters};
 use crate::transport::sack::SackSender;
 use anabranch_base::{Duration, MessageId, Time};
 
-/// The sending end of a queue pair: that of `sack`, which sends for credit alone.
+/// The sending end of a queue pair: that of `sack`, where every packet needs credit.
 pub struct EqdsSender {
     sack: SackSender,
-    /// Packets that pulls allow and that were not sent.
+    /// Number of packets that pulls allow and that are not sent yet.
     credit: u32,
-    /// Packets that a new sender may send without a pull.
+    /// Number of packets that a new sender may still send without a pull.
     speculative: u32,
-    /// The highest pull.
+    /// The highest number of a pull.
     pulled: u32,
-    /// The most packets of demand beyond what was granted.
+    /// The most packets of demand beyond the granted ones.
     window: u32,
-    /// The last target that the receiver was told.
-    told: u32,
-    /// When it was, or when an answer came since: a sender without credit waits an RTO from here.
-    waits_from: Time,
+    /// The last target that was sent to the receiver.
+    announced: u32,
+    /// The time of that packet or of the last answer, from which a sender without credit waits an RTO.
+    waiting_since: Time,
     rto: Duration,
     ends: Ends,
     /// Size of an RTS.
@@ -33,24 +33,24 @@ pub struct EqdsSender {
 impl EqdsSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        // htsim, `spendCredit`: a packet goes while any credit is left, which it may overdraw.
+        // htsim, `spendCredit`: a packet is sent while any credit is left, which it may overdraw.
         let window = config.pull_window.on(facts).0.div_ceil((config.payload.0 + config.header.0).max(1));
-        let window = u32::try_from(window).unwrap_or(u32::MAX).clamp(1, MOST_WINDOW);
+        let window = u32::try_from(window).unwrap_or(u32::MAX).clamp(1, MAX_WINDOW);
         EqdsSender {
-            sack: SackSender::new(&config.sack(), facts, ends, cc, lb),
+            sack: SackSender::new(&config.sack_config(), facts, ends, cc, lb),
             credit: 0,
             speculative: window,
             pulled: 0,
             window,
-            told: 0,
-            waits_from: Time::ZERO,
+            announced: 0,
+            waiting_since: Time::ZERO,
             rto: config.rto.on(facts),
             ends,
             rts_bytes: config.ack.0 as u16,
         }
     }
 
-    /// Packets that it may send now.
+    /// Number of packets that may be sent now.
     pub fn credit(&self) -> u32 {
         self.credit + self.speculative
     }
@@ -62,35 +62,35 @@ impl EqdsSender {
         self.pulled + demand.saturating_sub(self.credit())
     }
 
-    /// It has packets and no credit.
-    fn waits(&self) -> bool {
+    /// Whether packets wait and there is no credit.
+    fn lacks_credit(&self) -> bool {
         self.credit() == 0 && self.sack.has_backlog()
     }
 
     #[inline]
-    fn tell(&mut self, now: Time, target: u32) {
-        self.told = target;
-        self.waits_from = now;
+    fn announce(&mut self, now: Time, target: u32) {
+        self.announced = target;
+        self.waiting_since = now;
     }
 }
 
-/// No larger window fits what a packet says of a target.
-const MOST_WINDOW: u32 = 1 << 20;
+/// The largest window whose targets fit a packet's field.
+const MAX_WINDOW: u32 = 1 << 20;
 
 impl Sender for EqdsSender {
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.sack.post(id, bytes)
     }
 
-    /// The next data packet, for credit, or an RTS that says what it waits for.
+    /// The next data packet, if there is credit, else an RTS if the demand was not announced.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.credit() == 0 {
             let target = self.target();
-            if target <= self.told || !self.sack.has_backlog() {
+            if target <= self.announced || !self.sack.has_backlog() {
                 return None;
             }
-            self.tell(now, target);
+            self.announce(now, target);
             let rts = Packet::new(self.ends.qp, self.ends.dst, Repr::Rts { target });
             return Some(rts.with_bytes(self.rts_bytes));
         }
@@ -101,7 +101,7 @@ impl Sender for EqdsSender {
             _ => self.credit -= 1,
         }
         let target = self.target();
-        self.tell(now, target);
+        self.announce(now, target);
         packet.repr = packet.repr.with_msn(Msn::of_pull_target(target));
         Some(packet)
     }
@@ -121,25 +121,25 @@ impl Sender for EqdsSender {
                 self.sack.handle_packet(now, packet);
             }
         }
-        self.waits_from = now;
+        self.waiting_since = now;
     }
 
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let sack = self.sack.next_timeout();
-        if !self.waits() {
+        if !self.lacks_credit() {
             return sack;
         }
-        let ask = self.waits_from + self.rto;
-        Some(sack.map_or(ask, |sack| sack.min(ask)))
+        let repeat = self.waiting_since + self.rto;
+        Some(sack.map_or(repeat, |sack| sack.min(repeat)))
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.sack.handle_timeout(now);
-        if self.waits() && self.waits_from + self.rto <= now {
-            // Asked for again, as if never told.
-            self.told = 0;
-            self.waits_from = now;
+        if self.lacks_credit() && self.waiting_since + self.rto <= now {
+            // The next RTS repeats the demand.
+            self.announced = 0;
+            self.waiting_since = now;
         }
     }
 

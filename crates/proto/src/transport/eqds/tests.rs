@@ -1,4 +1,4 @@
-//! Rules one by one, then both ends and the pacer over paths that lose, trim and delay.
+//! Each rule, then both ends and the pacer over paths that lose, trim and delay packets.
 
 use super::*;
 use crate::cc::AnyCc;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 const ENDS: Ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
 
-/// 1,000 B on the wire at 8 Gb/s: a packet per microsecond.
+/// Packets of 1,000 B on the wire at 8 Gb/s: one per microsecond.
 fn facts() -> PathFacts {
     PathFacts {
         base_rtt: Duration::from_us(8),
@@ -51,7 +51,7 @@ fn pull(number: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.src, Repr::Pull { number })
 }
 
-/// What a packet says, in short.
+/// A short description of a packet.
 fn say(packet: &Packet) -> String {
     match packet.repr {
         Repr::Data { psn, msn, .. } => format!("data {psn} target {}", msn.pull_target()),
@@ -67,7 +67,7 @@ fn all_out(sender: &mut EqdsSender, now: Time) -> Vec<String> {
     std::iter::from_fn(|| sender.poll_transmit(now)).map(|packet| say(&packet)).collect()
 }
 
-/// A fixed script, and what it makes of credit and targets: by hand from the rules.
+/// A fixed script, with credit and targets computed by hand from the rules.
 #[test]
 fn trajectory() {
     let mut sender = sender();
@@ -107,7 +107,8 @@ fn trajectory() {
     );
 }
 
-/// The first answer ends speculation; what was left of it is demanded anew, by an RTS as no data can go out.
+/// The first answer cancels the speculative credit. The rest of the demand is announced again, by an RTS since no data
+/// can be sent.
 #[test]
 fn the_first_answer_ends_speculation() {
     let mut sender = sender();
@@ -119,8 +120,8 @@ fn the_first_answer_ends_speculation() {
     assert_eq!(all_out(&mut sender, at(2)), Vec::<String>::new(), "it is said once");
 }
 
-/// A receiver grants what there is demand for, counts trimmed packets as demand, and repeats a grant for an RTS that it
-/// has granted.
+/// A receiver grants credit up to the demand, counts trimmed packets as demand, and repeats a grant for an RTS whose
+/// demand is granted.
 #[test]
 fn a_receiver_grants_demand() {
     let mut receiver = EqdsReceiver::new(&config(), ENDS);
@@ -128,21 +129,21 @@ fn a_receiver_grants_demand() {
         let repr = Repr::data(psn).with_message(MessageId(0), 9).with_msn(Msn::of_pull_target(target));
         Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000)
     };
-    assert!(!receiver.asks_to_pull());
+    assert!(!receiver.requests_pull());
     receiver.handle_packet(at(0), &data(0, 1));
-    assert!(receiver.asks_to_pull() && !receiver.asks_to_pull(), "it asks once");
+    assert!(receiver.requests_pull() && !receiver.requests_pull(), "it asks once");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 1".to_string()));
-    assert!(!receiver.asks_to_pull() && receiver.pull().is_none(), "all is granted");
+    assert!(!receiver.requests_pull() && receiver.pull().is_none(), "all is granted");
     receiver.handle_packet(at(1), &data(1, 1).cut(64).unwrap());
-    assert!(receiver.asks_to_pull(), "a trimmed packet");
+    assert!(receiver.requests_pull(), "a trimmed packet");
     assert_eq!(receiver.pull().map(|packet| say(&packet)), Some("pull 2".to_string()));
     while receiver.poll_transmit().is_some() {}
     receiver.handle_packet(at(2), &Packet::new(ENDS.qp, ENDS.dst, Repr::Rts { target: 2 }));
-    assert!(!receiver.asks_to_pull());
+    assert!(!receiver.requests_pull());
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
-/// A pull for each packet time, in turn.
+/// One pull per packet time, round robin.
 #[test]
 fn the_pacer_takes_turns_at_its_rate() {
     let mut pacer = PullPacer::new(&config(), &facts());
@@ -158,10 +159,10 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
-/// A path on which packets are lost, cut and delayed at random until 1 ms.
+/// A path on which packets are lost, trimmed and delayed at random until 1 ms.
 struct Path {
     random: Stream,
-    /// Of 100 packets.
+    /// In percent.
     lost: u32,
     cut: u32,
     on_the_way: BTreeMap<(Time, u64), Packet>,
@@ -182,8 +183,8 @@ impl Path {
     }
 }
 
-/// Every message is delivered and acknowledged once, whatever the path loses, and soon after it stops; data goes out for
-/// credit alone; and pulls never come faster than the pacer's rate.
+/// Every message is delivered and acknowledged once, whatever the path loses, and soon after it stops losing. Data is
+/// sent only with credit, and pulls are never faster than the pacer's rate.
 #[test]
 fn delivers_over_a_path_that_loses() {
     for seed in 0..200 {
@@ -211,7 +212,7 @@ fn delivers_over_a_path_that_loses() {
                     while let Some(answer) = receiver.poll_transmit() {
                         path.carry(now, answer);
                     }
-                    if receiver.asks_to_pull() {
+                    if receiver.requests_pull() {
                         pacer.join(0);
                     }
                 } else {
@@ -226,7 +227,7 @@ fn delivers_over_a_path_that_loses() {
                 last_pull = Some(now);
                 path.carry(now, pull);
                 pacer.pulled(now);
-                if receiver.asks_to_pull() {
+                if receiver.requests_pull() {
                     pacer.join(0);
                 }
             }

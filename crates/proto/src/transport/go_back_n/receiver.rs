@@ -9,17 +9,17 @@ use anabranch_base::{Duration, MessageId, Time};
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none.
+/// until it returns none.
 pub struct GoBackNReceiver {
-    /// Every PSN below has arrived, and nothing else is kept (ePSN).
+    /// ePSN: every PSN below has arrived. Packets beyond are not kept.
     expected: u32,
-    /// Arrived in order since the last ACK or NACK.
+    /// Number of packets that arrived in order since the last ACK or NACK.
     unacked: u32,
-    /// Packets of the message that `expected` belongs to that have arrived.
+    /// Number of arrived packets of the message that `expected` belongs to.
     arrived: u32,
     ack_every: u32,
-    due: Option<Due>,
-    /// When `expected` was last asked for, if it was.
+    due: Option<PendingAnswer>,
+    /// The time of the last NACK for `expected`, if there was one.
     nacked: Option<Time>,
     nack_interval: Duration,
     notification: NotificationPoint,
@@ -29,7 +29,7 @@ pub struct GoBackNReceiver {
 
 /// An answer that is to be sent.
 #[derive(Clone, Copy)]
-enum Due {
+enum PendingAnswer {
     Ack(Cause),
     Nack(Cause),
 }
@@ -53,10 +53,10 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// Processes a received packet; returns the message that it completes.
+    /// Handles a received packet; returns the message that it completes.
     ///
-    /// Without CNPs (a `cnp_interval` of 0) a mark comes back in an ACK, and one on a packet that is answered by
-    /// a NACK, or by nothing because its gap was answered already, does not come back.
+    /// Without CNPs (a `cnp_interval` of 0) an ACK echoes the mark of its packet. The mark of a packet that is answered
+    /// by a NACK, or not at all because its gap was answered before, is not echoed.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);
@@ -72,18 +72,18 @@ impl Receiver for GoBackNReceiver {
                 }
                 let at_once = ack_now || whole.is_some() || (marked && self.notification.is_off());
                 if at_once || self.unacked >= self.ack_every {
-                    self.due = Some(Due::Ack(Cause::new(packet, sent_at)));
+                    self.due = Some(PendingAnswer::Ack(Cause::new(packet, sent_at)));
                 }
             }
-            // A duplicate: the sender does not know that the first copy arrived.
+            // A duplicate is acknowledged, since the sender does not know that the first copy arrived.
             Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at, .. } if psn < self.expected => {
-                self.due = Some(Due::Ack(Cause::new(packet, sent_at)));
+                self.due = Some(PendingAnswer::Ack(Cause::new(packet, sent_at)));
             }
-            // A trimmed packet leaves the same gap as those before it.
+            // A trimmed packet leaves a gap, as a packet out of order does.
             Repr::Data { sent_at, .. } | Repr::Trimmed { sent_at, .. } => {
-                if self.nacked.is_none_or(|asked| now.since(asked) >= self.nack_interval) {
+                if self.nacked.is_none_or(|last| now.since(last) >= self.nack_interval) {
                     self.nacked = Some(now);
-                    self.due = Some(Due::Nack(Cause::new(packet, sent_at)));
+                    self.due = Some(PendingAnswer::Nack(Cause::new(packet, sent_at)));
                 }
             }
             _ => return None,
@@ -103,15 +103,15 @@ impl Receiver for GoBackNReceiver {
             // A NACK acknowledges as much as an ACK.
             self.unacked = 0;
             let (cause, repr) = match due {
-                Due::Ack(cause) => (cause, cause.ack(self.expected)),
-                Due::Nack(cause) => (cause, cause.nack(self.expected)),
+                PendingAnswer::Ack(cause) => (cause, cause.ack(self.expected)),
+                PendingAnswer::Nack(cause) => (cause, cause.nack(self.expected)),
             };
             return Some(self.answers.packet(cause.ev, repr));
         }
         self.notification.poll(&self.answers)
     }
 
-    /// Data packets received for the first time so far: those that it kept, which came in order.
+    /// Data packets received for the first time so far: those that arrived in order.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.expected)

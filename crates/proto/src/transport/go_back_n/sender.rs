@@ -4,7 +4,9 @@ use super::config::GoBackNConfig;
 use crate::cc::{AnyCc, Reported};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -12,17 +14,17 @@ use anabranch_base::{Duration, MessageId, Time};
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct GoBackNSender {
-    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the one to send next.
+    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send.
     in_flight: u64,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     fresh: u32,
-    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: at the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     flow: Flow,
@@ -33,30 +35,28 @@ impl GoBackNSender {
     pub fn new(config: &GoBackNConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &GoBackNConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         GoBackNSender {
             in_flight: 0,
             fresh: 0,
             since: Time::ZERO,
             rto,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
         }
     }
 }
 
 impl Sender for GoBackNSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and window and rate let it go now.
+    /// The next data packet, if there is one and window and rate allow it now.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
         if psn == self.flow.messages.end() {
             return None;
         }
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.window_allows(self.in_flight) || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -80,11 +80,11 @@ impl Sender for GoBackNSender {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } => {
                 self.acknowledge(now, psn, false, now.since(sent_at));
-                // One for an earlier PSN is older than an acknowledgement that came.
+                // A NACK for an earlier PSN is older than an acknowledgement that has arrived.
                 if psn == self.flow.unacked && psn < self.flow.next {
                     self.go_back();
                     self.flow.cc.handle_loss(now);
@@ -95,25 +95,24 @@ impl Sender for GoBackNSender {
         }
     }
 
-    /// Switches told the packet that an ACK answers of their load; the ACK, which acknowledges every PSN below
-    /// `cumulative`, comes next.
     #[inline]
     fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
         self.flow.cc.handle_telemetry(&Reported { stack, acked: cumulative, next: self.flow.next });
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
-    /// that waits for its time, which asks again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = (self.flow.unacked < self.flow.next).then(|| self.since + self.rto);
-        match (rto, self.flow.pacer.next_timeout()) {
+        match (rto, self.flow.next_pacing()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
     }
 
-    /// Goes back when nothing new was acknowledged for an RTO. A packet that waited for its time may ask again.
+    /// Restarts at the lowest unacknowledged packet if nothing new was acknowledged for an RTO. A paced packet whose
+    /// time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -124,29 +123,7 @@ impl Sender for GoBackNSender {
         }
     }
 
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
-    }
-
-    /// What comes in only puts it off.
+    /// Received packets only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false
@@ -154,9 +131,9 @@ impl Sender for GoBackNSender {
 }
 
 impl GoBackNSender {
-    /// Everything below `cumulative` has arrived.
+    /// Handles the acknowledgement of every PSN below `cumulative`.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
-        // After a go-back-N restart, more may have arrived than was retransmitted; but never more than was sent.
+        // After a go-back-N restart, more may have arrived than was retransmitted, but never more than was ever sent.
         let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.flow.unacked {
             return;
@@ -170,10 +147,10 @@ impl GoBackNSender {
             self.in_flight = 0;
         }
         self.since = now;
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 
-    /// Starts again at the first unacknowledged packet.
+    /// Restarts at the lowest unacknowledged packet.
     fn go_back(&mut self) {
         self.flow.next = self.flow.unacked;
         self.in_flight = 0;

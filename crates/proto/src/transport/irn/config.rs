@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::{Size, Span};
 use anabranch_base::{AboveZero, Bytes, parameters};
@@ -10,45 +10,45 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct IrnConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
         /// Headers of a data packet.
-        #[is(Bytes(1)..=Bytes(65_534); example = "48B";
+        #[param(Bytes(1)..=Bytes(65_534); example = "48B";
             source = "the ns-3 RDMA simulators: 48 B around 1000 B of payload")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
-        #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
         /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out of
         /// order, one that fills a gap, and a duplicate).
-        #[is(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
+        #[param(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
         pub ack_every: u32,
-        /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
-        #[is(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
+        /// BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one.
+        #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
         /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
         /// RTO_high.
-        #[is(AboveZero; example = "100us"; source = "IRN (SIGCOMM 2018)")]
+        #[param(AboveZero; example = "100us"; source = "IRN (SIGCOMM 2018)")]
         pub rto_low: Span,
         /// RTO_high: the timeout while more than `rto_low_packets` packets are in flight.
-        #[is(AboveZero; example = "320us"; source = "IRN (SIGCOMM 2018)")]
+        #[param(AboveZero; example = "320us"; source = "IRN (SIGCOMM 2018)")]
         pub rto: Span,
         /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
-        #[is(any; example = 3; source = "IRN (SIGCOMM 2018)")]
+        #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in flight, and
-        /// of the others those with a SACKed one above them, which is the letter of the rule.
-        #[is(any; example = true;
-            source = "unsaid; otherwise each packet of a lost tail waits for a timeout of its own")]
+        /// True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest packet in
+        /// flight, and those with a SACKed packet above them, as the rule is worded.
+        #[param(any; example = true;
+            source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
-        /// True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as simulators in
-        /// the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        /// True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in
+        /// simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "the simulator published with ConWeave"; default = false)]
+        #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
-        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
-        /// says so.
-        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
+        /// the mark echoed in the ACK.
+        #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }
 }

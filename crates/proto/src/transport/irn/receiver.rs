@@ -1,4 +1,4 @@
-//! The receiving end, of `irn` and of `rack-tlp`.
+//! The receiving end of `irn` and `rack-tlp`.
 
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{Answers, Arrivals, Cause, Ends, InOrder, NotificationPoint, Receiver};
@@ -7,15 +7,15 @@ use anabranch_base::{Bytes, Duration, MessageId, Time};
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
 pub struct IrnReceiver {
     arrivals: Arrivals,
-    /// How far the ePSN came since the last ACK.
+    /// Number of PSNs by which the ePSN has advanced since the last ACK.
     unacked: u32,
     ack_every: u32,
-    /// One past the highest PSN that has arrived.
+    /// The PSN after the highest one that has arrived.
     highest: u32,
-    /// The packet that an ACK is due for, with its PSN.
+    /// The packet for which an ACK is due, with its PSN.
     ack_due: Option<(u32, Cause)>,
     open: InOrder,
     notification: NotificationPoint,
@@ -24,7 +24,7 @@ pub struct IrnReceiver {
 
 impl IrnReceiver {
     /// The receiving end of a queue pair between `ends`: ACKs of `ack` bytes for every `ack_every` packets, and
-    /// CNPs no less than `cnp_interval` apart (0: none, the ACKs of marked packets stand for them).
+    /// CNPs at least `cnp_interval` apart (0: none, the ACKs of marked packets stand for them).
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             arrivals: Arrivals::new(),
@@ -40,18 +40,19 @@ impl IrnReceiver {
 }
 
 impl Receiver for IrnReceiver {
-    /// Processes a received packet; returns the first message that it completes.
+    /// Handles a received packet; returns the first message that it completes.
     ///
-    /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Only data counts: such
-    /// a NIC knows no trimmed packets and throws them away.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Only data
+    /// counts: such a NIC does not know trimmed packets and discards them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
-        // DCP, section 2.2: a SACK upon every packet out of order. One below the ePSN is a duplicate: the sender
-        // does not know that the first copy arrived. One that fills a gap, or part of it, is acknowledged at once as
-        // in TCP (RFC 5681, section 4.2): the sender may wait for that, or else send it again.
+        // DCP, section 2.2: every packet out of order causes a SACK. A packet below the ePSN is a duplicate, which is
+        // acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or part
+        // of one, is acknowledged at once as in TCP (RFC 5681, section 4.2): the sender may wait for that ACK, or else
+        // retransmit the packet.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
         if let Some(advance) = self.arrivals.accept(psn) {
@@ -77,8 +78,8 @@ impl Receiver for IrnReceiver {
 
     /// The next ACK or CNP to send, if one is due.
     ///
-    /// Every ACK names the packet that caused it beside the ePSN. Where that packet is beyond the ePSN, this is a
-    /// SACK (or IRN's NACK, which says the same).
+    /// Every ACK carries the ePSN and the PSN of the packet that caused it. If that packet is beyond the ePSN, the ACK
+    /// is a SACK (IRN's NACK has the same content).
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((psn, cause)) = self.ack_due.take() {

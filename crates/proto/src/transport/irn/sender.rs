@@ -6,30 +6,32 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct IrnSender {
-    /// Bytes on the wire of the PSNs in flight, each once: copies do not count.
+    /// Bytes on the wire of the PSNs in flight. Retransmissions do not count again.
     in_flight: u64,
-    /// One past the highest SACKed PSN; not above `unacked` when none is.
+    /// The PSN after the highest SACKed one; not above `unacked` when none is SACKed.
     sacked_below: u32,
-    /// PSNs from `unacked` on that may be sent: the BDP cap.
+    /// Number of PSNs from `unacked` on that may be sent: the BDP cap.
     window_packets: u32,
     rto_low_packets: u32,
     timeout_takes_all: bool,
     sack_takes_all: bool,
     recovery: Option<Recovery>,
-    /// When the timer of the RTO started: at the last new cumulative acknowledgement, at a timeout, or at the first
+    /// The start of the RTO timer: at the last new cumulative acknowledgement, at a timeout, or at the first
     /// packet after an idle period.
     since: Time,
     rto_low: Duration,
@@ -39,13 +41,13 @@ pub struct IrnSender {
     sacked: PsnSet,
 }
 
-/// Loss recovery.
+/// The state of a loss recovery.
 struct Recovery {
-    /// One past the recovery PSN: the highest that was in flight when recovery was entered.
+    /// The PSN after the recovery PSN, which is the highest that was in flight when the recovery began.
     end: u32,
-    /// Every lost packet below was sent again.
+    /// Every lost packet below was retransmitted in this recovery.
     cursor: u32,
-    /// What began this recovery declares lost what is below, except for SACKed packets.
+    /// Every packet below that is not SACKed was declared lost when the recovery began.
     given_up_below: u32,
 }
 
@@ -54,9 +56,10 @@ impl IrnSender {
     pub fn new(config: &IrnConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, .. } = config;
         let rto_high = config.rto.on(facts);
-        // A timeout that became earlier as more packets go out might have been due before they did.
+        // With an RTO_low above RTO_high, sending another packet could move the timeout into the past.
         let rto_low = config.rto_low.on(facts).min(rto_high);
-        let asking = Asking { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests =
+            AckRequests { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
         let window = config.window.on(facts).0.div_ceil((payload.0 + header.0).max(1));
         IrnSender {
             in_flight: 0,
@@ -69,19 +72,17 @@ impl IrnSender {
             since: Time::ZERO,
             rto_low,
             rto_high,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
             sacked: PsnSet::new(),
         }
     }
 }
 
 impl Sender for IrnSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and it may go out now: in loss recovery lost packets come first, and
-    /// new ones when no more are known to be lost (DCP, section 2.2).
+    /// The next data packet, if there is one and it may be sent now. In loss recovery, lost packets come first, and new
+    /// ones follow when no more losses are known (DCP, section 2.2).
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.next_lost() {
@@ -97,30 +98,31 @@ impl Sender for IrnSender {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
                 if received != 0 {
-                    self.select(now, base);
+                    self.handle_sack(now, base);
                 }
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
-    /// that waits for its time, which asks again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-        let due = self.rto_due().min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = self.rto_due().min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Enters loss recovery when the ePSN stands still for an RTO. A packet that waited for its time may ask again.
+    /// Begins a loss recovery if the ePSN has not advanced for an RTO. A paced packet whose time has come may be sent.
     ///
-    /// The packet of the ePSN is sent again first, and then what has a SACKed packet above it (DCP, section 2.2). By that
-    /// letter the last packets in flight, which have none, each wait for a timeout of their own: tens of timeouts
-    /// where a burst loses its tail. Whether a timeout repeats those too is unsaid; `timeout_takes_all` decides.
+    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section 2.2).
+    /// By this rule the last packets in flight, which have none above them, each wait for a timeout of their own: tens
+    /// of timeouts if a burst loses its tail. Whether a timeout also retransmits those is unspecified in the papers;
+    /// `timeout_takes_all` decides.
     ///
-    /// In recovery a timeout begins a new one, in which each lost packet is sent again once more.
+    /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.rto_due() <= now {
@@ -134,29 +136,7 @@ impl Sender for IrnSender {
         }
     }
 
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
-    }
-
-    /// The timeout of few packets in flight is shorter.
+    /// An ACK that leaves few packets in flight makes the timeout shorter.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -164,8 +144,8 @@ impl Sender for IrnSender {
 }
 
 impl IrnSender {
-    /// IRN, section 3.1: the low timeout where only few packets are in flight, so that a needless one costs little;
-    /// never when none is.
+    /// The expiry of the RTO timer; never while nothing is in flight. With few packets in flight, where a spurious
+    /// timeout costs little, RTO_low applies (IRN, section 3.1).
     #[inline]
     fn rto_due(&self) -> Time {
         match self.flow.next - self.flow.unacked {
@@ -175,13 +155,13 @@ impl IrnSender {
         }
     }
 
-    /// The next packet to send again.
+    /// The next packet to retransmit.
     ///
-    /// DCP, section 2.2: lost is what has a SACKed packet above it, and each is sent again once in a recovery, since
-    /// an ACK does not tell which copy it is for. The search goes on where it stopped.
+    /// DCP, section 2.2: a packet is lost if a higher PSN was SACKed, and is retransmitted once in a recovery, since an
+    /// ACK does not tell which copy it is for. The search continues where it stopped.
     ///
-    /// Unsaid: whether that holds for packets that were first sent in this recovery, above the recovery PSN. The
-    /// rule makes no difference, and so none is made here.
+    /// Whether this also holds for packets that were first sent in this recovery, above the recovery PSN, is
+    /// unspecified in the papers. The rule does not exclude them, so that it is applied to them too.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -194,11 +174,11 @@ impl IrnSender {
         (psn < lost_below).then_some(psn)
     }
 
-    /// Retransmits a lost packet. Pacing applies, the window does not: the retransmission replaces a packet believed
-    /// lost.
+    /// Retransmits a lost packet. Pacing applies, the window does not, since the retransmission replaces a packet
+    /// believed lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -216,7 +196,7 @@ impl IrnSender {
         if psn == self.flow.messages.end() {
             return None;
         }
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.windows_allow() || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -229,21 +209,21 @@ impl IrnSender {
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
-    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
-    /// the cap. The congestion control's window admits a packet as the ns-3 RDMA simulators do, IRN's among them
-    /// ([`Flow::window_allows`]): where both are a BDP, neither is shorter.
+    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below the
+    /// cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, IRN's among them
+    /// ([`Flow::window_allows`]): if both limits are one BDP, they bind alike.
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
-    /// Whether another packet may follow before an ACK comes.
+    /// Whether another packet may follow before an ACK arrives.
     #[inline]
     fn goes_on(&mut self) -> bool {
         self.next_lost().is_some() || (self.flow.next < self.flow.messages.end() && self.windows_allow())
     }
 
-    /// Everything below `cumulative` has arrived.
+    /// Handles the acknowledgement of every PSN below `cumulative`.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         let cumulative = cumulative.min(self.flow.next);
@@ -257,29 +237,29 @@ impl IrnSender {
         let bytes = self.flow.advance(cumulative);
         self.in_flight -= bytes;
         self.since = now;
-        // IRN, section 3.1: out of recovery when the ePSN is above the recovery PSN.
+        // IRN, section 3.1: recovery ends when the ePSN is above the recovery PSN.
         if self.recovery.as_ref().is_some_and(|recovery| recovery.end <= cumulative) {
             self.recovery = None;
         }
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 
-    /// The packet that an ACK names has arrived. It is a SACK where that is above the lowest unacknowledged one; a
-    /// SACK that was overtaken by an acknowledgement of its packet says nothing new.
+    /// Handles the PSN of the packet that caused an ACK. The ACK is a SACK if that PSN is above the lowest
+    /// unacknowledged one. A SACK that a cumulative acknowledgement of its packet overtook has no effect.
     #[inline]
-    fn select(&mut self, now: Time, psn: u32) {
+    fn handle_sack(&mut self, now: Time, psn: u32) {
         if psn <= self.flow.unacked || psn >= self.flow.next {
             return;
         }
         self.sacked.make_room(self.flow.unacked, psn);
         self.sacked.insert(psn);
         self.sacked_below = self.sacked_below.max(psn + 1);
-        // DCP, section 2.2: a SACK puts the sender into recovery, but not a second time.
+        // DCP, section 2.2: a SACK begins a recovery, unless one is in progress.
         if self.recovery.is_none() {
             let Flow { unacked, next, .. } = self.flow;
             let given_up_below = if self.sack_takes_all { next } else { unacked };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
-            // One sign of congestion per recovery, for a congestion control that takes losses for one.
+            // A congestion control that reacts to losses sees one per recovery.
             self.flow.cc.handle_loss(now);
         }
     }

@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::{Size, Span};
 use anabranch_base::{AboveZero, Bytes, parameters};
@@ -10,33 +10,33 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct RackTlpConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
         pub payload: Bytes,
         /// Headers of a data packet.
-        #[is(Bytes(1)..=Bytes(65_534); example = "48B";
+        #[param(Bytes(1)..=Bytes(65_534); example = "48B";
             source = "the ns-3 RDMA simulators: 48 B around 1000 B of payload")]
         pub header: Bytes,
         /// Size of an ACK or CNP.
-        #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
         /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out of
         /// order, one that fills a gap, and a duplicate).
-        #[is(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
+        #[param(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
         pub ack_every: u32,
         /// Bytes in flight: sent, and neither acknowledged nor declared lost.
-        #[is(AboveZero; example = "1bdp"; source = "unsaid; as for IRN")]
+        #[param(AboveZero; example = "1bdp"; source = "unspecified; as for IRN")]
         pub window: Size,
-        /// A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it was
-        /// sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late.
-        #[is(any; example = "1rtt"; source = "DCP, section 6.3")]
+        /// Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed since
+        /// it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
+        #[param(any; example = "1rtt"; source = "DCP, section 6.3")]
         pub reo_wnd: Span,
         /// The timeout of last resort.
-        #[is(AboveZero; example = "4ms";
-            source = "unsaid; the simulator published with ConWeave has this for go-back-N")]
+        #[param(AboveZero; example = "4ms";
+            source = "unspecified; the simulator published with ConWeave has this for go-back-N")]
         pub rto: Span,
-        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
-        /// says so.
-        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        /// At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at once, with
+        /// the mark echoed in the ACK.
+        #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }
 }

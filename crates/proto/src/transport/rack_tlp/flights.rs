@@ -1,4 +1,4 @@
-//! When each packet was last sent, and what became of it.
+//! The transmission time and state of each packet.
 
 use anabranch_base::Time;
 use std::collections::VecDeque;
@@ -8,28 +8,28 @@ pub(super) struct Flights {
     /// By PSN, from `lowest` on.
     packets: VecDeque<Flight>,
     lowest: u32,
-    /// Those in flight in the order in which they were sent. What is no longer true of a packet is dropped when it
-    /// comes up.
+    /// Transmissions in the order of sending. Entries of packets that were sent again, lost or SACKed since are removed
+    /// when they reach the front.
     order: VecDeque<(Time, u32)>,
 }
 
-/// A packet.
+/// The record of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Flight {
-    /// When it was last sent.
+    /// The time of the last transmission.
     pub sent: Time,
-    /// Its size on the wire.
+    /// Size on the wire.
     pub bytes: u16,
     pub state: State,
 }
 
-/// What the sender knows of a packet that it sent.
+/// The state of a sent packet.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum State {
     InFlight,
-    /// Lost, and not sent again yet.
+    /// Declared lost, and not retransmitted yet.
     Lost,
-    /// A SACK named it.
+    /// Selectively acknowledged.
     Sacked,
 }
 
@@ -38,40 +38,40 @@ impl Flights {
         Flights { packets: VecDeque::new(), lowest: 0, order: VecDeque::new() }
     }
 
-    /// The packet with this PSN, which is neither acknowledged cumulatively nor new.
+    /// The record of a PSN that was sent and is not acknowledged cumulatively.
     #[inline]
     pub fn get(&self, psn: u32) -> Flight {
         self.packets[(psn - self.lowest) as usize]
     }
 
-    /// A new packet, with the PSN after the newest one's, is sent.
+    /// Records a new packet, whose PSN follows the newest one.
     #[inline]
     pub fn send_next(&mut self, now: Time, bytes: u16) {
         self.order.push_back((now, self.lowest + self.packets.len() as u32));
         self.packets.push_back(Flight { sent: now, bytes, state: State::InFlight });
     }
 
-    /// A packet is sent again.
+    /// Records a retransmission.
     pub fn send_again(&mut self, now: Time, psn: u32) {
         let flight = &mut self.packets[(psn - self.lowest) as usize];
         (flight.sent, flight.state) = (now, State::InFlight);
         self.order.push_back((now, psn));
     }
 
-    /// A packet is lost or SACKed.
+    /// Changes the state of a packet.
     #[inline]
     pub fn set(&mut self, psn: u32, state: State) {
         self.packets[(psn - self.lowest) as usize].state = state;
     }
 
-    /// Forgets the lowest packet, which there is, and returns what was known of it.
+    /// Removes the lowest packet, which must exist, and returns its record.
     #[inline]
     pub fn pop(&mut self) -> Option<Flight> {
         self.lowest += 1;
         self.packets.pop_front()
     }
 
-    /// The packet in flight that was sent first, and when.
+    /// The time and PSN of the earliest transmission in flight.
     #[inline]
     pub fn oldest(&mut self) -> Option<(Time, u32)> {
         while let Some(&(sent, psn)) = self.order.front() {

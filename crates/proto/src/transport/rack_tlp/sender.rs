@@ -6,7 +6,9 @@ use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
 
@@ -14,44 +16,45 @@ use std::collections::VecDeque;
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct RackTlpSender {
-    /// Bytes on the wire of what was sent and is neither acknowledged nor declared lost.
+    /// Bytes on the wire of packets that were sent and are neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
-    /// RACK.xmit_ts and RACK.end_seq: of the packets that are known to have arrived, the one that was sent last.
+    /// RACK.xmit_ts and RACK.end_seq: the time and PSN of the packet that was sent last among those known to have
+    /// arrived.
     latest: Option<(Time, u32)>,
-    /// RACK.rtt: the latest round trip.
+    /// RACK.rtt: the latest RTT.
     rtt: Duration,
-    /// The smoothed round trip (RFC 6298), from the first measurement on.
+    /// The smoothed RTT (RFC 6298), from the first measurement on.
     srtt: Option<Duration>,
     base_rtt: Duration,
     reo_wnd: Duration,
     rto: Duration,
-    /// When the timer of the RTO started: when an ACK last told of an arrival, at a retransmission or probe, or at
-    /// the first packet after an idle period.
+    /// The start of the RTO timer: the last ACK of a new arrival, the last retransmission or probe, or the first packet
+    /// after an idle period.
     since: Time,
-    /// When the oldest packet that another has overtaken is lost; never when none was overtaken.
+    /// The time at which the oldest overtaken packet counts as lost; never when none was overtaken.
     reorder_due: Time,
-    /// When a probe is due (PTO); never when none is to be sent.
+    /// The time at which a probe is due (PTO); never when none is.
     probe_due: Time,
     probe: Probe,
-    /// One past the highest PSN that was sent when a loss was found, until the ePSN is there.
+    /// The PSN after the highest one that was sent when a loss was detected, until the ePSN reaches it.
     recovery_end: Option<u32>,
-    /// SACKed packets above the lowest unacknowledged one (RACK.segs_sacked).
+    /// Number of SACKed packets above the lowest unacknowledged one (RACK.segs_sacked).
     sacked: u32,
     flow: Flow,
     flights: Flights,
-    /// Lost and to be sent again, in the order of detection. Those that were sent, or acknowledged meanwhile, are
-    /// dropped when they come up.
+    /// Lost PSNs to retransmit, in the order of detection. Retransmitted and acknowledged ones are removed when they
+    /// reach the front.
     lost: VecDeque<u32>,
 }
 
-/// The tail loss probe (RFC 8985, section 7): one at a time.
+/// The tail loss probe (RFC 8985, section 7), of which there is at most one at a time.
 #[derive(Clone, Copy, PartialEq)]
 enum Probe {
     None,
@@ -68,7 +71,7 @@ impl RackTlpSender {
     pub fn new(config: &RackTlpConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RackTlpConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RackTlpSender {
             in_flight: 0,
             window: config.window.window_on(facts).0,
@@ -84,7 +87,7 @@ impl RackTlpSender {
             probe: Probe::None,
             recovery_end: None,
             sacked: 0,
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
             flights: Flights::new(),
             lost: VecDeque::new(),
         }
@@ -92,11 +95,9 @@ impl RackTlpSender {
 }
 
 impl Sender for RackTlpSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages, pacing);
 
-    /// The next data packet, if there is one and it may go out now: lost packets first, then a probe, then new ones.
+    /// The next data packet, if there is one and it may be sent now: lost packets first, then a probe, then new ones.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if let Some(psn) = self.next_lost() {
@@ -105,11 +106,11 @@ impl Sender for RackTlpSender {
         if self.probe == Probe::Due {
             return self.send_probe(now);
         }
-        if !self.has_next() || !self.windows_allow(self.flow.messages.part(self.flow.next).bytes) {
+        if !self.has_next() || !self.windows_allow(self.flow.messages.packet_info(self.flow.next).bytes) {
             return None;
         }
         let packet = self.send_next(now)?;
-        // RFC 8985, section 7.2: new data starts the probe's timer again.
+        // RFC 8985, section 7.2: new data restarts the probe timer.
         self.arm_probe(now);
         Some(packet)
     }
@@ -125,25 +126,24 @@ impl Sender for RackTlpSender {
                 if is_news {
                     self.arm_probe(now);
                 }
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for a packet that was overtaken, a probe, or the RTO
-    /// while packets are in flight; or for a packet that waits for its time, which asks again when the rate may have
-    /// risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for an overtaken packet, a probe, the RTO
+    /// while packets are in flight, or a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let own = self.reorder_due.min(self.probe_due).min(self.rto_due());
-        let due = own.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = own.min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Looks for losses, sends a probe, or gives up what is in flight, whichever is due. A packet that waited for its
-    /// time may ask again.
+    /// Detects losses, triggers a probe or handles the RTO, whichever is due. A paced packet whose time has come may be
+    /// sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.reorder_due <= now {
@@ -152,33 +152,11 @@ impl Sender for RackTlpSender {
         if self.probe_due <= now {
             self.probe_due = Time::NEVER;
             self.probe = Probe::Due;
-            // RFC 8985, section 7.3: after the probe comes the RTO, in full.
+            // RFC 8985, section 7.3: a full RTO follows the probe.
             self.since = now;
         } else if self.rto_due() <= now {
             self.time_out(now);
         }
-    }
-
-    fn next_pacing(&self) -> Option<Time> {
-        self.flow.pacer.next_timeout()
-    }
-
-    fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-    }
-
-    #[inline]
-    fn paces(&self) -> bool {
-        self.flow.paces
-    }
-
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
     }
 
     /// The reordering window and the probe may be due before the RTO.
@@ -189,8 +167,8 @@ impl Sender for RackTlpSender {
 }
 
 impl RackTlpSender {
-    /// RFC 8985, section 6.2, steps 1 and 2. An ACK says when the packet that caused it was sent, and so no
-    /// retransmission is mistaken for the packet's first copy.
+    /// RFC 8985, section 6.2, steps 1 and 2. An ACK echoes the transmission time of the packet that caused it, so that
+    /// a retransmission is never mistaken for the first copy.
     #[inline]
     fn measure(&mut self, rtt: Duration, sent_at: Time, psn: u32) {
         self.rtt = rtt;
@@ -198,7 +176,7 @@ impl RackTlpSender {
         self.latest = self.latest.max(Some((sent_at, psn)));
     }
 
-    /// Everything below `cumulative` has arrived, and `psn`; false when that was known.
+    /// Handles the acknowledgement of `psn` and every PSN below `cumulative`; false if nothing is newly acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool) -> bool {
         let cumulative = cumulative.min(self.flow.next);
@@ -231,31 +209,31 @@ impl RackTlpSender {
         }
         if packets > 0 {
             self.since = now;
-            self.settle();
-            self.flow.tell(now, packets, bytes, marked, self.rtt);
+            self.update_recovery();
+            self.flow.report_acked(now, packets, bytes, marked, self.rtt);
         }
         packets > 0
     }
 
-    /// What an arrival means for recovery and probe.
+    /// Ends recovery and probe if an acknowledgement covers them.
     #[inline]
-    fn settle(&mut self) {
+    fn update_recovery(&mut self) {
         let unacked = self.flow.unacked;
         if self.recovery_end.is_some_and(|end| end <= unacked) {
             self.recovery_end = None;
         }
-        // RFC 8985, section 7.4. Left out is its congestion response to a loss that the probe repaired: DCQCN, the
-        // congestion control of this comparison, has none to losses. A probe that waits for its time is not needed
-        // any more.
+        // RFC 8985, section 7.4, without its congestion response to a loss that the probe repaired: DCQCN, the
+        // congestion control of DCP's comparison, does not react to losses. A probe that was not sent yet is no longer
+        // needed.
         match self.probe {
             Probe::Out { end } if end > unacked => {}
             _ => self.probe = Probe::None,
         }
     }
 
-    /// RFC 8985, section 6.2, step 5: lost is what was sent before a packet that arrived, an RTT and the reordering
-    /// window ago. Unlike there, the window has a fixed size (DCP, section 6.3), and the timer rings for each packet
-    /// in its turn and not once for all.
+    /// RFC 8985, section 6.2, step 5: a packet is lost if a packet that was sent later arrived, and an RTT plus the
+    /// reordering window have passed since it was sent. Unlike in the RFC, the window has a fixed size (DCP, section
+    /// 6.3), and the timer expires for each packet separately instead of once for all.
     #[inline]
     fn detect(&mut self, now: Time) {
         self.reorder_due = Time::NEVER;
@@ -265,7 +243,7 @@ impl RackTlpSender {
             let due = sent + self.rtt + self.reo_wnd;
             if now < due {
                 self.reorder_due = due;
-                // RFC 8985, section 8: the timers exclude each other.
+                // RFC 8985, section 8: at most one of the timers runs.
                 self.probe_due = Time::NEVER;
                 if self.probe == Probe::Due {
                     self.probe = Probe::None;
@@ -273,16 +251,17 @@ impl RackTlpSender {
                 return;
             }
             self.lose(now, psn);
-            // The RTO waited for this timer; its time starts anew.
+            // The RTO timer was stopped meanwhile, and restarts.
             self.since = now;
         }
     }
 
-    /// RFC 8985, section 6.3: the lowest packet is lost, and what was sent an RTT and the reordering window ago.
+    /// RFC 8985, section 6.3: the lowest packet is lost, and every packet that was sent an RTT plus the reordering
+    /// window ago.
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
         self.flow.lb.handle_timeout(now);
-        // A sign of congestion of its own, even in recovery.
+        // A timeout is a congestion signal of its own, even in recovery.
         self.enter_recovery(now);
         let unacked = self.flow.unacked;
         if self.flights.get(unacked).state == State::InFlight {
@@ -306,8 +285,8 @@ impl RackTlpSender {
         }
     }
 
-    /// One sign of congestion per recovery, for a congestion control that takes losses for one; and no probes (RFC
-    /// 8985, section 7.1).
+    /// Begins a recovery: one loss is reported to the congestion control, and no probes are sent (RFC 8985, section
+    /// 7.1).
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;
@@ -315,11 +294,12 @@ impl RackTlpSender {
         self.flow.cc.handle_loss(now);
     }
 
-    /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or when the RTO would be, while packets are
-    /// in flight, and neither a loss nor a gap is known that is dealt with otherwise.
+    /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or at the RTO if that is earlier, while
+    /// packets are in flight and no loss or gap is known, which other timers handle.
     ///
-    /// There the handshake measures a first RTT. A queue pair has none, so the path's stands for it. Nothing is added
-    /// for one packet in flight, whose ACK might be held back: the last packet asks for its ACK.
+    /// In the RFC the handshake measures a first RTT. A queue pair has no handshake; the path's base RTT replaces it.
+    /// The RFC's allowance for a delayed ACK of a single packet in flight is not needed: the last packet requests its
+    /// ACK.
     #[inline]
     fn arm_probe(&mut self, now: Time) {
         let is_open = self.recovery_end.is_none()
@@ -333,8 +313,8 @@ impl RackTlpSender {
         };
     }
 
-    /// When the RTO strikes; never while nothing is in flight, and while a packet that was overtaken is waited for
-    /// (RFC 8985, section 8: the timers exclude each other).
+    /// The expiry of the RTO timer; never while nothing is in flight, or while the reordering timer runs (RFC 8985,
+    /// section 8: at most one of the timers runs).
     #[inline]
     fn rto_due(&self) -> Time {
         if self.in_flight == 0 || self.reorder_due < Time::NEVER {
@@ -344,7 +324,7 @@ impl RackTlpSender {
         }
     }
 
-    /// The next packet to send again.
+    /// The next packet to retransmit.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         while let Some(&psn) = self.lost.front() {
@@ -358,7 +338,7 @@ impl RackTlpSender {
 
     #[cold]
     fn send_lost(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.windows_allow(part.bytes) || !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -366,15 +346,15 @@ impl RackTlpSender {
         Some(self.send_again(now, psn))
     }
 
-    /// RFC 8985, section 7.3: new data if there is any, even beyond the window, or else the packet with the highest
-    /// PSN, which is in flight: nothing is lost or SACKed.
+    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window, else the packet with the
+    /// highest PSN. That packet is in flight, since no packet is lost or SACKed.
     #[cold]
     fn send_probe(&mut self, now: Time) -> Option<Packet> {
         let packet = if self.has_next() {
             self.send_next(now)?
         } else {
             let psn = self.flow.next - 1;
-            if !self.flow.pace(now, self.flow.messages.part(psn).bytes) {
+            if !self.flow.pace(now, self.flow.messages.packet_info(psn).bytes) {
                 return None;
             }
             self.send_again(now, psn)
@@ -395,7 +375,7 @@ impl RackTlpSender {
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
-        let bytes = self.flow.messages.part(psn).bytes;
+        let bytes = self.flow.messages.packet_info(psn).bytes;
         if !self.flow.pace(now, bytes) {
             return None;
         }
@@ -410,21 +390,22 @@ impl RackTlpSender {
 
     #[inline]
     fn packet(&mut self, now: Time, psn: u32) -> Packet {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         let goes_on = (self.next_lost().is_some() || self.has_next())
             && self.windows_allow(self.flow.messages.packet_bytes());
         self.flow.packet(now, psn, part, goes_on)
     }
 
-    /// Whether there is new data to send, window aside.
+    /// Whether there is new data to send, whatever the window allows.
     #[inline]
     fn has_next(&self) -> bool {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// Both windows bound what is in flight, as TCP's do: a packet goes when they hold it as well (RFC 6675, section 5,
-    /// step C: "If cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot
-    /// stop the queue pair.
+    /// Both windows bound the bytes in flight as TCP's do: a packet is sent if it fits (RFC 6675, section 5, step C:
+    /// "If cwnd
+    /// - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue
+    ///   pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -9,16 +9,16 @@ use anabranch_base::{MessageId, Time};
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+/// until it returns none, and [`poll_delivered`](Self::poll_delivered) likewise.
 pub struct RnicSrReceiver {
     arrivals: Arrivals,
-    /// How far the ePSN came since the last ACK.
+    /// Number of PSNs by which the ePSN has advanced since the last ACK.
     unacked: u32,
     ack_every: u32,
-    /// A NACK asked for the ePSN.
+    /// Whether a NACK for the ePSN was sent.
     nacked: bool,
-    /// Highest PSN that arrived out of order and asked for an ACK, until the ePSN passes it.
-    asked: Option<u32>,
+    /// The highest PSN that arrived out of order and requested an ACK, until the ePSN is beyond it.
+    ack_requested: Option<u32>,
     ack_due: Option<Cause>,
     nack_due: Option<Cause>,
     open: InOrder,
@@ -34,7 +34,7 @@ impl RnicSrReceiver {
             unacked: 0,
             ack_every: config.ack_every,
             nacked: false,
-            asked: None,
+            ack_requested: None,
             ack_due: None,
             nack_due: None,
             open: InOrder::new(),
@@ -45,10 +45,10 @@ impl RnicSrReceiver {
 }
 
 impl Receiver for RnicSrReceiver {
-    /// Processes a received packet; returns the first message that it completes.
+    /// Handles a received packet; returns the first message that it completes.
     ///
-    /// Messages are delivered in order: one is whole when the ePSN has passed its last packet (Themis-spraying,
-    /// section 7). Only data counts: such a NIC knows no trimmed packets and throws them away.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet (Themis-spraying,
+    /// section 7). Only data counts: such a NIC does not know trimmed packets and discards them.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
@@ -66,23 +66,24 @@ impl Receiver for RnicSrReceiver {
         }
         let mut ack_at_once = ack_now;
         if psn > expected {
-            // Themis-spraying, section 2.3: a packet out of order means a loss, and each ePSN has one NACK. It is
-            // the arrival that asks; when the ePSN comes to the next gap, the next packet beyond that one does.
+            // Themis-spraying, section 2.3: a packet out of order means a loss, and each ePSN has one NACK. An arrival
+            // causes it: when the ePSN reaches the next gap, the next packet beyond that gap does.
             if !self.nacked {
                 self.nacked = true;
                 self.nack_due = Some(cause);
             }
             if ack_now {
-                self.asked = Some(self.asked.map_or(psn, |asked| asked.max(psn)));
+                self.ack_requested = Some(self.ack_requested.map_or(psn, |highest| highest.max(psn)));
             }
-        } else if self.asked.is_some_and(|asked| asked < self.arrivals.expected) {
-            // The ACK that this packet asked for could not name it. The sender may wait for it.
-            self.asked = None;
+        } else if self.ack_requested.is_some_and(|highest| highest < self.arrivals.expected) {
+            // The packet requested an ACK when the ePSN was below it, so that no ACK covered it. The sender may be
+            // waiting.
+            self.ack_requested = None;
             ack_at_once = true;
         }
         let delivered = self.poll_delivered();
         let pays_mark = packet.marked && self.notification.is_off();
-        // A duplicate: the sender does not know that the first copy arrived.
+        // A duplicate is acknowledged, since the sender does not know that the first copy arrived.
         let at_once = ack_at_once || advance.is_none() || delivered.is_some() || pays_mark;
         if at_once || self.unacked >= self.ack_every {
             self.ack_due = Some(cause);
@@ -106,8 +107,8 @@ impl Receiver for RnicSrReceiver {
             self.unacked = 0;
             return Some(self.answers.packet(cause.ev, cause.ack(cumulative)));
         }
-        // Themis-spraying, section 2.3: a NACK carries the ePSN alone. It does not count as an ACK, since a switch
-        // may drop it on its way.
+        // Themis-spraying, section 2.3: a NACK carries only the ePSN. It does not count as an ACK, since a switch may
+        // drop it.
         if let Some(cause) = self.nack_due.take() {
             return Some(self.answers.packet(cause.ev, cause.nack(cumulative)));
         }

@@ -5,37 +5,39 @@ use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Part, Sender, SenderCounters};
+use crate::transport::common::{
+    AckRequests, Ends, Flow, Framing, OutOfPsns, PacketInfo, Sender, SenderCounters, forward_to_flow,
+};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
 /// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
-/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that returns none and the sender [`paces`](Self::paces), read the next
 /// timeout again.
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct RnicSrSender {
-    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the one to send next, each once: copies do
-    /// not count.
+    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the next one to send. Retransmissions do not
+    /// count again.
     in_flight: u64,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     fresh: u32,
-    /// PSNs from the lowest unacknowledged one on that may be sent.
+    /// Number of PSNs from the lowest unacknowledged one on that may be sent.
     window_packets: u32,
     hears_nacks: bool,
-    /// What a NACK asked for and is not sent again yet: the missing packet, and the one that was sent last. There are
-    /// never more than two: a later NACK acknowledges the packet that an earlier one asked for, and no in-order packet
-    /// is sent while one is pending.
+    /// The pending retransmissions of a NACK: the missing packet, and the one that was sent last. There are never more
+    /// than two: a later NACK acknowledges the packet that an earlier one requested, and no in-order packet is sent
+    /// while a retransmission is pending.
     missing: Option<u32>,
     latest: Option<u32>,
-    /// Nothing goes out before: a retransmission blocks the transmit path.
+    /// The end of the time for which a retransmission blocks the transmit path.
     blocked_until: Time,
-    /// When a packet that the blocked path holds up is to ask again; never when none waits.
+    /// The time at which a packet that waits for the blocked path is tried again; never when none waits.
     resume: Time,
-    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after an idle period.
+    /// The start of the RTO timer: at the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     retransmission_block: Duration,
@@ -47,7 +49,7 @@ impl RnicSrSender {
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &RnicSrConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
+        let ack_requests = AckRequests { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RnicSrSender {
             in_flight: 0,
             fresh: 0,
@@ -60,17 +62,15 @@ impl RnicSrSender {
             since: Time::ZERO,
             rto,
             retransmission_block: config.retransmission_block.on(facts),
-            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            flow: Flow::new(&Framing { payload, header, ack }, &ack_requests, ends, cc, lb),
         }
     }
 }
 
 impl Sender for RnicSrSender {
-    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.flow.messages.post(id, bytes)
-    }
+    forward_to_flow!(messages);
 
-    /// The next data packet, if there is one and windows and rate let it go now: what a NACK asked for first.
+    /// The next data packet, if there is one and windows and rate allow it now. Retransmissions for a NACK come first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let copy = self.missing.or(self.latest);
@@ -94,29 +94,29 @@ impl Sender for RnicSrSender {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
-                self.flow.hear(now, packet.ev, marked, rtt);
+                self.flow.handle_feedback(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } if self.hears_nacks => {
                 self.flow.counters.nacks += 1;
                 self.acknowledge(now, psn, false, now.since(sent_at));
-                self.repeat(now, psn);
+                self.handle_nack(now, psn);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
-    /// that waits for its time, which asks again when the rate may have risen.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or
+    /// for a paced packet, which is tried again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
-        let due = rto.min(self.resume).min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = rto.min(self.resume).min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
-    /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO, as the timeout of
-    /// InfiniBand has it. A packet that waited for its time may ask again.
+    /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO, as InfiniBand's timeout does.
+    /// A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
@@ -130,12 +130,12 @@ impl Sender for RnicSrSender {
     }
 
     fn next_pacing(&self) -> Option<Time> {
-        let due = self.resume.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let due = self.resume.min(self.flow.next_pacing().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
     fn handle_pacing(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
+        self.flow.handle_pacing(now);
         if self.resume <= now {
             self.resume = Time::NEVER;
         }
@@ -146,16 +146,7 @@ impl Sender for RnicSrSender {
         self.flow.paces || self.retransmission_block > Duration::ZERO
     }
 
-    #[inline]
-    fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.flow.messages.poll_acknowledged()
-    }
-
-    fn counters(&self) -> SenderCounters {
-        self.flow.counters
-    }
-
-    /// What comes in only puts it off.
+    /// Received packets only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false
@@ -163,25 +154,25 @@ impl Sender for RnicSrSender {
 }
 
 impl RnicSrSender {
-    /// Whether there is a next packet in order, and both windows have room for it.
+    /// Whether there is a next packet in order that both windows admit.
     #[inline]
     fn next_fits(&self) -> bool {
         self.flow.next < self.flow.messages.end() && self.windows_allow()
     }
 
-    /// Themis-spraying, footnote 5: the window is the largest distance between a PSN sent and an unacknowledged
-    /// one, so that a bitmap of as many bits holds what is in it. The congestion control's window admits a packet as the
-    /// ns-3 RDMA simulators do, of which the paper's is one ([`Flow::window_allows`]).
+    /// Themis-spraying, footnote 5: the window is the largest distance between a sent PSN and an unacknowledged one, so
+    /// that a bitmap of as many bits covers it. The congestion control's window admits packets by the rule of the ns-3
+    /// RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
-    /// Sends the next packet in order, which fits.
+    /// Sends the next packet in order, which the windows admit.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
         let psn = self.flow.next;
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -198,16 +189,16 @@ impl RnicSrSender {
         Some(self.packet(now, psn, part))
     }
 
-    /// Retransmits a packet that a NACK asked for. Pacing applies, the window does not: the retransmission replaces a
-    /// packet believed lost.
+    /// Retransmits a packet for a NACK. Pacing applies, the window does not: the retransmission replaces a packet
+    /// believed lost.
     ///
     /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while
-    /// they are fetched. Unsaid is whether that stops the whole NIC; here it stops this queue pair, which is the
-    /// same in the paper's measurement with one queue pair per NIC. What a timeout repeats does not block: the measurement was
-    /// of NACKs alone, and after a timeout the NIC reads on in order, as it does when it sends for the first time.
+    /// they are fetched. Whether this stops the whole NIC is unspecified in the paper; here it stops the queue pair,
+    /// which is equivalent in the paper's measurement with one queue pair per NIC. Retransmissions after a timeout do
+    /// not block: only NACKs were measured, and after a timeout the NIC reads in order, as in a first transmission.
     #[cold]
     fn send_copy(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let part = self.flow.messages.part(psn);
+        let part = self.flow.messages.packet_info(psn);
         if !self.flow.pace(now, part.bytes) {
             return None;
         }
@@ -220,18 +211,18 @@ impl RnicSrSender {
     }
 
     #[inline]
-    fn packet(&mut self, now: Time, psn: u32, part: Part) -> Packet {
+    fn packet(&mut self, now: Time, psn: u32, part: PacketInfo) -> Packet {
         let goes_on = self.missing.or(self.latest).is_some() || self.next_fits();
         self.flow.packet(now, psn, part, goes_on)
     }
 
-    /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and the previous one that was
-    /// just sent, which is read as the one that went out last in order. The NIC treats a NACK as a congestion signal (issue 1).
+    /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
+    /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK for less than is acknowledged is older than that acknowledgement. One for a packet that the timeout is
-    /// about to send again asks for nothing more. A repeated NACK for the same ePSN is acted on again (the receiver
-    /// sends only one, so a switch program must have generated it), but a packet already pending is not queued twice.
-    fn repeat(&mut self, now: Time, psn: u32) {
+    /// A NACK below the acknowledged PSNs is older than their acknowledgement. A NACK for a packet that a timeout is
+    /// about to retransmit has no effect. A repeated NACK for the same ePSN is handled again (the receiver sends only
+    /// one, so a switch program must have generated it), but a packet already pending is not queued twice.
+    fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);
             self.latest = Some(self.flow.next - 1).filter(|&latest| latest > psn);
@@ -239,9 +230,9 @@ impl RnicSrSender {
         }
     }
 
-    /// Everything below `cumulative` has arrived.
+    /// Handles the acknowledgement of every PSN below `cumulative`.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
-        // After a timeout, more may have arrived than was sent again; but never more than was sent.
+        // After a timeout, more may have arrived than was retransmitted, but never more than was ever sent.
         let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.flow.unacked {
             return;
@@ -257,6 +248,6 @@ impl RnicSrSender {
         self.missing = self.missing.filter(|&psn| psn >= cumulative);
         self.latest = self.latest.filter(|&psn| psn >= cumulative);
         self.since = now;
-        self.flow.tell(now, packets, bytes, marked, rtt);
+        self.flow.report_acked(now, packets, bytes, marked, rtt);
     }
 }

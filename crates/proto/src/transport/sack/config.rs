@@ -1,4 +1,4 @@
-//! What can be set.
+//! The parameters.
 
 use crate::Span;
 use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
@@ -10,46 +10,46 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct SackConfig {
         /// Payload of a full packet.
-        #[is(Bytes(1)..=Bytes(65_535); example = "4086B";
+        #[param(Bytes(1)..=Bytes(65_535); example = "4086B";
             source = "the simulator published with REPS: packets of 4150 B for an MTU of 4 KiB")]
         pub payload: Bytes,
         /// Headers of a data packet, and the size of a trimmed one.
-        #[is(Bytes(1)..=Bytes(65_534); example = "64B"; source = "the simulator published with REPS")]
+        #[param(Bytes(1)..=Bytes(65_534); example = "64B"; source = "the simulator published with REPS")]
         pub header: Bytes,
         /// Size of an ACK or NACK.
-        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the simulator published with REPS")]
+        #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the simulator published with REPS")]
         pub ack: Bytes,
         /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
-        #[is(1..=65_535; example = 1; source = "REPS, section 3.3")]
+        #[param(1..=65_535; example = 1; source = "REPS, section 3.3")]
         pub ack_every: u32,
         /// A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS, "ACK+Carry
         /// EVs"), 2 B each after the first. One ACK covers at most 48 PSNs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        #[is(any; example = true; source = "REPS, section 4.5.1; the bytes are unsaid"; default = false)]
+        #[param(any; example = true; source = "REPS, section 4.5.1; the bytes are unspecified"; default = false)]
         pub carry_evs: bool,
         /// Retransmission timeout, per packet.
-        #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
+        #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// State that a new connection takes over from the last finished one between the same two hosts: `nothing`, its
         /// congestion `window`, or `window-and-entropies` (also REPS's cached entropies).
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
-        #[is(any; example = "window";
-            source = "unsaid (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
+        #[param(any; example = "window";
+            source = "unspecified (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
             default = "nothing")]
         pub inherits: Inherits,
     }
 }
 
-/// What a connection takes over from the one of the same two hosts, in the same direction, that finished last.
+/// The state that a connection takes over from the last finished one between its two hosts, in the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inherits {
-    /// Each starts afresh.
+    /// No state.
     #[default]
     Nothing,
     /// The congestion window.
     Window,
-    /// The congestion window, and the entropies that REPS has in its buffer. No other balancer has any.
+    /// The congestion window, and the entropies in the buffer of REPS; other balancers have none.
     WindowAndEntropies,
 }
 

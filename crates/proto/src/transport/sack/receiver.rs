@@ -7,28 +7,30 @@ use anabranch_base::{MessageId, Time};
 
 /// The receiving end of a queue pair.
 ///
-/// Drive it: [`handle_packet`](Self::handle_packet) for each data or trimmed packet, then
-/// [`poll_transmit`](Self::poll_transmit) until it answers none.
+/// Drive it: [`handle_packet`](Self::handle_packet) for each data packet or trimmed packet, then
+/// [`poll_transmit`](Self::poll_transmit) until it returns none.
 pub struct SackReceiver {
     arrivals: Arrivals,
-    /// Arrived since the last ACK.
+    /// Number of packets that arrived since the last ACK.
     unacked: u32,
-    /// Lowest and highest PSN that arrived since the last ACK: within the `span` that one ACK can name.
+    /// The lowest and highest PSN that arrived since the last ACK. They lie within `span`.
     unacked_low: u32,
     unacked_high: u32,
-    /// The last packet that arrived, if no ACK has answered it yet.
+    /// The last packet that arrived; meaningful while `unacked` is above 0.
     last: Cause,
     open: AnyOrder,
-    due: Option<Due>,
-    /// An ACK that must go out before, for packets that `due` cannot name as well: its base.
+    due: Option<PendingAnswer>,
+    /// An ACK that is sent before `due`, for packets outside of the span of `due`: its base, the echoed entropy values
+    /// and its cause.
     early: Option<(u32, Carried, Cause)>,
     ack_every: u32,
-    /// ACKs bring all entropy values.
-    carries: bool,
-    /// If so: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the last one's PSN.
+    /// Whether ACKs echo the entropy values of all packets.
+    echoes_all_evs: bool,
+    /// With `echoes_all_evs`: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the PSN
+    /// of the last packet.
     carried: u64,
     last_psn: u32,
-    /// An ACK can name so many PSNs.
+    /// Number of PSNs that one ACK covers.
     span: u32,
     answers: Answers,
 }
@@ -36,9 +38,9 @@ pub struct SackReceiver {
 /// Bytes of an entropy value (REPS, section 4.1: UDP source ports, 2 B).
 const EV_BYTES: u16 = 2;
 
-/// What is to be sent.
+/// The answer that is to be sent.
 #[derive(Clone, Copy)]
-enum Due {
+enum PendingAnswer {
     Ack(Cause),
     Nack(Cause, u32),
 }
@@ -56,7 +58,7 @@ impl SackReceiver {
             due: None,
             early: None,
             ack_every: config.ack_every,
-            carries: config.carry_evs,
+            echoes_all_evs: config.carry_evs,
             carried: 0,
             last_psn: 0,
             span: if config.carry_evs { Carried::SPAN } else { 64 },
@@ -66,29 +68,29 @@ impl SackReceiver {
 }
 
 impl Receiver for SackReceiver {
-    /// Processes a received packet; returns the message that it completes.
+    /// Handles a received packet; returns the message that it completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let cause = Cause::new(packet, sent_at);
                 let fresh = self.arrivals.accept(psn).is_some();
-                self.note(psn, cause);
+                self.record(psn, cause);
                 let whole = if fresh { self.open.count(message, message_packets) } else { None };
-                // A duplicate: the sender does not know that the first copy arrived.
+                // A duplicate is acknowledged, since the sender does not know that the first copy arrived.
                 let at_once = ack_now || packet.marked || !fresh || whole.is_some();
                 if at_once || self.unacked >= self.ack_every {
-                    self.due = Some(Due::Ack(cause));
+                    self.due = Some(PendingAnswer::Ack(cause));
                 }
                 whole
             }
             Repr::Trimmed { psn, sent_at, .. } => {
                 let cause = Cause::new(packet, sent_at);
                 if !self.arrivals.contains(psn) {
-                    self.due = Some(Due::Nack(cause, psn));
+                    self.due = Some(PendingAnswer::Nack(cause, psn));
                 } else {
-                    self.note(psn, cause);
-                    self.due = Some(Due::Ack(cause));
+                    self.record(psn, cause);
+                    self.due = Some(PendingAnswer::Ack(cause));
                 }
                 None
             }
@@ -103,13 +105,13 @@ impl Receiver for SackReceiver {
             return Some(self.ack(base, carried, cause));
         }
         match self.due.take()? {
-            Due::Ack(cause) => {
+            PendingAnswer::Ack(cause) => {
                 let base = self.base();
                 let carried = self.carried(base);
                 self.reset_unacked();
                 Some(self.ack(base, carried, cause))
             }
-            Due::Nack(cause, psn) => Some(self.answers.packet(cause.ev, cause.nack(psn))),
+            PendingAnswer::Nack(cause, psn) => Some(self.answers.packet(cause.ev, cause.nack(psn))),
         }
     }
 
@@ -124,52 +126,56 @@ impl SackReceiver {
     fn ack(&mut self, base: u32, carried: Carried, cause: Cause) -> Packet {
         let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));
         let mut ack = self.answers.packet(cause.ev, repr.with_carried(carried));
-        if self.carries {
-            // Every ACK echoes an entropy value; the others take room of their own.
+        if self.echoes_all_evs {
+            // The header of every ACK has room for one entropy value; the others make it longer.
             let others = EV_BYTES * carried.bits().count_ones() as u16;
             ack.wire_bytes = ack.wire_bytes.saturating_add(others);
         }
         ack
     }
 
-    /// The PSN of bit 0 of an ACK for all packets since the last one: 63 below the highest of them, but not below the
-    /// ePSN, up to which the cumulative PSN says it all.
+    /// The PSN of bit 0 of an ACK for all packets since the last ACK: 63 below the highest of them, but not below the
+    /// ePSN, since the cumulative PSN acknowledges everything below that.
     ///
-    /// ACKs get lost, and a gap keeps the cumulative PSN of later ones from saying what a lost one said. So the bits look
-    /// back: whatever an ACK said is said again by those of the next 63 PSNs, and at the latest when the gap closes.
-    /// Bits that began at the packet itself would look ahead, where little has arrived, and leave each packet to one ACK:
-    /// its loss costs a timeout. RFC 2018, section 4, repeats blocks for the same reason. The simulator published with
-    /// REPS and UET's (uet-htsim) have this base, except that theirs is the packet itself where that was marked.
+    /// ACKs get lost, and a gap keeps the cumulative PSN of later ACKs from repeating their content. So the bits look
+    /// back: the ACKs of the next 63 PSNs repeat the content of an ACK, and at the latest the closing of the gap does.
+    /// Bits that began at the packet itself would look ahead, where little has arrived, and only one ACK would cover
+    /// each packet: its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the same reason.
+    ///
+    /// The simulator published with REPS has this base, or the PSN itself where the packet was marked. UET's base
+    /// (uet-htsim) is max(PSN - 63, ePSN + 1), or the PSN itself where the packet was ECN-marked or carried an ACK
+    /// request.
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
         // The bits of carried entropy values count from the same PSN.
-        if self.carries { base.min(self.unacked_low) } else { base }
+        if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// All packets since the last ACK but the last, which causes the next and whose entropy value that echoes, counted from
-    /// `base`. None of them was marked: a marked packet is answered at once, and so is always the cause.
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`: all but the last
+    /// one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and so is a
+    /// cause.
     #[inline]
     fn carried(&self, base: u32) -> Carried {
-        if !self.carries {
+        if !self.echoes_all_evs {
             return Carried::NONE;
         }
         let others = self.carried & !(1 << (self.last_psn - self.unacked_low));
         Carried::new(others << (self.unacked_low - base))
     }
 
-    /// Remembers that the sender is to hear of `psn`.
+    /// Records a packet for the next ACK.
     #[inline]
-    fn note(&mut self, psn: u32, cause: Cause) {
+    fn record(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
         if self.unacked > 0 && high - low >= self.span {
-            // One ACK cannot name both this packet and those before it: they get theirs now.
+            // One ACK cannot cover this packet and the earlier ones, which are acknowledged first.
             let base = self.base();
             self.early = Some((base, self.carried(base), self.last));
             self.reset_unacked();
         }
-        if self.carries {
-            // Bits count from the lowest PSN, which may be this one.
+        if self.echoes_all_evs {
+            // Bits count from the lowest PSN, which may be the new one.
             let lower = if self.unacked > 0 { self.unacked_low.saturating_sub(psn) } else { 0 };
             self.carried = self.carried << lower | 1 << (psn - self.unacked_low.min(psn));
             self.last_psn = psn;

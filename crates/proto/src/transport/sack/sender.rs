@@ -14,66 +14,67 @@ use std::collections::VecDeque;
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
 /// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct SackSender {
-    /// Bytes on the wire and neither acknowledged nor given up as lost.
+    /// Bytes sent and neither acknowledged nor declared lost.
     in_flight: u64,
     /// Every PSN below is acknowledged.
     unacked: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     next: u32,
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     end: u32,
     /// The oldest PSN that may be on its first transmission and unacknowledged.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
     payload: u16,
-    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    /// Whether the congestion control gives a rate, which `pacer` enforces.
     paces: bool,
-    /// ACKs bring all entropy values: `evs` is in use.
-    carries: bool,
+    /// Whether ACKs echo the entropy values of all packets, so that `evs` is in use.
+    echoes_all_evs: bool,
     rto: Duration,
-    /// Number of the message that holds `next`, `first` being 0.
+    /// The position of the message that holds `next`; `first` has 0.
     current: usize,
     qp: QpId,
     dst: HostId,
-    /// Lost and not sent again yet, in the order of detection.
+    /// Lost PSNs that are not retransmitted yet, in the order of detection.
     lost: VecDeque<u32>,
-    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
-    first: Outgoing,
+    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
+    first: OutgoingMessage,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
-    /// When each PSN was last sent, by PSN modulo its length.
+    /// The time at which each PSN was last sent, indexed by PSN modulo its length.
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// After the balancer: of a window-based one only the beginning is used.
+    /// After the load balancer: of a window-based congestion control only the first bytes are used.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
-    later: VecDeque<Outgoing>,
+    later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
-    /// Sent again, with the time, in that order. Those acknowledged meanwhile are dropped when they come up.
+    /// Retransmitted PSNs with their times, in the order of sending. Acknowledged ones are removed when they reach the
+    /// front.
     resent: VecDeque<(u32, Time)>,
-    /// Unacknowledged PSNs that were sent again at least once.
+    /// Unacknowledged PSNs that were retransmitted at least once.
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
-    /// The entropy value of each PSN as it was last sent, indexed like `sent_at`; empty unless `carries`.
+    /// The entropy value with which each PSN was last sent, indexed like `sent_at`; empty unless `echoes_all_evs`.
     evs: Vec<u16>,
-    /// Those of earlier PSNs are not in `evs`.
+    /// The first PSN whose entropy value is in `evs`.
     evs_from: u32,
     inherits: Inherits,
 }
 
-/// PSNs of which times are kept at first. A power of two.
+/// The initial length of `sent_at`, a power of two.
 const FIRST_SLOTS: usize = 128;
 
-/// A message on its way.
-struct Outgoing {
+/// An unacknowledged message.
+struct OutgoingMessage {
     id: MessageId,
     first: u32,
     packets: u32,
@@ -81,8 +82,9 @@ struct Outgoing {
     last_bytes: u16,
 }
 
-/// Stands where no message is.
-const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
+/// A placeholder where there is no message.
+const NO_MESSAGE: OutgoingMessage =
+    OutgoingMessage { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl SackSender {
     /// The sending end of a queue pair between `ends`.
@@ -97,7 +99,7 @@ impl SackSender {
             header_bytes: config.header.0 as u16,
             payload: config.payload.0 as u16,
             paces: cc.paces(),
-            carries: config.carry_evs,
+            echoes_all_evs: config.carry_evs,
             rto: config.rto.on(facts),
             current: 0,
             qp: ends.qp,
@@ -121,12 +123,12 @@ impl SackSender {
         }
     }
 
-    /// Whether bytes wait to be sent, whatever the window says.
+    /// Whether packets wait to be sent, whatever the window allows.
     pub fn has_backlog(&self) -> bool {
         self.next < self.end || !self.lost.is_empty()
     }
 
-    /// Packets that wait to be sent, for the first time or again.
+    /// Number of packets that wait to be sent, retransmissions included.
     #[inline]
     pub fn backlog(&self) -> u32 {
         self.end - self.next + self.lost.len() as u32
@@ -142,7 +144,7 @@ impl SackSender {
         self.cc.window()
     }
 
-    /// What the next connection takes over.
+    /// The state that the next connection takes over.
     pub(super) fn inherits(&self) -> Inherits {
         self.inherits
     }
@@ -155,7 +157,7 @@ impl SackSender {
         &mut self.lb
     }
 
-    /// Starts with this window, where the congestion control has one that adapts.
+    /// Sets the initial window of a congestion control with an adaptive window.
     pub(super) fn start_with_window(&mut self, bytes: u64) {
         self.cc.start_with_window(bytes);
     }
@@ -167,7 +169,7 @@ impl Sender for SackSender {
         let claim = Claim::new(self.end, most, bytes, self.payload.into(), self.header_bytes)?;
         self.end = claim.end();
         let Claim { first, packets, last_bytes } = claim;
-        let message = Outgoing { id, first, packets, unacked: packets, last_bytes };
+        let message = OutgoingMessage { id, first, packets, unacked: packets, last_bytes };
         if self.first.packets == 0 {
             self.first = message;
         } else {
@@ -176,7 +178,7 @@ impl Sender for SackSender {
         Ok(())
     }
 
-    /// The next data packet, when there is one and window and rate let it go now: lost packets first.
+    /// The next data packet, if there is one and window and rate allow it now. Lost packets come first.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.lost.is_empty() {
@@ -198,7 +200,7 @@ impl Sender for SackSender {
         }
         self.next += 1;
         if self.acked.make_room(self.unacked, psn) {
-            // The three sets keep one size, so that a PSN in the range never aliases another.
+            // The three sets have equal sizes, so that no two PSNs in the range share a bit.
             self.lost_set.make_room(self.unacked, psn);
             self.resent_set.make_room(self.unacked, psn);
         }
@@ -208,13 +210,13 @@ impl Sender for SackSender {
         Some(self.send(now, psn, bytes, id, packets))
     }
 
-    /// Takes an ACK or NACK in.
+    /// Handles an ACK or NACK.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, base, received, marked, carried, sent_at } => {
-                if self.carries {
-                    self.hear_carried(now, base, carried, now.since(sent_at));
+                if self.echoes_all_evs {
+                    self.handle_carried_evs(now, base, carried, now.since(sent_at));
                 }
                 let mut packets = self.acknowledge_below(cumulative);
                 packets += self.acknowledge_bits(base, received);
@@ -225,7 +227,7 @@ impl Sender for SackSender {
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
                 if marked && self.paces {
-                    // There are no CNPs here: the mark that the ACK brings back stands for one.
+                    // This transport has no CNPs: a marked ACK stands for one.
                     self.cc.handle_cnp(now);
                 }
             }
@@ -237,10 +239,10 @@ impl Sender for SackSender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight and no packet waits for
-    /// its time.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight and no paced
+    /// packet waits.
     ///
-    /// Never earlier than an earlier answer, since the RTO is fixed, except for a packet that waits for its time.
+    /// It never decreases, since the RTO is fixed, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let first = self.oldest_first_transmission();
@@ -271,7 +273,7 @@ impl Sender for SackSender {
         self.paces
     }
 
-    /// Gives up as lost what was sent an RTO ago or earlier. A packet that waited for its time may ask again.
+    /// Declares lost the packets that were sent an RTO ago or earlier. A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
@@ -295,7 +297,7 @@ impl Sender for SackSender {
         self.counters
     }
 
-    /// What comes in only puts it off.
+    /// Received packets only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false
@@ -303,8 +305,9 @@ impl Sender for SackSender {
 }
 
 impl SackSender {
-    /// A packet goes while less than the window is in flight, as in the simulator published with REPS; the paper does not
-    /// say. At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// A packet is sent while the bytes in flight are below the window, as in the simulator published with REPS; the
+    /// rule is unspecified in the paper. At least one packet may always be in flight, so that a small window cannot
+    /// stop the queue pair.
     #[inline]
     fn window_allows(&self) -> bool {
         self.in_flight == 0 || self.in_flight < self.cc.window()
@@ -316,35 +319,35 @@ impl SackSender {
         self.sent_at[slot] = now;
         self.in_flight += u64::from(bytes);
         let ev = self.lb.next_ev(now, self.cc.window());
-        if self.carries {
+        if self.echoes_all_evs {
             self.evs[slot] = ev;
         }
         let repr = Repr::data(psn)
             .with_message(message, message_packets)
             .with_sent_at(now)
-            .with_ack_now(self.waits());
+            .with_ack_now(self.is_blocked());
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK comes. Without asking for one, a receiver that coalesces
-    /// ACKs would let a small window wait for the RTO.
+    /// Whether nothing more can be sent before an ACK arrives. The packet then requests one: a receiver that coalesces
+    /// ACKs would otherwise leave a small window waiting for the RTO.
     #[inline]
-    fn waits(&self) -> bool {
+    fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
     }
 
-    /// Tells the balancer of the packets whose entropy values an ACK brings beside that of its cause (REPS, section
-    /// 4.5.1), in the order of their PSNs.
+    /// Reports to the load balancer the packets whose entropy values an ACK carries besides that of its cause (REPS,
+    /// section 4.5.1), in the order of their PSNs.
     ///
-    /// The values are those of the packets as they were last sent, which is another than the one that arrived where a
-    /// packet was sent again too early. As the header brings no times, their round trip is that of the cause.
+    /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
+    /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
     #[inline(never)]
-    fn hear_carried(&mut self, now: Time, base: u32, carried: Carried, rtt: Duration) {
+    fn handle_carried_evs(&mut self, now: Time, base: u32, carried: Carried, rtt: Duration) {
         let mut bits = carried.bits();
         while bits != 0 {
             let psn = base + bits.trailing_zeros();
             bits &= bits - 1;
-            // Slots of packets acknowledged long ago hold later ones.
+            // The slots of packets that were acknowledged long ago hold the values of later packets.
             let known = self.evs_from.max(self.next.saturating_sub(self.evs.len() as u32))..self.next;
             if known.contains(&psn) {
                 let ev = self.evs[psn as usize & (self.evs.len() - 1)];
@@ -364,7 +367,7 @@ impl SackSender {
             }
             self.lost.pop_front();
             self.lost_set.remove(psn);
-            // Those do not count as a backlog.
+            // Acknowledged losses do not count as a backlog.
             self.forget_acknowledged_losses();
             self.counters.retransmissions += 1;
             self.resent.push_back((psn, now));
@@ -375,7 +378,7 @@ impl SackSender {
         self.poll_transmit(now)
     }
 
-    /// Drops from the front of the lost packets those that an acknowledgement came for after all.
+    /// Drops lost packets that were acknowledged after all from the front of the queue.
     fn forget_acknowledged_losses(&mut self) {
         while let Some(&psn) = self.lost.front()
             && (psn < self.unacked || self.acked.contains(psn))
@@ -384,7 +387,7 @@ impl SackSender {
         }
     }
 
-    /// In flight: sent, not acknowledged, not waiting to be sent again.
+    /// Whether a PSN is in flight: sent, not acknowledged and not declared lost.
     fn is_outstanding(&self, psn: u32) -> bool {
         (self.unacked..self.next).contains(&psn) && !self.acked.contains(psn) && !self.is_lost(psn)
     }
@@ -451,23 +454,7 @@ impl SackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be new; the set says which of them are.
-        let (mut base, mut bits) = (base, received);
-        if base < self.unacked {
-            let below = self.unacked - base;
-            if below >= 64 {
-                return 0;
-            }
-            bits >>= below;
-            base = self.unacked;
-        }
-        if base >= self.next {
-            return 0;
-        }
-        if self.next - base < 64 {
-            bits &= (1 << (self.next - base)) - 1;
-        }
-        bits &= !self.acked.window(base);
+        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
         let packets = bits.count_ones();
         while bits != 0 {
             self.acknowledge(base + bits.trailing_zeros());
@@ -479,7 +466,7 @@ impl SackSender {
         packets
     }
 
-    /// Counts `psn` as acknowledged; false when it was.
+    /// Marks `psn` as acknowledged; false if it was before.
     #[inline]
     fn acknowledge(&mut self, psn: u32) -> bool {
         if !self.acked.insert(psn) {
@@ -487,7 +474,7 @@ impl SackSender {
         }
         let index = self.message_of(psn);
         if self.is_lost(psn) {
-            // Its bytes left the count when it was given up.
+            // Its bytes left the count when it was declared lost.
             self.lost_set.remove(psn);
         } else {
             self.in_flight -= u64::from(self.bytes_of(index, psn));
@@ -509,13 +496,13 @@ impl SackSender {
         }
     }
 
-    /// The message with this number; there is one.
+    /// The message at a position that exists.
     #[inline]
-    fn message(&self, index: usize) -> &Outgoing {
+    fn message(&self, index: usize) -> &OutgoingMessage {
         if index == 0 { &self.first } else { &self.later[index - 1] }
     }
 
-    /// The number of the message that `psn` belongs to.
+    /// The position of the message that `psn` belongs to.
     #[inline]
     fn message_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {
@@ -538,7 +525,7 @@ impl SackSender {
         for psn in self.unacked..self.unacked + old.len() as u32 {
             self.sent_at[psn as usize & to] = old[psn as usize & from];
         }
-        if self.carries {
+        if self.echoes_all_evs {
             let old = std::mem::replace(&mut self.evs, vec![0; to + 1]);
             self.evs_from = self.unacked;
             for psn in self.unacked..self.unacked + old.len() as u32 {

@@ -1,9 +1,9 @@
-//! `strack`: out-of-order delivery, coalesced selective acknowledgement, three ways to find a loss (STrack,
+//! `strack`: out-of-order delivery, coalesced selective acknowledgement and three kinds of loss detection (STrack,
 //! section 3.3).
 //!
-//! The receiver sends a SACK when enough bytes came, when the ePSN moves, and when it is asked; each names 64 PSNs
-//! and counts the bytes that came and the packets since the ePSN stands still. From these the sender knows what
-//! is in flight and what is lost.
+//! The receiver sends a SACK when enough bytes have arrived, when the ePSN advances, and on request. A SACK has a
+//! bitmap of 64 PSNs and counts the received bytes and the packets since the ePSN last advanced. From these counts the
+//! sender derives the bytes in flight and the losses.
 
 mod config;
 mod outgoing;

@@ -1,14 +1,14 @@
-//! The messages of a queue pair's sending end, and which PSN belongs to which.
+//! The messages of a sender that may be acknowledged in any order, and the PSNs of each.
 
-use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns};
+use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo};
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
-/// Messages on their way, in the order of their PSNs.
+/// Unacknowledged messages, in the order of their PSNs.
 pub(super) struct Outgoing {
-    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    /// The first message with unacknowledged packets; inline, so that most queue pairs follow no pointer.
     first: Message,
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     end: u32,
     payload: u32,
     header: u16,
@@ -16,14 +16,6 @@ pub(super) struct Outgoing {
     /// The messages after the first one.
     later: VecDeque<Message>,
     acknowledged: VecDeque<MessageId>,
-}
-
-/// What a data packet says of its message, and its size on the wire.
-#[derive(Clone, Copy)]
-pub(super) struct Part {
-    pub message: MessageId,
-    pub message_packets: u32,
-    pub bytes: u16,
 }
 
 struct Message {
@@ -34,7 +26,7 @@ struct Message {
     last_bytes: u16,
 }
 
-/// Stands where no message is.
+/// A placeholder where there is no message.
 const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl Outgoing {
@@ -50,13 +42,13 @@ impl Outgoing {
         }
     }
 
-    /// First PSN that no message has claimed.
+    /// The first PSN that no message has claimed.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
     }
 
-    /// A full packet on the wire.
+    /// Size of a full packet on the wire.
     #[inline]
     pub fn packet_bytes(&self) -> u16 {
         self.packet_bytes
@@ -76,17 +68,17 @@ impl Outgoing {
         Ok(())
     }
 
-    /// What the packet with this PSN carries; its message is not whole yet.
+    /// The message and size of the packet with this PSN, whose message is not acknowledged completely.
     #[inline]
-    pub fn part(&self, psn: u32) -> Part {
+    pub fn packet_info(&self, psn: u32) -> PacketInfo {
         let slot = self.slot_of(psn);
         let message = if slot == 0 { &self.first } else { &self.later[slot - 1] };
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
-        Part { message: message.id, message_packets: message.packets, bytes }
+        PacketInfo { message: message.id, message_packets: message.packets, bytes }
     }
 
-    /// Counts a packet of a message that is not whole yet as acknowledged.
+    /// Counts a packet as acknowledged; its message is not acknowledged completely yet.
     #[inline]
     pub fn acknowledge(&mut self, psn: u32) {
         let slot = self.slot_of(psn);
@@ -100,13 +92,13 @@ impl Outgoing {
         }
     }
 
-    /// The next message of which every byte is acknowledged.
+    /// The next message that is acknowledged completely.
     #[inline]
     pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// The number of the message that `psn` belongs to, `first` being 0.
+    /// The position of the message that `psn` belongs to; `first` has 0.
     #[inline]
     fn slot_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {

@@ -8,26 +8,26 @@ use anabranch_base::{MessageId, Time};
 /// The receiving end of a queue pair.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each data packet or probe, then
-/// [`poll_transmit`](Self::poll_transmit) until it answers none.
+/// [`poll_transmit`](Self::poll_transmit) until it returns none.
 pub struct StrackReceiver {
     arrivals: Arrivals,
-    /// Lowest PSN that arrived since the last SACK; none: the ePSN stands for it.
+    /// The lowest PSN that arrived since the last SACK. None: the ePSN replaces it.
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
     bytes_received: u32,
-    /// Distinct data packets that arrived since the ePSN moved last, up to what 12 bits hold.
+    /// Number of distinct data packets that arrived since the ePSN last advanced, saturating at 12 bits.
     out_of_order: u16,
-    /// Bytes that arrived since the last SACK, copies included.
-    bytes_unsaid: u64,
+    /// Bytes that arrived since the last SACK, duplicates included.
+    bytes_since_sack: u64,
     sack_bytes: u64,
     open: AnyOrder,
-    due: Option<Due>,
+    due: Option<PendingSack>,
     answers: Answers,
 }
 
-/// A SACK that is to be sent: what it echoes, and the base that a probe asks for.
+/// A SACK that is to be sent: the packet that it echoes, and the base that a probe requests.
 #[derive(Clone, Copy)]
-struct Due {
+struct PendingSack {
     cause: Cause,
     probe: Option<u32>,
 }
@@ -40,7 +40,7 @@ impl StrackReceiver {
             lowest: None,
             bytes_received: 0,
             out_of_order: 0,
-            bytes_unsaid: 0,
+            bytes_since_sack: 0,
             sack_bytes: config.sack_bytes.0,
             open: AnyOrder::new(),
             due: None,
@@ -50,7 +50,7 @@ impl StrackReceiver {
 }
 
 impl Receiver for StrackReceiver {
-    /// Processes a received packet; returns the message that it completes.
+    /// Handles a received packet; returns the message that it completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -58,17 +58,17 @@ impl Receiver for StrackReceiver {
                 let is_expected = psn == self.arrivals.expected;
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
-                self.bytes_unsaid += u64::from(packet.wire_bytes);
-                // STrack, section 3.3.1, conditions 1, 2 and 4. A copy of what arrived before is none of them: the
-                // sender hears of that packet by the next SACK, at the latest by that of its probe.
-                if is_expected || ack_now || self.bytes_unsaid >= self.sack_bytes {
-                    self.due = Some(Due { cause: Cause::new(packet, sent_at), probe: None });
+                self.bytes_since_sack += u64::from(packet.wire_bytes);
+                // STrack, section 3.3.1, conditions 1, 2 and 4. A duplicate fulfils none of them: the next SACK covers
+                // its PSN, at the latest the SACK of a probe.
+                if is_expected || ack_now || self.bytes_since_sack >= self.sack_bytes {
+                    self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: None });
                 }
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
             // Condition 3.
             Repr::Probe { base, sent_at } => {
-                self.due = Some(Due { cause: Cause::new(packet, sent_at), probe: Some(base) });
+                self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: Some(base) });
                 None
             }
             _ => None,
@@ -78,13 +78,13 @@ impl Receiver for StrackReceiver {
     /// The next SACK to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
-        let Due { cause, probe } = self.due.take()?;
+        let PendingSack { cause, probe } = self.due.take()?;
         let base = match probe {
-            // The probe chose the segment. What the record of the lowest PSN stands for remains to be said.
+            // The probe chose the segment. The packets since the last SACK still need one of their own.
             Some(base) => base,
             None => {
                 let lowest = self.lowest.take().unwrap_or(self.arrivals.expected);
-                self.bytes_unsaid = 0;
+                self.bytes_since_sack = 0;
                 self.segment_of(lowest)
             }
         };
@@ -106,7 +106,7 @@ impl Receiver for StrackReceiver {
 }
 
 impl StrackReceiver {
-    /// Marks `psn` as arrived; false when it had arrived before.
+    /// Marks `psn` as arrived; false for a duplicate.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
         let Some(advance) = self.arrivals.accept(psn) else { return false };
@@ -119,12 +119,13 @@ impl StrackReceiver {
         true
     }
 
-    /// The first PSN of the segment that holds `psn`: segments of 64 part the bitmap, which starts at the ePSN.
-    /// What lies below the ePSN is said by that; the first segment tells what comes after it.
+    /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments of
+    /// 64; for a PSN below the ePSN the first segment is used.
     ///
-    /// A lost SACK is covered by the next one of its segment, which says of all 64 whether they arrived, or by the ePSN.
-    /// Nothing waits for a packet's own SACK meanwhile: bytes in flight follow `bytes_recvd`, losses the count of packets
-    /// out of order (section 3.3.2). So the text's rule stands; `sack`, which times each packet, has bits that look back.
+    /// The next SACK of a segment replaces a lost one, since it covers all 64 PSNs, and so does a higher ePSN.
+    /// Meanwhile nothing depends on the lost SACK: the bytes in flight follow `bytes_recvd`, and losses the
+    /// out-of-order count (section 3.3.2). So the paper's rule suffices here, while `sack`, which has a timer for each
+    /// packet, needs bits that look back.
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -14,37 +14,38 @@ use anabranch_base::{Duration, MessageId, Time};
 ///
 /// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each SACK,
 /// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
-// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+// The order of the fields matters: those that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct StrackSender {
-    /// Bytes on the wire of every PSN that was sent, each once, without those that wait to be sent again.
+    /// Bytes on the wire of all PSNs sent so far, each counted once, without the lost ones that wait for
+    /// retransmission.
     sent: u64,
-    /// `bytes_recvd` of the newest SACK, of which the wire carries the lower 32 bits.
+    /// `bytes_recvd` of the newest SACK in full; the wire carries its lower 32 bits.
     received: u64,
     /// ePSN: every PSN below is acknowledged.
     unacked: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     next: u32,
-    /// Lost PSNs that wait to be sent again, and a PSN below which none is.
+    /// Number of lost PSNs that wait for retransmission, and a PSN below which there is none.
     lost_count: u32,
     lost_from: u32,
-    /// The PSN after the highest that the receiver is known to have.
-    heard: u32,
-    /// Recovery lasts until everything below is acknowledged.
+    /// The PSN after the highest one that is known to have arrived.
+    received_end: u32,
+    /// The recovery lasts until every PSN below is acknowledged.
     recovery_end: u32,
-    /// When the ePSN rose last, or sending began after an idle period.
+    /// The start of the RTO timer: the last advance of the ePSN, or the first packet after an idle period.
     rto_from: Time,
-    /// When a SACK came last, or sending began after an idle period, or a probe went out.
+    /// The start of the probe timer: the last SACK, the first packet after an idle period, or the last probe.
     probe_from: Time,
-    /// When the probe was sent of which the answer would tell a loss; never when there is none.
+    /// The time of the probe whose answer can indicate a loss; never when there is none.
     probe_sent: Time,
     /// `next` when that probe was sent.
     probe_next: u32,
     header_bytes: u16,
     probe_is_due: bool,
-    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    /// Whether the congestion control gives a rate, which `pacer` enforces.
     paces: bool,
     outgoing: Outgoing,
     /// Acknowledged PSNs at or above `unacked`.
@@ -57,7 +58,7 @@ pub struct StrackSender {
     probe_after: Duration,
     probe_rtt: Duration,
     probe_takes_all: bool,
-    /// Bytes of `min_threshold` packets.
+    /// `min_threshold` in bytes.
     min_threshold: u64,
     pacer: Pacer,
     counters: SenderCounters,
@@ -74,7 +75,7 @@ impl StrackSender {
             next: 0,
             lost_count: 0,
             lost_from: 0,
-            heard: 0,
+            received_end: 0,
             recovery_end: 0,
             rto_from: Time::ZERO,
             probe_from: Time::ZERO,
@@ -101,8 +102,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was given up counts again when it is sent again. When its first copy arrives after all, it is
-    /// among the received bytes before a SACK names it; until then the difference is too small by that packet.
+    /// A packet that was declared lost counts again once it is retransmitted. If its first copy arrives after all, the
+    /// received bytes include it before a SACK covers its PSN; until then the difference is too small by that packet.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -113,7 +114,7 @@ impl StrackSender {
         self.cc.window()
     }
 
-    /// Whether it sends lost packets again, and has not heard of all of them (loss recovery mode).
+    /// Whether the sender is in loss recovery mode: not all packets declared lost are acknowledged.
     #[inline]
     pub fn is_recovering(&self) -> bool {
         self.unacked < self.recovery_end
@@ -125,8 +126,8 @@ impl Sender for StrackSender {
         self.outgoing.post(message, bytes)
     }
 
-    /// The next packet, when there is one and window and rate let it go now: a probe, lost packets from the
-    /// lowest PSN on, new ones.
+    /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN,
+    /// then new ones.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -138,7 +139,7 @@ impl Sender for StrackSender {
             None if self.can_send_new() => self.next,
             None => return None,
         };
-        let part = self.outgoing.part(psn);
+        let part = self.outgoing.packet_info(psn);
         if !self.window_allows(part.bytes) || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc))
         {
             return None;
@@ -152,11 +153,11 @@ impl Sender for StrackSender {
         let repr = Repr::data(psn)
             .with_message(part.message, part.message_packets)
             .with_sent_at(now)
-            .with_ack_now(self.waits());
+            .with_ack_now(self.is_blocked());
         Some(self.packet(now, part.bytes, repr))
     }
 
-    /// Takes a SACK in.
+    /// Handles a SACK.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } =
@@ -170,7 +171,7 @@ impl Sender for StrackSender {
         // STrack, Algorithm 1, lines 2-4: the printed algorithm does not exclude the SACKs of probes.
         self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
         if self.paces && cause.marked() {
-            // There are no CNPs here: the mark that the SACK brings back stands for one.
+            // This transport has no CNPs: a marked SACK stands for one.
             self.cc.handle_cnp(now);
         }
         // Lines 9-12.
@@ -183,10 +184,10 @@ impl Sender for StrackSender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due; none while all that was sent is acknowledged and no
-    /// packet waits for its time.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; none while everything sent is acknowledged
+    /// and no paced packet waits.
     ///
-    /// Never earlier than an earlier answer, except for a packet that waits for its time.
+    /// It never decreases, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -210,22 +211,22 @@ impl Sender for StrackSender {
         self.paces
     }
 
-    /// Gives up everything when the ePSN stood still for an RTO; has a probe sent when no SACK came for long. A
-    /// packet that waited for its time may ask again.
+    /// Declares everything lost if the ePSN has not advanced for an RTO, and triggers a probe if no SACK has arrived
+    /// for `probe_after`. A paced packet whose time has come may be sent.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.unacked == self.next {
             return;
         }
-        // STrack, section 3.3.2, timeout-based detection. The timestamp starts anew: the paper says when it is set by
-        // an ACK, not what follows a timeout.
+        // STrack, section 3.3.2, timeout-based detection. The timer restarts: the paper specifies when an ACK sets the
+        // timestamp, not what happens to it at a timeout.
         if self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.rto_from = now;
             self.recover(now, self.next);
         }
-        // Probe-based detection: a probe, and after the same time another one.
+        // Probe-based detection: a probe, and another one after the same time.
         if self.probe_from + self.probe_after <= now {
             self.probe_is_due = true;
             self.probe_from = now;
@@ -241,7 +242,7 @@ impl Sender for StrackSender {
         self.counters
     }
 
-    /// What comes in only puts it off.
+    /// Received packets only postpone the timeout.
     #[inline]
     fn advances_timer(&self) -> bool {
         false
@@ -249,9 +250,9 @@ impl Sender for StrackSender {
 }
 
 impl StrackSender {
-    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window", so a packet goes when the
-    /// window holds it as well, as in htsim, on which the paper builds. At least one packet may always be in flight, so that
-    /// a small window cannot stop the queue pair.
+    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window". So a packet is sent if it
+    /// fits into the window, as in htsim, on which the paper builds. At least one packet may always be in flight, so
+    /// that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
         let in_flight = self.in_flight();
@@ -263,15 +264,16 @@ impl StrackSender {
         self.next < self.outgoing.end() && self.next - self.unacked < MAX_SPAN
     }
 
-    /// Whether nothing more can be sent before a SACK comes. The paper has packets that request an ACK (section
-    /// 3.3.1, condition 4) and does not say which do: these, or a window below the SACK bytes would wait for a probe.
-    /// So a sender that its window holds back gets more SACKs than one for each `sack_bytes`, at most one per packet.
+    /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
+    /// 4); which ones is unspecified in the paper. Here it is these packets, since a window below `sack_bytes` would
+    /// otherwise wait for a probe. So a sender that is limited by its window gets more SACKs than one for each
+    /// `sack_bytes`, at most one per packet.
     #[inline]
-    fn waits(&self) -> bool {
+    fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
     }
 
-    /// The lowest PSN that waits to be sent again.
+    /// The lowest PSN that waits for retransmission.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         if self.lost_count == 0 { None } else { self.find_lost() }
@@ -296,7 +298,8 @@ impl StrackSender {
         self.lost.remove(psn);
         self.lost_count -= 1;
         self.counters.retransmissions += 1;
-        // A packet below `probe_next` is now younger than the probe, whose answer thus proves nothing of it.
+        // This packet is below `probe_next` but sent after the probe, so that the probe's answer proves nothing about
+        // it.
         self.probe_sent = Time::NEVER;
     }
 
@@ -307,13 +310,13 @@ impl StrackSender {
             self.probe_from = now;
         }
         if self.acked.make_room(self.unacked, self.next) {
-            // Both sets keep one size, so that a PSN in the range never aliases another.
+            // Both sets have equal sizes, so that no two PSNs in the range share a bit.
             self.lost.make_room(self.unacked, self.next);
         }
         self.next += 1;
     }
 
-    /// STrack, section 3.3.2, probe-based detection. It takes no part in the window.
+    /// Builds a probe (STrack, section 3.3.2, probe-based detection). Probes do not count in the window.
     fn probe(&mut self, now: Time) -> Packet {
         self.probe_is_due = false;
         self.probe_from = now;
@@ -329,7 +332,7 @@ impl StrackSender {
         Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Takes over what a SACK acknowledges; answers with the number of packets newly acknowledged.
+    /// Handles the acknowledgements of a SACK; returns the number of newly acknowledged packets.
     #[inline]
     fn acknowledge(&mut self, now: Time, expected: u32, base: u32, received: u64) -> u32 {
         let before = self.unacked;
@@ -337,13 +340,14 @@ impl StrackSender {
         if self.unacked > before {
             self.rto_from = now;
         }
-        // Bits beyond what was sent would be somebody else's.
+        // Bits beyond the sent PSNs are ignored.
         let highest = base.saturating_add(64 - received.leading_zeros());
-        self.heard = self.heard.max(expected).max(if received == 0 { 0 } else { highest }).min(self.next);
+        self.received_end =
+            self.received_end.max(expected).max(if received == 0 { 0 } else { highest }).min(self.next);
         packets
     }
 
-    /// Bytes that this SACK counts beyond those before it; a SACK that others overtook counts none.
+    /// Bytes by which this SACK raises the count of received bytes; 0 for a SACK that a newer one overtook.
     #[inline]
     fn count_received(&mut self, bytes_received: u32) -> u64 {
         let more = bytes_received.wrapping_sub(self.received as u32);
@@ -352,8 +356,8 @@ impl StrackSender {
         more
     }
 
-    /// STrack, section 3.3.2, OOO-based detection. The receiver counts from its ePSN, so the counter of a SACK
-    /// with an older one means nothing any more. The window is compared in bytes.
+    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
+    /// SACK with an older ePSN is outdated. The comparison with the window is in bytes.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {
@@ -362,16 +366,17 @@ impl StrackSender {
         let threshold = self.cc.window().max(self.min_threshold);
         let is_full = out_of_order >= MAX_OUT_OF_ORDER;
         if is_full || u64::from(out_of_order) * u64::from(self.outgoing.packet_bytes()) > threshold {
-            self.recover(now, self.heard);
+            self.recover(now, self.received_end);
         }
     }
 
-    /// Every SACK starts the probe's time anew (STrack, Algorithm 1, line 9). That of a probe after which no other
-    /// came tells of losses if it came fast (lines 10-12; `achievedBDP == 0` there stands for "no other").
+    /// Every SACK restarts the probe timer (STrack, Algorithm 1, line 9). The SACK of a probe indicates losses if it
+    /// returned fast and no other SACK arrived since the probe (lines 10-12; `achievedBDP == 0` there means "no
+    /// other").
     ///
-    /// The paper recovers what is missing below the highest received PSN, which leaves a lost tail to the timeout.
-    /// Where `probe_takes_all`, what was sent before the probe and is missing in its answer is lost as well: the probe
-    /// queued for less time than data has had since then to arrive.
+    /// The paper recovers the packets that are missing below the highest received PSN, which leaves a lost tail to the
+    /// timeout. With `probe_takes_all`, every missing packet that was sent before the probe is lost as well: the probe
+    /// queued for less time than those packets have had to arrive.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
         let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
@@ -379,11 +384,11 @@ impl StrackSender {
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;
         if is_telling {
-            self.recover(now, if self.probe_takes_all { self.probe_next } else { self.heard });
+            self.recover(now, if self.probe_takes_all { self.probe_next } else { self.received_end });
         }
     }
 
-    /// Enters recovery: every unacknowledged PSN below `end` is lost.
+    /// Begins a recovery: every unacknowledged PSN below `end` is lost.
     #[cold]
     fn recover(&mut self, now: Time, end: u32) {
         self.recovery_end = self.recovery_end.max(end);
@@ -391,7 +396,7 @@ impl StrackSender {
         for psn in self.unacked..end {
             if !self.acked.contains(psn) && self.lost.insert(psn) {
                 self.lost_count += 1;
-                self.sent -= u64::from(self.outgoing.part(psn).bytes);
+                self.sent -= u64::from(self.outgoing.packet_info(psn).bytes);
                 self.cc.handle_loss(now);
             }
         }
@@ -402,7 +407,7 @@ impl StrackSender {
         let expected = expected.min(self.next);
         let mut packets = 0;
         while self.unacked < expected {
-            // Jump over what single bits acknowledged already.
+            // Skip PSNs that were acknowledged by bits.
             self.unacked = self.acked.take_run(self.unacked);
             if self.unacked < expected {
                 self.acknowledge_one(self.unacked);
@@ -414,23 +419,7 @@ impl StrackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be new; the set says which of them are.
-        let (mut base, mut bits) = (base, received);
-        if base < self.unacked {
-            let below = self.unacked - base;
-            if below >= 64 {
-                return 0;
-            }
-            bits >>= below;
-            base = self.unacked;
-        }
-        if base >= self.next {
-            return 0;
-        }
-        if self.next - base < 64 {
-            bits &= (1 << (self.next - base)) - 1;
-        }
-        bits &= !self.acked.window(base);
+        let (base, mut bits) = self.acked.absent(self.unacked..self.next, base, received);
         let packets = bits.count_ones();
         while bits != 0 {
             self.acknowledge_one(base + bits.trailing_zeros());
@@ -442,15 +431,15 @@ impl StrackSender {
         packets
     }
 
-    /// Counts `psn`, which was not acknowledged before, as acknowledged.
+    /// Marks `psn`, which was not acknowledged before, as acknowledged.
     #[inline]
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
         if self.lost_count > 0 && self.lost.contains(psn) {
-            // It was not lost: its bytes are among the received ones, so they were sent.
+            // The packet was not lost: the received bytes include it, and so must the sent ones.
             self.lost.remove(psn);
             self.lost_count -= 1;
-            self.sent += u64::from(self.outgoing.part(psn).bytes);
+            self.sent += u64::from(self.outgoing.packet_info(psn).bytes);
         }
         self.outgoing.acknowledge(psn);
     }

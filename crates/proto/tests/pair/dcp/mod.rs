@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Whatever is lost, in whatever direction: every message arrives once, in order of posting, and is acknowledged
+/// For any losses in either direction, every message arrives once, in order of posting, and is acknowledged
 /// once, soon after the last fault; and no packet is counted twice in a round (which the receiver's model checks).
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
@@ -27,7 +27,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
 }
 
 /// Section 4.5, exactly once: where only payloads are lost, whatever the order, no data packet arrives twice (which
-/// the receiver's model checks), and no timeout strikes.
+/// the receiver's model checks), and no timeout occurs.
 #[test]
 fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     check(trimming_schedule(), |schedule| {
@@ -59,7 +59,7 @@ fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A lost data packet leaves no trace: the whole message is sent again after the timeout, and nothing else.
+/// A lost data packet leaves no trace: the whole message is retransmitted after the timeout, and nothing else.
 #[test]
 fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(100, calm_ends());
@@ -89,12 +89,12 @@ fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct DcpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// How many packets the wire carries while one passes at line rate.
+    /// The ratio of the wire's rate to the line rate of the facts.
     slower: u64,
     counter_bits: u32,
     tracked: u32,
@@ -108,7 +108,7 @@ struct DcpEnds {
     exactly_once: bool,
 }
 
-/// What the send queue holds.
+/// An entry of the send queue.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     message: usize,
@@ -176,7 +176,7 @@ impl Schedule<DcpEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// By MSN.
+    /// Indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
         // None is below its share of the window, or twice as long, and each fits a counter.
@@ -205,7 +205,7 @@ impl Schedule<DcpEnds> {
         requests
     }
 
-    /// What a packet takes at the lowest rate, fetched by itself.
+    /// The time of a packet at the lowest rate, fetched separately.
     fn turn(&self) -> Duration {
         let slowest = slowest_packet(&self.ends.cc, &self.facts());
         slowest + self.path.wire + self.ends.pcie * 2 + self.timer_lag * 2
@@ -229,7 +229,7 @@ fn calm_ends() -> DcpEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
+/// Arbitrary parameters: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
 /// at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -243,7 +243,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
 }
 
 /// A path that delays, trims and marks, with an RTO just beyond what that can take: a packet's path there, its
-/// header's path back, and all that may be sent again before it.
+/// header's path back, and all that may be retransmitted before it.
 fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), timer_lag(), path(), 0u32..160, chance()).prop_map(
         |(messages, ends, timer_lag, path, trimming, marking)| {
@@ -256,7 +256,7 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = DcpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it, which remembers PSNs instead of counting them.
+//! The receiver compared with a plain model of it, which remembers PSNs instead of counting them.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`DcpReceiver`] of which every answer is compared with the model's.
+/// A [`DcpReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: DcpReceiver,
     cnp_interval: Duration,
@@ -17,9 +17,9 @@ pub struct CheckedReceiver {
     exactly_once: bool,
     requests: Vec<Request>,
     tracked: usize,
-    /// By MSN: the round that is counted, and the PSNs of it that came.
+    /// For each MSN, the counted round and its PSNs that arrived.
     rounds: Vec<(u8, BTreeSet<u32>)>,
-    /// PSNs that ever came whole.
+    /// PSNs that ever arrived untrimmed.
     arrived: BTreeSet<u32>,
     /// eMSN.
     expected: usize,

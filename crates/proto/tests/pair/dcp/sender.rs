@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::{DcpEnds, Request};
 use crate::pair::run::Sending;
@@ -10,25 +10,25 @@ use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] of which every answer is compared with the model's.
+/// A [`DcpSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
     requests: Vec<Request>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// unaMSN.
     unacked: usize,
     /// The PSN to send next for the first time.
     next: u32,
-    /// PSNs to send again: fetched, waiting, and of the oldest request's new round.
+    /// PSNs to retransmit: fetched, waiting, and of the oldest request's new round.
     fetched: Vec<u32>,
     waiting: Vec<u32>,
     again: Vec<u32>,
@@ -39,7 +39,7 @@ pub struct CheckedSender {
     since: Time,
     /// Payload sent in this turn, and the oldest request when it began, while it lasts.
     turn: Option<(u64, usize)>,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
@@ -106,7 +106,7 @@ impl CheckedSender {
         !(self.fetched.is_empty() && self.waiting.is_empty() && self.again.is_empty())
     }
 
-    /// The oldest request was sent in full, in this round, and none of it waits to be sent again.
+    /// Whether the oldest request was sent completely in this round, and no packet of it waits for retransmission.
     fn is_timed(&self) -> bool {
         let oldest = self.psns(self.unacked);
         let waits = self.fetched.iter().chain(&self.waiting).any(|psn| oldest.contains(psn));
@@ -157,7 +157,7 @@ impl Sending for CheckedSender {
         prop_assert_eq!(answer.is_some(), may, "whether {:?} goes, due {}, at {}", turn, free_at, now);
         let (Some(packet), Some(turn)) = (answer, turn) else {
             self.turn = None;
-            prop_assert!(!self.sender.keeps_turn());
+            prop_assert!(!self.sender.holds_turn());
             if turn.is_some() {
                 prop_assert!(self.sender.paces());
                 let due = self.sender.next_timeout();
@@ -205,7 +205,7 @@ impl Sending for CheckedSender {
         let sent = began.0 + known.bytes - HEADER;
         let fits = self.next_fits() && self.number(self.next) < began.1 + self.ends.tracked as usize;
         let goes_on = sent + PAYLOAD <= self.ends.quota && (self.has_copies() || fits);
-        prop_assert_eq!(self.sender.keeps_turn(), goes_on, "the turn after {}", psn);
+        prop_assert_eq!(self.sender.holds_turn(), goes_on, "the turn after {}", psn);
         self.turn = goes_on.then_some((sent, began.1));
         self.check()?;
         Ok(Some(packet))

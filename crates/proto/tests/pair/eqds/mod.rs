@@ -1,6 +1,7 @@
 //! The `eqds` transport, the receiver's host with its pacer.
 //!
-//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is driven alike.
+//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is
+//! driven alike.
 
 mod receiver;
 mod sender;
@@ -18,13 +19,13 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault, whatever happens to pulls.
+/// Every message arrives once and is acknowledged once, soon after the last fault, whatever pulls are lost.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// With an RTO beyond anything that the path and the pacer take, nobody sends anything again.
+/// With an RTO beyond anything that the path and the pacer take, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -50,12 +51,12 @@ fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct EqdsEnds {
     /// Packets of the pull window.
     window: u32,
-    /// Of the line rate.
+    /// The pull rate in percent of the line rate.
     percent: u64,
     rto: Duration,
 }
@@ -68,7 +69,7 @@ impl Ends for EqdsEnds {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet may have to be
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet may have to be
     /// given up, asked for, pulled and sent.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
@@ -108,7 +109,7 @@ impl Schedule<EqdsEnds> {
         self.path.lb(&LbConfig::Ops(OpsConfig { evs: 65_536 }), &environment)
     }
 
-    /// Credit alone says what may be sent.
+    /// A window that never limits: only credit does.
     fn cc(&self) -> AnyCc {
         let window = Size::Bytes(Bytes(1 << 40));
         CcConfig::Constant(ConstantConfig { window }).build(&self.path.facts())
@@ -131,7 +132,7 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Anything, sane or not: RTOs below the round trip, a pull window of a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, a pull window of a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

@@ -8,7 +8,7 @@ use anabranch_proto::transport::{EqdsReceiver, PullPacer, Receiver as _, SackRec
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsReceiver`] of which every answer is that of its twin, or a pull that there is demand for.
+/// An [`EqdsReceiver`] whose every answer equals that of its copy of `sack`, or is a pull for existing demand.
 pub struct CheckedReceiver {
     receiver: EqdsReceiver,
     twin: SackReceiver,
@@ -38,7 +38,7 @@ impl CheckedReceiver {
     }
 
     fn ask(&mut self) {
-        if self.receiver.asks_to_pull() {
+        if self.receiver.requests_pull() {
             self.pacer.join(0);
         }
     }

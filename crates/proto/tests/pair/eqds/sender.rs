@@ -8,20 +8,20 @@ use anabranch_proto::transport::{EqdsSender, SackSender, Sender as _, SenderCoun
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`EqdsSender`] of which every packet is that of its twin, and paid for.
+/// An [`EqdsSender`] whose every packet equals that of its copy of `sack`, and has credit.
 pub struct CheckedSender {
     sender: EqdsSender,
     twin: SackSender,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
     window: u64,
     rto: Duration,
     /// The highest pull that arrived.
     pulled: u64,
-    /// Data packets that were sent, and that were when the first answer came: none after it is speculative.
+    /// Number of data packets sent, and their number at the first answer: none after it is speculative.
     sent: u64,
     speculative: Option<u64>,
-    /// When something was last said or heard.
+    /// The time of the last packet sent or received.
     last: Time,
     acknowledged: Vec<usize>,
 }

@@ -24,7 +24,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -41,7 +41,7 @@ fn a_path_that_loses_nothing_but_order_delivers_once() {
     check(lossless_schedule(false), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// A receiver that waits for more packets than the window admits is asked not to wait.
+/// A receiver that coalesces more packets than the window admits gets requests for immediate ACKs.
 #[test]
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
@@ -51,7 +51,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows: by a NACK, without a timeout, and sent again is what was under way.
+/// A gap is repaired a round trip after it shows: by a NACK, without a timeout, and retransmitted is what was under
+/// way.
 #[test]
 fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -75,12 +76,12 @@ fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct GoBackNEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// How many packets the wire carries while one passes at line rate.
+    /// The ratio of the wire's rate to the line rate of the facts.
     slower: u64,
     ack_every: u32,
     nack_interval: Duration,
@@ -103,9 +104,9 @@ impl Ends for GoBackNEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
-    /// up, sent again and acknowledged at once as a duplicate.
+    /// up, retransmitted and acknowledged at once as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag;
@@ -141,7 +142,7 @@ impl Schedule<GoBackNEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// What a packet takes at the lowest rate.
+    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -159,7 +160,7 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -182,7 +183,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO. The other half
+            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
             // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
             // to each that waits for its time.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
@@ -193,7 +194,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = GoBackNEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::GoBackNEnds;
 use crate::pair::run::Receiving;
@@ -8,7 +8,7 @@ use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNReceiver`] of which every answer is compared with the model's.
+/// A [`GoBackNReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: GoBackNReceiver,
     ack_every: u32,
@@ -17,9 +17,9 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// ePSN.
     expected: u32,
-    /// Arrived in order since the last answer that told the ePSN.
+    /// Number of packets that arrived in order since the last answer with the ePSN.
     unreported: u32,
-    /// When the ePSN was last asked for.
+    /// The time of the last NACK for the ePSN.
     nacked: Option<Time>,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

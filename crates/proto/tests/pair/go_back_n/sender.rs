@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::GoBackNEnds;
 use crate::pair::run::Sending;
@@ -10,29 +10,29 @@ use anabranch_proto::transport::{GoBackNSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNSender`] of which every answer is compared with the model's.
+/// A [`GoBackNSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
     line_rate: Rate,
     marks_are_cnps: bool,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
     /// The PSN to send next.
     next: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     fresh: u32,
-    /// When the RTO's time began to run.
+    /// The start of the RTO timer.
     since: Time,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
@@ -65,13 +65,13 @@ impl CheckedSender {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether the next packet may leave as far as the window goes.
+    /// Whether the window admits the next packet.
     fn window_allows(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         in_flight == 0 || in_flight < self.cc.window()
     }
 
-    /// When the next packet may leave as far as the rate goes.
+    /// The earliest time of the next packet under the rate.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -79,7 +79,7 @@ impl CheckedSender {
         }
     }
 
-    /// Everything below `cumulative` arrived: the messages that this makes whole.
+    /// Everything below `cumulative` arrived; returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -139,7 +139,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // It may ask more often than it must.
+        // The sender may request more ACKs than necessary.
         let must_ask = self.next == self.end || !self.window_allows();
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         self.check_counters()?;

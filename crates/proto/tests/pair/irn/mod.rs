@@ -25,7 +25,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -35,7 +35,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// Where packets overtake each other, each is sent again once a recovery at most, and no timeout strikes.
+/// If packets overtake each other, each is retransmitted at most once per recovery, and no timeout occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
     check(lossless_schedule(false), |schedule| {
@@ -50,7 +50,7 @@ fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
     assert!(outcome.retransmissions > 100, "{outcome:?}");
 }
 
-/// A receiver that waits for more packets than a window admits is asked not to wait.
+/// A receiver that coalesces more packets than a window admits gets requests for immediate ACKs.
 #[test]
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for jitter in [Duration::ZERO, Duration::from_us(2)] {
@@ -65,7 +65,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows, and one packet is sent again. The tail waits for the timeout.
+/// A gap is repaired a round trip after it shows, and one packet is retransmitted. The tail waits for the timeout.
 #[test]
 fn one_loss_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -108,18 +108,18 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 tells of the loss of 100: a round trip later, it is sent again.
+    // Packet 101 tells of the loss of 100: a round trip later, it is retransmitted.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 pub struct IrnEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// How many packets the wire carries while one passes at line rate.
+    /// The ratio of the wire's rate to the line rate of the facts.
     slower: u64,
     ack_every: u32,
     /// The BDP cap.
@@ -150,8 +150,8 @@ impl Ends for IrnEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
-    /// turn at the lowest rate: sent, given up, sent again as the first of those that a timeout brings, and
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
+    /// turn at the lowest rate: sent, given up, retransmitted as the first of those that a timeout brings, and
     /// acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto.max(schedule.ends.rto_low) + schedule.timer_lag;
@@ -191,7 +191,7 @@ impl Schedule<IrnEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// What a packet takes at the lowest rate.
+    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -213,7 +213,7 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), (rto(), rto()), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -233,7 +233,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO. The other half
+            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
             // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
             // to each that waits for its time. Out of order, copies of all that is in flight may go before each.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
@@ -247,7 +247,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
     )
 }
 
-/// All but the RTOs.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

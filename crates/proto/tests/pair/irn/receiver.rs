@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use crate::pair::run::Receiving;
 use crate::pair::schedule::{Planned, QP, SENDER, message_id};
@@ -8,7 +8,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnReceiver`] of which every answer is compared with the model's.
+/// An [`IrnReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: IrnReceiver,
     ack_every: u32,
@@ -16,9 +16,9 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// PSNs that arrived.
     arrived: BTreeSet<u32>,
-    /// First PSN that has not arrived.
+    /// The first PSN that has not arrived.
     expected: u32,
-    /// What the last ACK said of the ePSN.
+    /// The ePSN of the last ACK.
     reported: u32,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::IrnEnds;
 use crate::pair::run::Sending;
@@ -11,40 +11,40 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] of which every answer is compared with the model's.
+/// An [`IrnSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     next: u32,
-    /// PSNs that SACKs named.
+    /// SACKed PSNs.
     sacked: BTreeSet<u32>,
     recovery: Option<Recovery>,
-    /// When the RTO's time began to run.
+    /// The start of the RTO timer.
     since: Time,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
 }
 
 struct Recovery {
-    /// The highest PSN that was in flight when it was entered.
+    /// The highest PSN that was in flight when the recovery began.
     psn: u32,
-    /// PSNs that a timeout gave up.
+    /// PSNs that a timeout declared lost.
     given_up: BTreeSet<u32>,
-    /// PSNs that were sent again in it.
+    /// PSNs that were retransmitted in this recovery.
     repeated: BTreeSet<u32>,
 }
 
@@ -75,13 +75,13 @@ impl CheckedSender {
         self.planned[from as usize..to as usize].iter().map(|planned| planned.bytes).sum()
     }
 
-    /// Whether the next new packet may leave as far as the windows go.
+    /// Whether the window admits the next new packet.
     fn windows_allow(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         self.next < self.unacked + self.ends.packets && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The lowest packet that is lost and was not sent again in this recovery.
+    /// The lowest packet that is lost and was not retransmitted in this recovery.
     fn lost(&self) -> Option<u32> {
         let recovery = self.recovery.as_ref()?;
         let highest = self.sacked.last().copied().unwrap_or(0);
@@ -92,13 +92,13 @@ impl CheckedSender {
         })
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fresh = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.lost().or_else(fresh)
     }
 
-    /// When a packet may leave as far as the rate goes.
+    /// The earliest time of a packet under the rate.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -106,7 +106,7 @@ impl CheckedSender {
         }
     }
 
-    /// Everything below `cumulative` arrived: the messages that this makes whole.
+    /// Everything below `cumulative` arrived; returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -128,7 +128,7 @@ impl CheckedSender {
         self.cc.handle_loss(now);
     }
 
-    /// When the RTO strikes.
+    /// The expiry of the RTO.
     fn rto_due(&self) -> Option<Time> {
         let in_flight = self.next - self.unacked;
         let rto = if in_flight <= self.ends.rto_low_packets { self.ends.rto_low } else { self.ends.rto };
@@ -179,7 +179,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // It may ask more often than it must.
+        // The sender may request more ACKs than necessary.
         let must_ask = self.lost().is_none() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");

@@ -1,4 +1,4 @@
-//! The `mp-rdma` transport, with its own window and paths, or others.
+//! The `mp-rdma` transport, with its own window and paths, and with others.
 
 mod receiver;
 mod sender;
@@ -63,7 +63,7 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
 }
 
 /// A loss shows when a packet has no slot, 64 packets later. It costs as many round trips as that takes to come back
-/// and the packet to arrive; of what is sent again, the receiver has 63. Nearer to the end, only the timeout tells.
+/// and the packet to arrive; of what is retransmitted, the receiver has 63. Nearer to the end, only the timeout tells.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -107,7 +107,7 @@ fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct MpRdmaEnds {
     balancer: LbConfig,
@@ -135,7 +135,7 @@ impl Ends for MpRdmaEnds {
         }
     }
 
-    /// An RTO and a round trip after the last fault, what it left on the path is gone. Then each packet takes its
+    /// An RTO and a round trip after the last fault, its effects on the path are over. Then each packet takes its
     /// turn: the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at
     /// the latest by the timeout, and is acknowledged a round trip later.
     fn deadline(schedule: &Schedule<Self>) -> Time {
@@ -185,8 +185,8 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
-/// for ever out of order.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
+/// permanent reordering.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
@@ -212,7 +212,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = MpRdmaEnds> {
     let probe = (1u32..=65_536, prop_oneof![Just(0.0), Just(0.01), Just(1.0)], us(0..30));
     let balancer = prop_oneof![

@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::MpRdmaEnds;
 use crate::pair::run::Receiving;
@@ -9,14 +9,14 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaReceiver`] of which every answer is compared with the model's.
+/// An [`MpRdmaReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: MpRdmaReceiver,
     bitmap: u32,
     planned: Vec<Planned>,
     /// PSNs that arrived and found a slot.
     arrived: BTreeSet<u32>,
-    /// First PSN that has not arrived.
+    /// The first PSN that has not arrived.
     expected: u32,
     delivered: Vec<usize>,
 }

@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::MpRdmaEnds;
 use crate::pair::run::Sending;
@@ -11,23 +11,23 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaSender`] of which every answer is compared with the model's.
+/// An [`MpRdmaSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: MpRdmaSender,
     ends: MpRdmaEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
     /// The PSN to send next.
     next: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     fresh: u32,
     /// PSNs that were sent since the sender went back and that no ACK of such a copy named.
     under_way: BTreeSet<u32>,
@@ -35,13 +35,13 @@ pub struct CheckedSender {
     stray: u32,
     /// Packets sent less answers, since the beginning.
     on_the_way: u32,
-    /// Packets that answers let go and that have not gone.
+    /// Packets that answers have clocked out and that are not sent yet.
     clocked: u32,
     /// The highest PSN that an ACK named.
     highest: u32,
     /// When the sender went back last, and the first PSN that had never been sent then.
     back: (Time, u32),
-    /// When the RTO's time began to run.
+    /// The start of the RTO timer.
     since: Time,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
@@ -72,17 +72,17 @@ impl CheckedSender {
         }
     }
 
-    /// Whole packets of the window, of which there is one at least.
+    /// The window in whole packets, at least one.
     fn window(&self) -> u32 {
         ((self.cc.window() / PACKET) as u32).max(1)
     }
 
-    /// Packets that the sender must think to be in the network.
+    /// Packets in flight from the sender's point of view.
     fn in_flight(&self) -> u32 {
         self.stray + self.under_way.len() as u32
     }
 
-    /// The sender starts again at the first unacknowledged packet; so many may still be in the network.
+    /// The sender restarts at the first unacknowledged packet; so many may still be in flight.
     fn go_back(&mut self, now: Time, stray: u32) {
         self.stray = stray;
         self.under_way.clear();
@@ -90,7 +90,7 @@ impl CheckedSender {
         self.back = (now, self.fresh);
     }
 
-    /// A packet was answered, and everything below `cumulative` arrived: the messages that this makes whole.
+    /// A packet was answered, and everything below `cumulative` arrived; returns the messages that this completes.
     fn answered(&mut self, now: Time, cumulative: u32) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -108,7 +108,7 @@ impl CheckedSender {
         messages
     }
 
-    /// What an answer by path `ev` lets go.
+    /// The packets that an answer on path `ev` clocks out.
     fn clock(&mut self, now: Time, ev: u16, marked: bool, sent_at: Time) {
         let taken = self.in_flight() + self.clocked;
         let waiting = (self.end - self.next).saturating_sub(self.clocked);

@@ -23,7 +23,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// However much reordering its window holds, and with duplicates, marks and rates: nobody sends anything again.
+/// However much reordering its window holds, and with duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn reordering_within_the_window_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -33,7 +33,7 @@ fn reordering_within_the_window_sees_no_retransmission() {
     });
 }
 
-/// A receiver that waits for more packets than a window admits is asked not to wait.
+/// A receiver that coalesces more packets than a window admits gets requests for immediate ACKs.
 #[test]
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for jitter in [Duration::ZERO, Duration::from_us(2)] {
@@ -55,7 +55,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and one packet is sent again. The
+/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and one packet is retransmitted. The
 /// tail is the probe's.
 #[test]
 fn one_loss_costs_two_round_trips_and_one_packet() -> Result<(), TestCaseError> {
@@ -87,12 +87,12 @@ fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 pub struct RackTlpEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// How many packets the wire carries while one passes at line rate.
+    /// The ratio of the wire's rate to the line rate of the facts.
     slower: u64,
     ack_every: u32,
     window: u64,
@@ -119,8 +119,8 @@ impl Ends for RackTlpEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
-    /// turn at the lowest rate: sent, overtaken, lost by the reordering timer or the RTO, sent again, and
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
+    /// turn at the lowest rate: sent, overtaken, lost by the reordering timer or the RTO, retransmitted, and
     /// acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let rto = schedule.ends.rto + schedule.timer_lag;
@@ -157,7 +157,7 @@ impl Schedule<RackTlpEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// What a packet takes at the lowest rate.
+    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -176,7 +176,7 @@ fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -211,7 +211,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = RackTlpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

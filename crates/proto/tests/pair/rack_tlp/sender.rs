@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::RackTlpEnds;
 use crate::pair::run::Sending;
@@ -10,41 +10,41 @@ use anabranch_proto::transport::{RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] of which every answer is compared with the model's.
+/// A [`RackTlpSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
-    /// By PSN, all that were ever sent.
+    /// All packets ever sent, by PSN.
     packets: Vec<Known>,
-    /// Lost packets in the order in which they are to be sent again.
+    /// Lost packets in the order of their retransmission.
     lost: Vec<u32>,
-    /// Of the packets that arrived, the one that was sent last.
+    /// The packet that was sent last among those that arrived.
     latest: Option<(Time, u32)>,
     rtt: Option<Duration>,
     srtt: Option<Duration>,
     recovery_end: Option<u32>,
     probe: Probe,
     probe_due: Option<Time>,
-    /// When the RTO's time began to run.
+    /// The start of the RTO timer.
     since: Time,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
 }
 
-/// What the model knows of a packet.
+/// The model's record of a packet.
 struct Known {
     sent: Time,
     state: State,
@@ -107,7 +107,7 @@ impl CheckedSender {
         in_flight == 0 || in_flight + bytes <= self.ends.window.min(self.cc.window())
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let fits = |psn: &u32| self.windows_allow(self.planned[*psn as usize].bytes);
         let next = self.next();
@@ -120,7 +120,7 @@ impl CheckedSender {
         (next < self.end).then_some(next).filter(fits)
     }
 
-    /// When a packet may leave as far as the rate goes.
+    /// The earliest time of a packet under the rate.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -182,7 +182,7 @@ impl CheckedSender {
         runs.then(|| self.since + self.ends.rto)
     }
 
-    /// What an ACK says: the messages that this makes whole.
+    /// Handles an ACK; returns the messages that it completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool, sent: Time) -> Vec<usize> {
         let rtt = now - sent;
         self.rtt = Some(rtt);
@@ -282,7 +282,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // It may ask more often than it must.
+        // The sender may request more ACKs than necessary.
         let waits = !self.lost.is_empty() || self.next() < self.end;
         let must_ask = !waits || !self.windows_allow(PACKET);
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");

@@ -24,7 +24,7 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+/// Whatever the delays, duplicates, marks and rates: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true, any::<bool>()), |schedule| {
@@ -45,7 +45,7 @@ fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
 }
 
 /// One that hears NACKs takes packets that overtake each other for losses: it answers each NACK with two packets at
-/// most. They arrive once all the same, and no timeout strikes.
+/// most. They arrive once all the same, and no timeout occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
     check(lossless_schedule(false, Just(true)), |schedule| {
@@ -60,7 +60,7 @@ fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
     assert!(outcome.nacks > 20 && outcome.retransmissions > 20, "{outcome:?}");
 }
 
-/// A receiver that waits for more packets than a window admits is asked not to wait.
+/// A receiver that coalesces more packets than a window admits gets requests for immediate ACKs.
 #[test]
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for jitter in [Duration::ZERO, Duration::from_us(2)] {
@@ -79,7 +79,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows, by a NACK, and two packets are sent again.
+/// A gap is repaired a round trip after it shows, by a NACK, and two packets are retransmitted.
 #[test]
 fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -103,7 +103,7 @@ fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Without NACKs a loss waits for the timeout, which sends again all that is unacknowledged until an ACK saves the
+/// Without NACKs a loss waits for the timeout, which retransmits all that is unacknowledged until an ACK saves the
 /// rest, a round trip later.
 #[test]
 fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
@@ -131,18 +131,18 @@ fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
             late.push(other);
         }
     }
-    // Packet 101 tells of the loss of 100: a round trip later, it is sent again.
+    // Packet 101 tells of the loss of 100: a round trip later, it is retransmitted.
     let round = schedule.path.longest_round().0 / schedule.path.wire.0;
     prop_assert_eq!(late, vec![101 + round]);
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct RnicSrEnds {
     balancer: LbConfig,
     cc: CcConfig,
-    /// How many packets the wire carries while one passes at line rate.
+    /// The ratio of the wire's rate to the line rate of the facts.
     slower: u64,
     ack_every: u32,
     window_packets: u32,
@@ -167,9 +167,9 @@ impl Ends for RnicSrEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
     /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
-    /// up, sent again and acknowledged at once as a duplicate; with two more before it that a NACK brought, and
+    /// up, retransmitted and acknowledged at once as a duplicate; with two more before it that a NACK brought, and
     /// that block the path.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
@@ -207,7 +207,7 @@ impl Schedule<RnicSrEnds> {
         self.path.lb(&self.ends.balancer, &environment)
     }
 
-    /// What a packet takes at the lowest rate.
+    /// The time of a packet at the lowest rate.
     fn slowest_packet(&self) -> Duration {
         slowest_packet(&self.ends.cc, &self.facts())
     }
@@ -227,7 +227,7 @@ fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
@@ -250,7 +250,7 @@ fn lossless_schedule(
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO. The other half
+            // At a low rate a packet requests an ACK when `ack_every` of them would take half an RTO. The other half
             // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
             // to each that waits for its time. What NACKs bring goes first, twice at most before each.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
@@ -264,7 +264,7 @@ fn lossless_schedule(
     )
 }
 
-/// All but the RTO.
+/// All parameters except the RTO.
 fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::RnicSrEnds;
 use crate::pair::run::Receiving;
@@ -9,7 +9,7 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`RnicSrReceiver`] of which every answer is compared with the model's.
+/// A [`RnicSrReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: RnicSrReceiver,
     ack_every: u32,
@@ -17,13 +17,13 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// PSNs that arrived.
     arrived: BTreeSet<u32>,
-    /// First PSN that has not arrived.
+    /// The first PSN that has not arrived.
     expected: u32,
-    /// What the last ACK said of the ePSN.
+    /// The ePSN of the last ACK.
     reported: u32,
-    /// ePSNs that were asked for.
+    /// ePSNs for which a NACK was sent.
     nacked: BTreeSet<u32>,
-    /// PSNs that asked for an ACK before the ePSN passed them.
+    /// PSNs that requested an ACK before the ePSN passed them.
     asked: BTreeSet<u32>,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,

@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it.
+//! The sender compared with a plain model of it.
 
 use super::RnicSrEnds;
 use crate::pair::run::Sending;
@@ -10,31 +10,31 @@ use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] of which every answer is compared with the model's.
+/// An [`RnicSrSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
     /// The PSN to send next in order.
     next: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     fresh: u32,
-    /// What NACKs asked for and is not sent again yet, in the order in which it is to go.
+    /// Pending retransmissions for NACKs, in the order of sending.
     copies: Vec<u32>,
     blocked_until: Time,
-    /// When the RTO's time began to run.
+    /// The start of the RTO timer.
     since: Time,
-    /// When the last packet left, and its size.
+    /// The time and size of the last packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
@@ -75,7 +75,7 @@ impl CheckedSender {
             && (in_flight == 0 || in_flight < self.cc.window())
     }
 
-    /// The packet that is to go out next.
+    /// The next packet to send.
     fn turn(&self) -> Option<u32> {
         let in_order = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.copies.first().copied().or_else(in_order)
@@ -90,7 +90,7 @@ impl CheckedSender {
         paced.max(self.blocked_until)
     }
 
-    /// Everything below `cumulative` arrived: the messages that this makes whole.
+    /// Everything below `cumulative` arrived; returns the messages that this completes.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
         let mut messages = Vec::new();
         if cumulative > self.unacked {
@@ -153,7 +153,7 @@ impl Sending for CheckedSender {
             self.cc.handle_sent(now, packet.wire_bytes);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
-        // It may ask more often than it must.
+        // The sender may request more ACKs than necessary.
         let must_ask = self.copies.is_empty() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");

@@ -9,10 +9,10 @@ use anabranch_proto::transport::{Receiver as _, SackConfig, SackReceiver, SackSe
 use anabranch_proto::{Packet, PathFacts, Span};
 use std::sync::{Arc, Mutex};
 
-/// What a balancer was told: entropy value, mark, round trip in nanoseconds.
+/// The ACKs that a load balancer handled: entropy value, mark, RTT in nanoseconds.
 type Told = Arc<Mutex<Vec<(u16, bool, u64)>>>;
 
-/// Counts its packets, and writes down what it is told.
+/// A load balancer that counts its packets and records ACKs.
 struct Log {
     next: u16,
     told: Told,
@@ -74,7 +74,7 @@ fn acks(carry_evs: bool, packets: &[Packet], order: &[usize], marked: &[usize]) 
     answers
 }
 
-/// What the balancer hears when these ACKs come back at 1000 ns.
+/// The calls of the load balancer when these ACKs arrive at 1000 ns.
 fn heard(
     carry_evs: bool,
     packets: u64,
@@ -111,14 +111,14 @@ fn a_marked_packet_is_told_as_marked_and_those_before_it_are_not() {
     assert_eq!(carried[3..].iter().map(|told| told.0).collect::<Vec<_>>(), [3, 4, 5, 6]);
 }
 
-/// What a lost ACK brought does not come back by another that answers later packets.
+/// Entropy values of a lost ACK are not repeated by a later ACK.
 #[test]
 fn a_lost_ack_takes_its_entropies_with_it() {
     let carried = heard(true, 100, &[0, 1, 2, 3, 4, 5, 6, 7], &[], &[0]);
     assert_eq!(carried.iter().map(|told| told.0).collect::<Vec<_>>(), [4, 5, 6, 7]);
 }
 
-/// An ACK that was overtaken brings its own entropies, and the one that overtook it none of those.
+/// An overtaken ACK carries its own entropies, and the ACK that overtook it none of them.
 #[test]
 fn each_entropy_comes_with_its_own_ack_alone() {
     let (mut sender, sent, told) = sender(true, 100);

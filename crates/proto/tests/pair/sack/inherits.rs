@@ -49,13 +49,13 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
     sender
 }
 
-/// What it sends before any answer.
+/// The packets that are sent before any answer.
 fn first_flight(sender: &mut AnySender) -> Vec<Packet> {
     std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).collect()
 }
 
-/// A connection that got its first four packets acknowledged, three of them unmarked, and then eight marks: which leaves
-/// it three entropies and a window of about 11 packets.
+/// A connection that got its first four packets acknowledged, three of them unmarked, and then eight marks: which
+/// leaves it three entropies and a window of about 11 packets.
 fn finished(inherits: Inherits) -> (AnySender, Vec<u16>) {
     let mut sender = connection(inherits, 1);
     let sent = first_flight(&mut sender);
@@ -83,7 +83,7 @@ fn evs(packets: &[Packet]) -> Vec<u16> {
 #[test]
 fn nothing_is_left_unless_the_scheme_says_so() {
     let (before, _) = finished(Inherits::Nothing);
-    assert!(before.legacy().is_none());
+    assert!(before.cached_state().is_none());
     assert_eq!(first_flight(&mut connection(Inherits::Nothing, 2)).len(), 20);
 }
 
@@ -91,7 +91,7 @@ fn nothing_is_left_unless_the_scheme_says_so() {
 fn the_window_alone_leaves_paths_to_be_explored() {
     let (before, _) = finished(Inherits::Window);
     let mut next = connection(Inherits::Window, 2);
-    next.inherit(&before.legacy().unwrap());
+    next.inherit(&before.cached_state().unwrap());
     let sent = first_flight(&mut next);
     // 20 packets at the most, less one for each of nine marks.
     assert_eq!(sent.len(), 11);
@@ -102,7 +102,7 @@ fn the_window_alone_leaves_paths_to_be_explored() {
 fn entropies_come_first_and_in_their_order_and_then_new_ones() {
     let (before, left) = finished(Inherits::WindowAndEntropies);
     let mut next = connection(Inherits::WindowAndEntropies, 2);
-    next.inherit(&before.legacy().unwrap());
+    next.inherit(&before.cached_state().unwrap());
     let sent = evs(&first_flight(&mut next));
     assert_eq!((sent.len(), &sent[..3]), (11, &left[..]));
     let afresh = evs(&first_flight(&mut connection(Inherits::WindowAndEntropies, 2)));

@@ -37,7 +37,7 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
     });
 }
 
-/// A receiver that waits for more packets than the window admits is asked not to wait.
+/// A receiver that coalesces more packets than the window admits gets requests for immediate ACKs.
 #[test]
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
@@ -47,7 +47,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Later ACKs repeat what a lost ACK said of a packet above a gap: the gap alone waits for its timeout.
+/// Later ACKs repeat the content of a lost ACK about a packet above a gap: only the gap waits for its timeout.
 #[test]
 fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     for lost in 3..90 {
@@ -74,7 +74,8 @@ fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One ACK cannot name two packets that lie far apart: the earlier gets its own, and what lies between gets none.
+/// One ACK cannot cover two packets that are far apart: the earlier one gets its own ACK, and the packets between get
+/// none.
 #[test]
 fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
     let mut receiver = CheckedReceiver::new(&calm_schedule(1000, calm_ends(2, PACKET)));
@@ -97,7 +98,7 @@ fn data(psn: u32) -> Packet {
     Packet::new(QP, RECEIVER, repr).with_bytes(PACKET as u16).with_ev(psn as u16)
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct SackEnds {
     balancer: LbConfig,
@@ -121,7 +122,7 @@ impl Ends for SackEnds {
     ///
     /// Two RTOs and round trips after the last fault, all that it hit is given up, and what it left on the
     /// path is gone. Then each packet takes its turn: sent and acknowledged, or, where the receiver waits for
-    /// more packets, sent, given up, sent again and acknowledged at once as a duplicate.
+    /// more packets, sent, given up, retransmitted and acknowledged at once as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = match schedule.ends.ack_every {
@@ -171,7 +172,7 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once.
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(

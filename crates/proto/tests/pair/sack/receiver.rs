@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::SackEnds;
 use crate::pair::run::Receiving;
@@ -8,23 +8,23 @@ use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`SackReceiver`] of which every answer is compared with the model's.
+/// A [`SackReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,
     carry_evs: bool,
-    /// By PSN.
+    /// Indexed by PSN.
     arrived: Vec<bool>,
-    /// First PSN that has not arrived.
+    /// The first PSN that has not arrived.
     cumulative: u32,
     /// Arrived since the last ACK, in the order of arrival.
     unreported: Vec<(u32, Cause)>,
-    /// By index of the message: packets that have not arrived.
+    /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
     delivered: Vec<usize>,
 }
 
-/// What an answer echoes of the packet that it answers.
+/// The fields that an answer echoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cause {
     ev: u16,
@@ -32,10 +32,10 @@ struct Cause {
     sent_at: Time,
 }
 
-/// An answer that the model wants to see.
+/// An answer that the model expects.
 #[derive(Clone, Debug)]
 enum Wanted {
-    /// An ACK that tells of these.
+    /// An ACK of these PSNs.
     Ack(Cause, Vec<u32>),
     Nack(Cause, u32),
 }
@@ -130,7 +130,7 @@ impl CheckedReceiver {
         Some(Wanted::Ack(cause, psns))
     }
 
-    /// What is wanted, and nothing that is untrue.
+    /// Checks that an answer has the expected content, and no false bits.
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {

@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it: maps and sets, no rings, no jumps.
+//! The sender compared with a plain model of it: maps and sets instead of rings and bit operations.
 
 use super::SackEnds;
 use crate::pair::run::Sending;
@@ -12,23 +12,23 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] of which every answer is compared with the model's.
+/// A [`SackSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: SackSender,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
     carry_evs: bool,
-    /// Of how many packets the sender knows the entropy values: a power of two that holds all in flight.
+    /// Number of packets whose entropy values the sender has: a power of two that covers all in flight.
     slots: u32,
     /// When it made room for more it forgot those of earlier ones.
     known_from: u32,
     first_ev: Option<u16>,
     /// By PSN, of all posted messages.
     packets: Vec<Known>,
-    /// By index of the message: packets that are not acknowledged.
+    /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
     /// The sum of `left`.
     unacknowledged: u32,
@@ -42,12 +42,12 @@ pub struct CheckedSender {
     last_timeout: Time,
     timeouts: u64,
     retransmissions: u64,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
     acknowledged: Vec<usize>,
 }
 
-/// What the model knows of a packet.
+/// The model's record of a packet.
 struct Known {
     message: usize,
     of: u32,

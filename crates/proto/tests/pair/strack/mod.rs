@@ -1,4 +1,4 @@
-//! The `strack` transport, with its own congestion control and load balancer and with others.
+//! The `strack` transport, with its own congestion control and load balancer, and with others.
 
 mod receiver;
 mod sender;
@@ -24,7 +24,7 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Whatever the delays, duplicates and marks, and however early the probes: nobody sends anything again.
+/// Whatever the delays, duplicates and marks, and however early the probes: nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -35,7 +35,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
 }
 
 /// The paper lets a packet count as lost that max(cwnd, min_threshold) later ones overtook (section 3.3.2); one
-/// that fewer did is not sent again. Probes are either not due in that time, or their answers are not fast.
+/// that fewer did is not retransmitted. Probes are either not due in that time, or their answers are not fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -59,7 +59,7 @@ fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     });
 }
 
-/// A receiver that waits for more bytes than the window admits is asked not to wait.
+/// A receiver that coalesces more bytes than the window admits gets requests for immediate SACKs.
 #[test]
 fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
@@ -70,7 +70,7 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One lost packet is sent again, alone, without a timeout: the packets behind it show the gap within a window's
+/// One lost packet is retransmitted, alone, without a timeout: the packets behind it show the gap within a window's
 /// time, and where too few come behind it a probe does (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
@@ -82,7 +82,7 @@ fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
             schedule.path.faults.dropped = vec![lost];
             let outcome = Run::new(&schedule).finish()?;
             prop_assert_eq!(outcome.timeouts, 0, "packet {}", lost);
-            // Coalesced SACKs may leave packets unnamed that lie below the highest heard of.
+            // Coalesced SACKs may leave packets unnamed that lie below the highest acknowledged one.
             prop_assert!((1..=sack_every).contains(&outcome.retransmissions), "packet {lost}: {outcome:?}");
             let latest = calm.finished + schedule.ends.probe_after + round * 3;
             prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
@@ -91,7 +91,7 @@ fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How the ends are set up.
+/// The parameters of the two ends.
 #[derive(Clone, Debug)]
 struct StrackEnds {
     balancer: LbConfig,
@@ -120,8 +120,8 @@ impl Ends for StrackEnds {
         }
     }
 
-    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
-    /// turn at the lowest rate: sent, given up and sent again, until a probe or enough copies bring a SACK.
+    /// Two RTOs and round trips after the last fault, its effects on the path are over. Then each packet takes its
+    /// turn at the lowest rate: sent, given up and retransmitted, until a probe or enough copies bring a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
         let (rto, round) = (*rto + schedule.timer_lag, schedule.path.longest_round());
@@ -171,7 +171,7 @@ fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     }
 }
 
-/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// Arbitrary parameters: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
 /// order.
 fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60));
@@ -238,7 +238,7 @@ fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     )
 }
 
-/// All but the times.
+/// All parameters except the times.
 fn ends() -> impl Strategy<Value = StrackEnds> {
     let own = (1u32..=8, 8u32..=256)
         .prop_map(|(min_paths, max_paths)| LbConfig::Strack(StrackLbConfig { max_paths, min_paths }));

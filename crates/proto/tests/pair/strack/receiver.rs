@@ -1,4 +1,4 @@
-//! The receiver beside a plain model of it.
+//! The receiver compared with a plain model of it.
 
 use super::StrackEnds;
 use crate::pair::run::Receiving;
@@ -8,12 +8,12 @@ use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};
 use proptest::prelude::*;
 
-/// A [`StrackReceiver`] of which every answer is compared with the model's.
+/// A [`StrackReceiver`] whose every answer is compared with the model's.
 pub struct CheckedReceiver {
     receiver: StrackReceiver,
     sack_bytes: u64,
     planned: Vec<Planned>,
-    /// By PSN.
+    /// Indexed by PSN.
     arrived: Vec<bool>,
     /// ePSN.
     expected: u32,
@@ -23,7 +23,7 @@ pub struct CheckedReceiver {
     out_of_order: u16,
     /// PSNs and bytes that arrived since the last SACK that was no answer to a probe.
     unreported: Vec<(u32, u64)>,
-    /// By index of the message: packets that have not arrived.
+    /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
     delivered: Vec<usize>,
 }
@@ -49,7 +49,7 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// Counts a packet; the message that it makes whole.
+    /// Counts a packet; returns the message that it completes.
     fn accept(&mut self, psn: u32) -> Option<usize> {
         if std::mem::replace(&mut self.arrived[psn as usize], true) {
             return None;
@@ -68,7 +68,7 @@ impl CheckedReceiver {
         (self.left[known.message] == 0).then_some(known.message)
     }
 
-    /// What a SACK must say, whatever it answers, and nothing that is untrue.
+    /// Checks that a SACK has the required content, whatever its cause, and no false bits.
     fn check_sack(&self, answer: &Packet, cause: &Packet, probe: bool) -> Result<(), TestCaseError> {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause: why, .. } =
             answer.repr

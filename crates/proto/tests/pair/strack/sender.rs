@@ -1,4 +1,4 @@
-//! The sender beside a plain model of it: one state a packet, sums over them.
+//! The sender compared with a plain model of it: one state a packet, sums over them.
 
 use super::StrackEnds;
 use crate::pair::run::Sending;
@@ -12,10 +12,10 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`StrackSender`] of which every answer is compared with the model's.
+/// A [`StrackSender`] whose every answer is compared with the model's.
 pub struct CheckedSender {
     sender: StrackSender,
-    /// Twins of the sender's own, told what the model knows.
+    /// Copies of the sender's congestion control and load balancer, driven by the model.
     cc: AnyCc,
     lb: AnyLb,
     rto: Duration,
@@ -24,37 +24,37 @@ pub struct CheckedSender {
     probe_takes_all: bool,
     min_threshold: u64,
     planned: Vec<Planned>,
-    /// Payload by index of the message.
+    /// The payload of each message, by its index.
     payload: Vec<u64>,
-    /// By index of the message: packets that are not acknowledged.
+    /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
-    /// PSNs that posted messages claimed.
+    /// Number of PSNs that posted messages claimed.
     end: u32,
-    /// First PSN that was never sent.
+    /// The first PSN that was never sent.
     next: u32,
-    /// By PSN below `next`.
+    /// Indexed by PSN, below `next`.
     acked: Vec<bool>,
-    /// How many of them are.
+    /// The number of acknowledged packets.
     acked_packets: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
-    /// Given up and not sent again.
+    /// Declared lost and not retransmitted yet.
     lost: BTreeSet<u32>,
     /// Bytes of the PSNs below `next`, without the lost ones.
     sent: u64,
-    /// Bytes that the receiver said it has.
+    /// Bytes that the receiver has reported.
     received: u64,
     /// The PSN after the highest that the receiver is known to have.
     heard: u32,
     /// Recovery lasts until everything below is acknowledged.
     recovery_end: u32,
-    /// When the time of the RTO and of the probe began to run.
+    /// The starts of the RTO timer and the probe timer.
     rto_from: Time,
     probe_from: Time,
     probe_is_due: bool,
-    /// The probe of which the answer tells losses: when it was sent, and the first PSN that was not.
+    /// The probe whose answer can indicate losses: its time, and the first PSN that was not sent by then.
     probe: Option<(Time, u32)>,
-    /// When the last paced packet left, and its size.
+    /// The time and size of the last paced packet.
     last: Option<(Time, u64)>,
     counters: SenderCounters,
     acknowledged: Vec<usize>,
@@ -104,7 +104,7 @@ impl CheckedSender {
         self.in_flight() == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
-    /// When the next packet may leave as far as the rate goes.
+    /// The earliest time of the next packet under the rate.
     fn free_at(&mut self, now: Time) -> Time {
         match (self.cc.rate(now), self.last) {
             (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
@@ -241,7 +241,7 @@ impl Sending for CheckedSender {
         }
         let highest = named.last().map_or(0, |&psn| psn + 1);
         self.heard = self.heard.max(expected).max(highest);
-        // No run sends 4 GB: the wire's 32 bits say it all.
+        // No run sends 4 GB, so that the wire's 32 bits suffice.
         let bytes = u64::from(bytes_received).saturating_sub(self.received);
         self.received += bytes;
         self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
@@ -315,7 +315,7 @@ impl Sending for CheckedSender {
     }
 }
 
-/// A SACK survives its bytes, read by a sender at this ePSN; the echoed time comes back in whole ticks.
+/// A SACK survives encoding and decoding by a sender at this ePSN; the echoed time is rounded to ticks.
 fn check_wire(now: Time, unacked: u32, packet: &Packet) -> Result<(), TestCaseError> {
     let bytes = encode(&packet.repr, packet.ev).map_err(|why| TestCaseError::fail(why.to_string()))?;
     let decoded = decode(&bytes, Reference { psn: unacked, now });

@@ -5,7 +5,9 @@ use crate::scenario::resolve::scheme::builtin;
 use crate::scenario::resolve::scheme::file::{Bases, Draft};
 use crate::scenario::resolve::{topology, workload};
 use crate::scenario::schema::plugins::{Family, Listed, Plugins};
-use anabranch_base::{AboveZero, Bytes, Diagnostic, Duration, Kind, Parameter, Parameters, Refused, Stream};
+use anabranch_base::{
+    AboveZero, Bytes, Diagnostic, Duration, KindDeclaration, Parameter, Parameters, Refused, Stream,
+};
 use anabranch_engine::{AnyRecorder, Recorder, Scheme};
 use anabranch_fabric::{Topology, TopologyBuilder};
 use anabranch_proto::cc::{CcWants, CongestionControl};
@@ -118,7 +120,12 @@ impl Registry {
         ] {
             match parameters.iter().find(|parameter| parameter.name() == common.name()) {
                 Some(own) => {
-                    assert!(own.is_like(&common), "parameter {:?} must be {}", own.name(), common.what())
+                    assert!(
+                        own.has_type_of(&common),
+                        "parameter {:?} must be {}",
+                        own.name(),
+                        common.type_name()
+                    )
                 }
                 None => parameters.push(common),
             }
@@ -232,8 +239,8 @@ impl Registry {
 
     /// What schemes are made of, with the declarations of all parameters: ours and what is registered.
     pub fn parts(&self) -> Vec<PartListing> {
-        fn of<F: ?Sized>(part: &'static str, ours: Vec<Kind>, family: &Family<F>) -> PartListing {
-            let ours = ours.into_iter().map(|Kind { name, meaning, parameters }| KindListing {
+        fn of<F: ?Sized>(part: &'static str, ours: Vec<KindDeclaration>, family: &Family<F>) -> PartListing {
+            let ours = ours.into_iter().map(|KindDeclaration { name, meaning, parameters }| KindListing {
                 name: Some(name.to_owned()),
                 meaning,
                 parameters: parameters.to_vec(),
@@ -253,7 +260,7 @@ impl Registry {
             part,
             kinds: vec![KindListing { name: None, meaning: meaning.to_owned(), parameters }],
         };
-        let fabric = fabric.into_iter().map(|parameter| parameter.within_table("fabric")).collect();
+        let fabric = fabric.into_iter().map(|parameter| parameter.without_table("fabric")).collect();
         vec![
             one("", "Beside its parts a scheme has this.", scheme),
             of("transport", TransportConfig::kinds(), &self.plugins.transports),

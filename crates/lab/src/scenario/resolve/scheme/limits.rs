@@ -111,7 +111,7 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
         return Ok(());
     }
     let kind = match &scheme.cc {
-        CcConfig::Registered(registered) => registered.its.name(),
+        CcConfig::Registered(cc) => cc.registered.name(),
         _ => "hpcc",
     };
     if !matches!(scheme.transport, TransportConfig::GoBackN(_) | TransportConfig::Registered(_)) {

@@ -1,0 +1,243 @@
+//! The types that a parameter can have, and its values as scenarios write them.
+
+use crate::{Bytes, Duration, Rate};
+use std::fmt;
+use std::str::FromStr;
+
+/// The value of a parameter as a scenario writes it. Quantities are text.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum ParameterValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// `8`.
+    Integer(i64),
+    /// `0.25`.
+    Number(f64),
+    /// `"5us"`.
+    Text(String),
+}
+
+impl ParameterValue {
+    /// Parses the quoted quantity.
+    ///
+    /// # Errors
+    /// The value is not text, or its text is not a `type_name`.
+    pub fn quantity<T: FromStr<Err: fmt::Display>>(&self, type_name: &str) -> Result<T, String> {
+        match self {
+            ParameterValue::Text(text) => text.parse().map_err(|e: T::Err| e.to_string()),
+            // The parser of the quantity knows which unit to propose for a bare number.
+            number @ (ParameterValue::Integer(_) | ParameterValue::Number(_)) => {
+                let problem = number.to_string().parse::<T>().err();
+                Err(problem.map_or_else(
+                    || format!("must be {type_name} in quotes, not {number}"),
+                    |e| e.to_string(),
+                ))
+            }
+            other => Err(format!("must be {type_name} in quotes, not {other}")),
+        }
+    }
+
+    /// The type in words, for error messages.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            ParameterValue::Bool(_) => "true or false",
+            ParameterValue::Integer(_) => "a whole number",
+            ParameterValue::Number(_) => "a number",
+            ParameterValue::Text(_) => "text or a quantity",
+        }
+    }
+
+    /// The value without quotes, for use in a sentence.
+    pub fn unquoted(&self) -> String {
+        match self {
+            ParameterValue::Text(text) => text.clone(),
+            ParameterValue::Number(number)
+                if *number > 0.0 && *number < 1e-3 && (1.0 / number).fract() == 0.0 =>
+            {
+                format!("1/{}", 1.0 / number)
+            }
+            ParameterValue::Number(number) => number.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl From<bool> for ParameterValue {
+    fn from(flag: bool) -> Self {
+        ParameterValue::Bool(flag)
+    }
+}
+
+impl From<i32> for ParameterValue {
+    fn from(number: i32) -> Self {
+        ParameterValue::Integer(number.into())
+    }
+}
+
+impl From<f64> for ParameterValue {
+    fn from(number: f64) -> Self {
+        ParameterValue::Number(number)
+    }
+}
+
+impl From<&str> for ParameterValue {
+    fn from(text: &str) -> Self {
+        ParameterValue::Text(text.to_owned())
+    }
+}
+
+/// Prints TOML.
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParameterValue::Bool(flag) => flag.fmt(f),
+            ParameterValue::Integer(number) => number.fmt(f),
+            ParameterValue::Number(number) => write!(f, "{number:?}"),
+            ParameterValue::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+/// A type that a parameter can have.
+pub trait ParameterType: Sized + 'static {
+    /// The type in words: `a whole number`.
+    const TYPE_NAME: &'static str;
+    /// The unit: `bytes`, `count`.
+    const UNIT: &'static str;
+    /// All permitted words, for a type that is one of a few words.
+    const CHOICES: &'static [&'static str] = &[];
+    /// Whether TOML writes the value in quotes.
+    const IN_QUOTES: bool = false;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// The problem, as `must be a whole number, not "8"`, perhaps with `; write 8` at its end.
+    fn read(value: &ParameterValue) -> Result<Self, String>;
+
+    /// Writes the value in its canonical form: equal values are written alike.
+    fn write(&self) -> ParameterValue;
+}
+
+/// The error for a value of another type.
+fn must_be<T: ParameterType>(value: &ParameterValue) -> String {
+    let instead = match value {
+        ParameterValue::Text(text)
+            if text.trim().parse::<f64>().is_ok() && T::TYPE_NAME.ends_with("number") =>
+        {
+            format!("; write {}", text.trim())
+        }
+        _ => String::new(),
+    };
+    format!("must be {}, not {value}{instead}", T::TYPE_NAME)
+}
+
+impl ParameterType for bool {
+    const TYPE_NAME: &'static str = "true or false";
+    const UNIT: &'static str = "flag";
+    fn read(value: &ParameterValue) -> Result<Self, String> {
+        match value {
+            ParameterValue::Bool(flag) => Ok(*flag),
+            other => Err(must_be::<Self>(other)),
+        }
+    }
+    fn write(&self) -> ParameterValue {
+        ParameterValue::Bool(*self)
+    }
+}
+
+macro_rules! whole {
+    ($($name:ty),*) => { $(
+        impl ParameterType for $name {
+            const TYPE_NAME: &'static str = "a whole number";
+            const UNIT: &'static str = "count";
+            fn read(value: &ParameterValue) -> Result<Self, String> {
+                match value {
+                    ParameterValue::Integer(number) => <$name>::try_from(*number)
+                        .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX)),
+                    other => Err(must_be::<Self>(other)),
+                }
+            }
+            fn write(&self) -> ParameterValue {
+                ParameterValue::Integer(i64::try_from(*self).expect("numbers of parameters are below 2^63"))
+            }
+        }
+    )* };
+}
+whole!(u16, u32, u64, i64);
+
+impl ParameterType for f64 {
+    const TYPE_NAME: &'static str = "a number";
+    const UNIT: &'static str = "number";
+    fn read(value: &ParameterValue) -> Result<Self, String> {
+        match value {
+            ParameterValue::Number(number) if number.is_finite() => Ok(*number),
+            ParameterValue::Integer(number) => Ok(*number as f64),
+            other => Err(must_be::<Self>(other)),
+        }
+    }
+    fn write(&self) -> ParameterValue {
+        ParameterValue::Number(*self)
+    }
+}
+
+impl ParameterType for String {
+    const TYPE_NAME: &'static str = "text in quotes";
+    const UNIT: &'static str = "text";
+    const IN_QUOTES: bool = true;
+    fn read(value: &ParameterValue) -> Result<Self, String> {
+        match value {
+            ParameterValue::Text(text) => Ok(text.clone()),
+            other => Err(must_be::<Self>(other)),
+        }
+    }
+    fn write(&self) -> ParameterValue {
+        ParameterValue::Text(self.clone())
+    }
+}
+
+/// Implements [`ParameterType`](crate::ParameterType) for quantities: they are read from text and written by `{:#}`,
+/// the form of stored scenarios.
+#[macro_export]
+macro_rules! parameter_quantities {
+    ($($name:ty: $type_name:literal, in $unit:literal),* $(,)?) => { $(
+        impl $crate::ParameterType for $name {
+            const TYPE_NAME: &'static str = $type_name;
+            const UNIT: &'static str = $unit;
+            const IN_QUOTES: bool = true;
+            fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
+                value.quantity(Self::TYPE_NAME)
+            }
+            fn write(&self) -> $crate::ParameterValue {
+                $crate::ParameterValue::Text(format!("{self:#}"))
+            }
+        }
+    )* };
+}
+parameter_quantities!(Bytes: "a size", in "bytes", Duration: "a time", in "time", Rate: "a rate", in "rate");
+
+/// Implements [`ParameterType`](crate::ParameterType) for an enum, with the word of each variant.
+#[macro_export]
+macro_rules! parameter_choices {
+    ($name:ident: $($word:literal = $variant:ident),* $(,)?) => {
+        impl $crate::ParameterType for $name {
+            const TYPE_NAME: &'static str = "text in quotes";
+            const UNIT: &'static str = "choice";
+            const CHOICES: &'static [&'static str] = &[$($word),*];
+            const IN_QUOTES: bool = true;
+            fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
+                match value {
+                    $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*
+                    other => Err(format!("must be one of {}, not {other}", Self::CHOICES.join(", "))),
+                }
+            }
+            fn write(&self) -> $crate::ParameterValue {
+                let word = match self {
+                    $($name::$variant => $word,)*
+                };
+                $crate::ParameterValue::Text(word.to_owned())
+            }
+        }
+    };
+}

@@ -1,0 +1,168 @@
+//! Congestion controls.
+
+use super::FACTS;
+use anabranch_base::Time;
+use anabranch_proto::Size;
+use anabranch_proto::cc::{Acked, AnyCc, CcConfig, ConstantConfig, DctcpConfig, MpRdmaCcConfig};
+use std::fmt::Write;
+
+enum Event {
+    Ack(u32),
+    Marked(u32),
+    Loss,
+    Nack,
+    Restart,
+}
+use Event::{Ack, Loss, Marked, Nack, Restart};
+
+/// The window after each event; sizes in packets of 1,000 B.
+fn table(config: CcConfig, script: &[Event]) -> String {
+    let mut cc = config.build(&FACTS);
+    let mut table = format!("{:<12} {:>6}\n{:<12} {:>6}\n", "event", "window", "start", cc.window());
+    for event in script {
+        let name = apply(&mut cc, event);
+        writeln!(table, "{name:<12} {:>6}", cc.window()).unwrap();
+    }
+    table
+}
+
+fn apply(cc: &mut AnyCc, event: &Event) -> String {
+    let acked = |packets, marked| Acked {
+        now: Time::ZERO,
+        packets,
+        bytes: u64::from(packets) * FACTS.packet.0,
+        probe: false,
+        marked,
+        rtt: FACTS.base_rtt,
+    };
+    match event {
+        Ack(n) => {
+            cc.handle_ack(&acked(*n, false));
+            format!("ack {n}")
+        }
+        Marked(n) => {
+            cc.handle_ack(&acked(*n, true));
+            format!("marked {n}")
+        }
+        Loss => {
+            cc.handle_loss(Time::ZERO);
+            "loss".to_string()
+        }
+        Nack => {
+            cc.handle_nack(Time::ZERO);
+            "nack".to_string()
+        }
+        Restart => {
+            cc.handle_restart(Time::ZERO);
+            "restart".to_string()
+        }
+    }
+}
+
+fn script() -> Vec<Event> {
+    let mut script = vec![Ack(1), Ack(1), Ack(4), Marked(1), Marked(4), Loss, Ack(1)];
+    script.extend([Loss, Loss, Loss, Ack(1), Ack(1), Marked(1), Ack(16), Ack(100), Nack]);
+    script
+}
+
+/// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
+/// a mark takes a quarter of a packet a packet: 5127.10, 4127.10; a loss takes one: 3127.10;
+/// + 1000*1000/3127.10 = 3446.89; three losses end at the floor of one packet; 1000 + 1000 = 2000;
+/// + 500 = 2500; a mark: 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 passes the cap; a NACK is a loss.
+#[test]
+fn dctcp() {
+    let config = DctcpConfig {
+        initial_window: Size::Packets(4.0),
+        max_window: Size::Bdp(1.5),
+        decrease: 0.25,
+        loss_decrease: 1.0,
+    };
+    insta::assert_snapshot!(table(CcConfig::Dctcp(config), &script()), @r"
+    event        window
+    start          4000
+    ack 1          4250
+    ack 1          4485
+    ack 4          5377
+    marked 1       5127
+    marked 4       4127
+    loss           3127
+    ack 1          3446
+    loss           2446
+    loss           1446
+    loss           1000
+    ack 1          2000
+    ack 1          2500
+    marked 1       2250
+    ack 16         9361
+    ack 100       12000
+    nack          11000
+    ");
+}
+
+/// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
+/// a mark takes half a packet a packet: 4877.10, 2877.10; a loss takes one: 1877.10; + 1000*1000/1877.10 =
+/// 2409.83; three losses end at the floor of one packet; 1000 + 1000 = 2000; + 500 = 2500; a mark: 2000;
+/// + 16*1000*1000/2000 = 10000; + 10000 passes the cap; a NACK is a loss; and back to the start.
+#[test]
+fn mp_rdma() {
+    let config = MpRdmaCcConfig { initial_window: Size::Packets(4.0), max_window: Size::Bdp(1.5) };
+    let script: Vec<Event> = script().into_iter().chain([Restart]).collect();
+    insta::assert_snapshot!(table(CcConfig::MpRdma(config), &script), @r"
+    event        window
+    start          4000
+    ack 1          4250
+    ack 1          4485
+    ack 4          5377
+    marked 1       4877
+    marked 4       2877
+    loss           1877
+    ack 1          2409
+    loss           1409
+    loss           1000
+    loss           1000
+    ack 1          2000
+    ack 1          2500
+    marked 1       2000
+    ack 16        10000
+    ack 100       12000
+    nack          11000
+    restart        4000
+    ");
+    // A start above the cap is at the cap, and one below a packet is a packet.
+    let table = |initial_window, max_window| {
+        let config = MpRdmaCcConfig { initial_window, max_window };
+        table(CcConfig::MpRdma(config), &[Ack(1), Marked(4), Restart])
+    };
+    insta::assert_snapshot!(table(Size::Packets(9.0), Size::Packets(3.0)), @r"
+    event        window
+    start          3000
+    ack 1          3000
+    marked 4       1000
+    restart        3000
+    ");
+    insta::assert_snapshot!(table(Size::Packets(0.1), Size::Packets(0.5)), @r"
+    event        window
+    start          1000
+    ack 1          1000
+    marked 4       1000
+    restart        1000
+    ");
+}
+
+#[test]
+fn constant() {
+    let config = CcConfig::Constant(ConstantConfig { window: Size::Packets(4.0) });
+    let script: Vec<Event> = script().into_iter().take(6).chain([Nack, Restart]).collect();
+    insta::assert_snapshot!(table(config, &script), @r"
+    event        window
+    start          4000
+    ack 1          4000
+    ack 1          4000
+    ack 4          4000
+    marked 1       4000
+    marked 4       4000
+    loss           4000
+    nack           4000
+    restart        4000
+    ");
+}

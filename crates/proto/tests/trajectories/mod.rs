@@ -1,0 +1,17 @@
+//! Each congestion control and load balancer in a fixed script, as a table that a person can check.
+//!
+//! A changed table changes published results: read the paper before accepting it.
+
+mod congestion_control;
+mod load_balancing;
+
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_proto::PathFacts;
+
+const FACTS: PathFacts = PathFacts {
+    base_rtt: Duration::from_us(8),
+    bdp: Bytes(8_000),
+    packet: Bytes(1_000),
+    line_rate: Rate::from_gbps(8),
+    queue: Bytes(1_000_000),
+};
