@@ -30,14 +30,20 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
     }
 
-    /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
-    pub fn says_of(&self, rate: &ErrorRate) -> bool {
-        matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))
+    /// The error rates of a topology file by which a packet loss names its links: it replaces the losses that the file
+    /// gives these links.
+    pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
+        let names: &[String] = match &self.kind {
+            FaultKind::PacketLoss { links, .. } => &links.0,
+            _ => &[],
+        };
+        names.iter().filter_map(|name| ErrorRate::named_by(name))
     }
 
     /// The error rate of the topology's file that it stands for, if it does.
     pub fn error_rate<'t>(&self, topology: &'t Topology) -> Option<&'t ErrorRate> {
-        topology.error_rates.iter().find(|rate| *self == FaultSpec::of_error_rate(rate))
+        let rate = topology.error_rates.get(self.kind.probability()?)?;
+        (*self == FaultSpec::of_error_rate(rate)).then_some(rate)
     }
 }
 

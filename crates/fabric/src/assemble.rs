@@ -1,7 +1,7 @@
 //! From switches and cables to ports.
 
 use super::error::TopologyError;
-use super::{Port, Switch, Topology};
+use super::{ErrorRates, Port, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Rate};
 
 /// The most directed links in a fabric: larger ones would not fit in memory.
@@ -79,5 +79,5 @@ pub(super) fn assemble(
             Port { peer, peer_port, rate: cable.rate, latency: cable.latency, loss: cable.loss }
         })
         .collect();
-    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new(), error_rates: Vec::new() }
+    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new(), error_rates: ErrorRates::default() }
 }

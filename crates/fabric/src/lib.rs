@@ -25,7 +25,7 @@ pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
-pub use error_rate::ErrorRate;
+pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
@@ -57,7 +57,7 @@ pub struct Topology {
     /// By node: its data centre, from 0; empty where there is one.
     pub site: Vec<u16>,
     /// The error rates that an imported file gives links ([`Port::loss`]), in the order of their first lines.
-    pub error_rates: Vec<ErrorRate>,
+    pub error_rates: ErrorRates,
 }
 
 /// A switch.
@@ -214,6 +214,6 @@ impl Topology {
             + self.ports.capacity() * size_of::<Port>()
             + self.host_file_ids.capacity() * size_of::<u32>()
             + self.site.capacity() * size_of::<u16>()
-            + self.error_rates.iter().map(ErrorRate::memory_bytes).sum::<usize>()
+            + self.error_rates.memory_bytes()
     }
 }

@@ -8,7 +8,7 @@ mod units;
 
 use super::assemble::{Cable, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
-use super::error_rate::ErrorRate;
+use super::error_rate::ErrorRates;
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId};
 use lines::{File, Link};
@@ -173,7 +173,8 @@ impl Graph<'_> {
                 loss: link.loss,
             })
             .collect();
-        let error_rates = ErrorRate::all(self.links.iter().map(|link| (link.loss, link.line)));
-        Topology { error_rates, ..assemble(hosts as u32, switches, &cables, order[..hosts].to_vec()) }
+        let topology = assemble(hosts as u32, switches, &cables, order[..hosts].to_vec());
+        let rates = self.links.iter().map(|link| (link.loss, link.line));
+        Topology { error_rates: ErrorRates::new(rates, &topology.ports), ..topology }
     }
 }

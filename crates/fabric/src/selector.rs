@@ -74,6 +74,9 @@ enum Form {
     Switches(Kind, f64),
 }
 
+/// The most error rates that an error lists.
+const MOST_RATES_LISTED: usize = 8;
+
 /// Stands in front of a name of links where both directions of each are meant.
 const CABLE: &str = "cable:";
 
@@ -237,12 +240,11 @@ impl Selector {
             // The number may be what is wrong.
             Form::Uplinks(kind, Amount::Count(_)) => Some(uplinks(nearest_tier(topology, kind), ":1")),
             Form::Uplinks(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
-            Form::ErrorRate(_) if !topology.error_rates.is_empty() => {
-                Some(topology.error_rates[0].selector())
+            Form::ErrorRate(_) => {
+                let first = topology.error_rates.iter().next();
+                first.map(ErrorRate::selector).or_else(|| Some(uplinks(None, "")))
             }
-            Form::HostLinks(_) | Form::All | Form::Between(..) | Form::ErrorRate(_) => {
-                Some(uplinks(None, ""))
-            }
+            Form::HostLinks(_) | Form::All | Form::Between(..) => Some(uplinks(None, "")),
         }
     }
 }
@@ -492,18 +494,17 @@ fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, Strin
 
 /// Both directions of the links to which an imported file gives this error rate.
 fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, String> {
-    let its = ErrorRate { probability: rate, lines: Vec::new() };
-    let has_it = |link: &LinkId| its.is(topology.ports[link.index()].loss);
-    let links: Vec<LinkId> = (0..topology.links()).map(LinkId).filter(has_it).collect();
-    match (links.is_empty(), topology.error_rates.is_empty()) {
-        (false, _) => Ok(links),
-        (true, true) => Err("no file gives links of this topology an error rate".to_owned()),
-        (true, false) => {
-            let rates: Vec<String> =
-                topology.error_rates.iter().map(|rate| rate.probability.to_string()).collect();
-            Err(format!("no link has this error rate; the file gives {}", rates.join(", ")))
-        }
+    let all = &topology.error_rates;
+    if let Some(rate) = all.get(rate) {
+        return Ok(rate.links.clone());
     }
+    if all.is_empty() {
+        return Err("no file gives links of this topology an error rate".to_owned());
+    }
+    let rates: Vec<String> =
+        all.iter().take(MOST_RATES_LISTED).map(|rate| rate.probability.to_string()).collect();
+    let more = if all.iter().len() > MOST_RATES_LISTED { " and others" } else { "" };
+    Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")))
 }
 
 /// Picks that many of `all` (ascending and distinct), at random.

@@ -28,7 +28,8 @@ fn nodes_are_renumbered_and_keep_their_numbers() {
     let lossy = t.ports[t.link(NodeId(4), 1).index()];
     assert_eq!((lossy.loss, lossy.latency), (0.25, Duration::from_us(1)));
     assert_eq!(t.ports[1].loss, 0.25);
-    assert_eq!(t.error_rates, ErrorRate::all([(0.25, 4)].into_iter()));
+    let rates: Vec<_> = t.error_rates.iter().map(|rate| (rate.probability, &rate.lines[..])).collect();
+    assert_eq!(rates, [(0.25, &[4][..])]);
     let own = t.link(NodeId(6), 3);
     assert_eq!(t.reverse(own), t.link(NodeId(6), 4));
     assert_eq!(t.reverse(t.link(NodeId(5), 3)), t.link(NodeId(6), 2));
