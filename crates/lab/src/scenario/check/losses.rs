@@ -135,12 +135,7 @@ fn rounded_up(number: f64) -> f64 {
 
 /// Data packets of a workload that cross each link, if each shortest path is as likely as the others; none where that
 /// takes too long to compute.
-fn link_load(
-    workload: &Workload,
-    topology: &Topology,
-    routing: &Routing,
-    payload: u64,
-) -> Option<Vec<f64>> {
+fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for message in &workload.messages {
