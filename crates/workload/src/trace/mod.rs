@@ -12,7 +12,7 @@ mod msccl;
 mod mscclpp;
 mod simai;
 
-use crate::collective::{Algorithm, Placement, placed};
+use crate::collective::{Algorithm, Placement, place_job};
 use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, Duration, HostId, Rate};
 use graph::{Graph, Naming};
@@ -405,7 +405,7 @@ pub(super) fn build<'a>(
         }
         let hosts = match &spec.rank_hosts {
             RankHosts::Named { rank_hosts } => named(rank_hosts, ranks, &mut free, fabric)?,
-            RankHosts::Placed { placement } => placed(*placement, ranks, (&mut free, number), fabric, seed)?,
+            RankHosts::Placed { placement } => place_job(*placement, ranks, (&mut free, number), fabric, seed)?,
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
