@@ -15,7 +15,7 @@
 //! Which ranks are in it says a file of groups, as ASTRA-sim reads it: `{"1": [0, 1], "2": [2, 3]}`. The n-th collective of
 //! a rank in a group is one with the n-th of all others in it.
 
-use super::Collectives;
+use super::CollectiveRules;
 use super::graph::{Collective, Graph, Node, Op};
 use crate::WorkloadError;
 use crate::collective::Algorithm;
@@ -308,7 +308,12 @@ pub fn is_text(text: &str) -> bool {
 ///
 /// # Errors
 /// The line, what was expected there and what to write instead.
-pub fn parse(file: &str, text: &str, how: Collectives<'_>, read: How) -> Result<Graph, WorkloadError> {
+pub fn parse(
+    file: &str,
+    text: &str,
+    how: CollectiveRules<'_>,
+    read: Options,
+) -> Result<Graph, WorkloadError> {
     let mut reader =
         Reader { streams: read.streams, without_control: read.without_control, ..Reader::default() };
     for (number, line) in text::lines(text).skip(1) {
@@ -341,7 +346,7 @@ fn dependencies<'a, 'b>(words: &'a [&'b str]) -> (&'a [&'b str], &'a [&'b str], 
     (&words[..data], words[data..control].get(1..).unwrap_or(&[]), words[control..].get(1..).unwrap_or(&[]))
 }
 
-/// How many nodes of a text of [`to_text`] wait for others by control.
+/// Options many nodes of a text of [`to_text`] wait for others by control.
 pub fn waiting_by_control(text: &str) -> usize {
     text::lines(text)
         .skip(1)
@@ -349,7 +354,7 @@ pub fn waiting_by_control(text: &str) -> usize {
         .count()
 }
 
-/// How many nodes of a text of [`to_text`] wait for some that are not there.
+/// Options many nodes of a text of [`to_text`] wait for some that are not there.
 pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     let mut waiting = 0;
     let mut rank: (BTreeSet<&str>, Vec<Vec<&str>>) = Default::default();
@@ -374,9 +379,9 @@ pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     waiting
 }
 
-/// How a trace is read.
+/// Options a trace is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct How {
+pub struct Options {
     /// The one rank that there is stands for so many.
     pub replicate: Option<u32>,
     /// Streams of a GPU compute beside each other.
@@ -541,7 +546,7 @@ impl Reader {
     fn finish(
         mut self,
         file: &str,
-        how: Collectives<'_>,
+        how: CollectiveRules<'_>,
         without_missing: bool,
     ) -> Result<Graph, WorkloadError> {
         for (rank, nodes) in self.graph.ranks.iter_mut().enumerate() {
@@ -581,7 +586,7 @@ impl Reader {
         channel: u32,
         ranks: &[u32],
         by_rank: &BTreeMap<u32, Vec<Part>>,
-        how: Collectives<'_>,
+        how: CollectiveRules<'_>,
     ) -> Result<(), String> {
         let of_group = if group.is_empty() { String::new() } else { format!(" of group {}", quote(group)) };
         let place =

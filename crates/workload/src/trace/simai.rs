@@ -24,7 +24,7 @@
 //! - Of more layers than the header counts the first so many are read, as in SimAI.
 
 use super::graph::{Collective, Graph, Node, Op};
-use super::{Collectives, MOST_RANKS};
+use super::{CollectiveRules, MOST_RANKS};
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
@@ -57,7 +57,7 @@ impl Share {
 ///
 /// # Errors
 /// The line, what was expected there and what to write instead; a share that there is not.
-pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Result<Graph, WorkloadError> {
+pub fn parse(file: &str, text: &str, how: CollectiveRules<'_>, share: Share) -> Result<Graph, WorkloadError> {
     let Head { groups, count_line, count, lines } = Head::read(file, text, share)?;
     let mut layers = Vec::new();
     for &(number, content) in lines.iter().take(count as usize) {
@@ -113,7 +113,7 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
             lines.len()
         ));
     }
-    let nothing = Collectives { chunk: u64::MAX, instead: &[] };
+    let nothing = CollectiveRules { chunk: u64::MAX, instead: &[] };
     let layers = lines.iter().take(count as usize);
     let layers = layers.filter_map(|&(number, content)| Layer::read(content, number, nothing).ok());
     let (mut computes, mut updates) = (0_u128, 0_u128);
@@ -516,7 +516,7 @@ const COLUMNS: &str = "12 columns: a name and -1; time, collective and bytes of 
                        gradient; the time of the update";
 
 impl Layer {
-    fn read(content: &str, line: u32, how: Collectives<'_>) -> Result<Self, String> {
+    fn read(content: &str, line: u32, how: CollectiveRules<'_>) -> Result<Self, String> {
         let words: Vec<&str> = content.split_whitespace().collect();
         let [_, dependency, parts @ .., update] = &words[..] else {
             return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
@@ -556,7 +556,7 @@ fn nanoseconds(word: &str, of: &str) -> Result<Duration, String> {
     ns.map(Duration::from_ns).map_err(|what| what + &text::without_unit(word, Duration::from_ns(1)))
 }
 
-/// Collectives by their names, with what does them unless said.
+/// CollectiveRules by their names, with what does them unless said.
 const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
     ("NONE", None),
     ("ALLREDUCE", Some(Algorithm::AllreduceRing)),
@@ -576,7 +576,7 @@ fn near(kind: &str) -> String {
 }
 
 impl Part {
-    fn read(words: &[&str], name: &str, plain: Group, how: Collectives<'_>) -> Result<Self, String> {
+    fn read(words: &[&str], name: &str, plain: Group, how: CollectiveRules<'_>) -> Result<Self, String> {
         let takes = nanoseconds(words[0], name)?;
         let bytes = text::whole_bytes(words[2], format!("the bytes of the {name}"), u64::MAX)?;
         let (kind, suffix, group) = match words[1].strip_suffix("_DP_EP") {
