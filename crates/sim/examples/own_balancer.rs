@@ -1,6 +1,6 @@
-//! A load balancer of one's own beside REPS: `cargo run --release --example own_balancer`.
+//! A custom load balancer, compared with REPS: `cargo run --release --example own_balancer`.
 //!
-//! It stays on a path until an ACK comes back marked, or nothing comes back at all, and then draws another one.
+//! It keeps a path until ACKs arrive with ECN marks or a timeout expires, and then draws another one.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -8,10 +8,10 @@ use anabranch_sim::{Control, Duration, Parameter, Registry, Session, Stream, Tim
 use std::error::Error;
 use std::fmt::Write;
 
-/// One path at a time.
+/// A load balancer that uses one path at a time.
 struct Sticky {
     ev: u16,
-    /// Marks on the present path before it is left.
+    /// The number of marks after which it leaves a path.
     patience: u32,
     marks: u32,
     random: Stream,
@@ -30,7 +30,7 @@ impl LoadBalancer for Sticky {
     }
 
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // Marks of paths that were left before say nothing of this one.
+        // Marks of earlier paths do not count.
         self.marks += u32::from(marked && ev == self.ev);
         if self.marks >= self.patience {
             self.move_on();
@@ -42,7 +42,7 @@ impl LoadBalancer for Sticky {
     }
 }
 
-/// The scenario names it by its kind, as it names ours.
+/// The scenario selects it by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 
@@ -62,7 +62,7 @@ base = "reps"
 set = { lb = { kind = "sticky", patience = 4 } }
 "#;
 
-/// Runs all schemes on so many threads, which change nothing but the time that it takes.
+/// Runs all schemes. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let patience = Parameter::new("patience", 8u32, "marked ACKs before a path is left")
         .must("be above 0", |patience: &u32| *patience > 0);
@@ -75,7 +75,7 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     while let Some(index) = session.next() {
         let control = Control { threads, ..session.control(index) };
         let end = run(&session.points()[index], &control);
-        // A panic of the balancer is such an error too.
+        // A panic of the balancer is an error of the run too.
         if let Err(error) = &end {
             eprintln!("{}: {error}", session.name(index));
         }

@@ -1,7 +1,7 @@
-//! An observer of one's own: `cargo run --release --example own_observer`.
+//! A custom observer: `cargo run --release --example own_observer`.
 //!
-//! It notes the drops of each link, which results have only in all. The scenario names it, and what it has seen stands
-//! among the curves of the run. One that no scenario needs to name is handed to `run_observed` instead.
+//! It records the drops of each link, of which results have only the total. The scenario names it, and its curves are among
+//! those of the run. An observer that scenarios need not name can be passed to `run_observed` instead.
 
 use anabranch_sim::base::LinkId;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 
-/// By link: when packets were dropped.
+/// The times of packet drops on each link.
 struct Drops {
     by_link: BTreeMap<LinkId, Vec<Time>>,
-    /// Links that drop fewer are left out.
+    /// The number of drops from which on a link has a curve.
     least: usize,
 }
 
 impl Observer for Drops {
-    /// Each node has one.
+    /// Makes the observer of a node.
     fn fork(&self) -> Self {
         Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// At the end they are put together. What happens on a link, one of them has seen.
+    /// Joins the observers of all nodes at the end. Each link is observed by one of them.
     fn join(&mut self, other: Self) {
         self.by_link.extend(other.by_link);
     }
@@ -33,14 +33,14 @@ impl Observer for Drops {
         self.by_link.entry(link).or_default().push(now);
     }
 
-    /// So that a run ends before its curves fill the memory.
+    /// The number of recorded points, by which a run ends before its curves fill the memory.
     fn recorded(&self) -> u64 {
         self.by_link.values().map(|drops| drops.len() as u64).sum()
     }
 }
 
 impl Recorder for Drops {
-    /// Drops so far, at each of them.
+    /// The number of drops so far, at the time of each drop.
     fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
         let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
         let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {
@@ -72,7 +72,7 @@ kind = "drops-by-link"
 least = 1
 "#;
 
-/// Runs it on so many threads, which change nothing but the time that it takes.
+/// Runs the scenario. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let least = Parameter::new("least", 10u32, "links with fewer drops are left out");
     let registry = Registry::new().observer("drops-by-link", [least], |_, _, parameters| {
@@ -83,7 +83,7 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let mut table = format!("{:12}  {:>6}  {:>9}\n", "link", "drops", "first, us");
     for point in scenario.points()? {
         let result = run(&point, &Control { threads, ..Control::default() })?;
-        // The points of a curve stand together.
+        // The points of a curve are consecutive.
         for curve in result.series.chunk_by(|one, next| one.entity == next.entity) {
             let (link, drops, first) = (&curve[0].entity, curve.len(), Time(curve[0].time_ps));
             writeln!(table, "{link:12}  {drops:6}  {:9.1}", first.as_us())?;

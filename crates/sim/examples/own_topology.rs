@@ -1,4 +1,4 @@
-//! Topologies of one's own, a ring and a small dragonfly: `cargo run --release --example own_topology`.
+//! Custom topologies, a ring and a small dragonfly: `cargo run --release --example own_topology`.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::topology::TopologyBuilder;
@@ -6,7 +6,7 @@ use anabranch_sim::{Control, Duration, Parameter, Parameters, Rate, Refused, Reg
 use std::error::Error;
 use std::fmt::Write;
 
-/// Switches on a ring, with hosts on each.
+/// A ring of switches, with hosts on each.
 fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let switches: u32 = parameters.get("switches");
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -20,7 +20,7 @@ fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refu
     Ok(())
 }
 
-/// Groups of switches, each group a full mesh, and a long cable from each group to each other one.
+/// Groups of switches: a full mesh within each group, and a long cable between each pair of groups.
 fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -40,7 +40,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
         for (index, &switch) in own.iter().enumerate() {
             own[index + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
-        // The switch of a group that has the cable to another one.
+        // The switch of group `from` with the cable to group `to`.
         let gate =
             |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
         for other in group + 1..groups {
@@ -50,7 +50,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     Ok(())
 }
 
-/// The same hosts on both, and each with a cable that fails: their links have names as those of ours have.
+/// A scenario for both topologies, with a cable that fails. Links have names as in built-in topologies.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 
@@ -74,7 +74,7 @@ duration = "100us"
 "topology.kind" = ["ring", "dragonfly"]
 "#;
 
-/// Runs both on so many threads, which change nothing but the time that it takes.
+/// Runs both topologies. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let common = || {
         let above_zero = |hosts: &u32| *hosts > 0;
