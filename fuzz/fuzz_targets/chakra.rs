@@ -1,4 +1,4 @@
-//! A file of a Chakra execution trace, of the only rank; behind a first byte `g`, and up to the next line, a file of groups.
+//! A Chakra execution trace of a single rank. After a first byte `g`, the first line is a file of groups.
 #![no_main]
 
 use anabranch_workload::text_of_ranks;

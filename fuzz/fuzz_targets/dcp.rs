@@ -1,4 +1,4 @@
-//! Packets of DCP: what can be read is written and read back as the same, trimmed and turned round.
+//! Packets of DCP: a valid packet is equal after encoding and decoding, and can be trimmed and returned.
 #![no_main]
 
 use anabranch_proto::wire::dcp::{Frame, HEADER_ONLY_BYTES, decode, trim, turn_round};
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
-    if let Some(bytes) = with_a_sound_ip_header(bytes) {
+    if let Some(bytes) = with_valid_ip_header(bytes) {
         check(&bytes);
     }
 });
@@ -26,19 +26,19 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// The packet with the length and the checksum that random bytes do not come by, and no other change.
-fn with_a_sound_ip_header(bytes: &[u8]) -> Option<Vec<u8>> {
+/// The packet with a correct IP length and checksum, which random bytes hardly have.
+fn with_valid_ip_header(bytes: &[u8]) -> Option<Vec<u8>> {
     const IP: usize = 14;
     if bytes.len() < HEADER_ONLY_BYTES {
         return None;
     }
-    let mut sound = bytes.to_vec();
-    sound[IP + 2..IP + 4].copy_from_slice(&u16::try_from(bytes.len() - IP).ok()?.to_be_bytes());
-    sound[IP + 10..IP + 12].fill(0);
-    let words = sound[IP..IP + 20].chunks_exact(2);
+    let mut valid = bytes.to_vec();
+    valid[IP + 2..IP + 4].copy_from_slice(&u16::try_from(bytes.len() - IP).ok()?.to_be_bytes());
+    valid[IP + 10..IP + 12].fill(0);
+    let words = valid[IP..IP + 20].chunks_exact(2);
     let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
-    sound[IP + 10..IP + 12].copy_from_slice(&checksum.to_be_bytes());
-    Some(sound)
+    valid[IP + 10..IP + 12].copy_from_slice(&checksum.to_be_bytes());
+    Some(valid)
 }

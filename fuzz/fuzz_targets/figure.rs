@@ -4,7 +4,7 @@
 use anabranch_lab::scenario::{Files, Scale, read_figure};
 use libfuzzer_sys::fuzz_target;
 
-/// No file that a figure may name is there.
+/// A file system without files.
 struct NoFiles;
 
 impl Files for NoFiles {

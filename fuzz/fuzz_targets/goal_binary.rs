@@ -1,4 +1,4 @@
-//! A GOAL file in binary form, behind the cookie with which it begins, and the job of its text.
+//! A binary GOAL file, without the cookie at its beginning, and the job of its text.
 #![no_main]
 
 use anabranch_base::Rate;

@@ -1,4 +1,4 @@
-//! The measure language, read and evaluated on a handful of runs.
+//! The measure language, parsed and evaluated on a few runs.
 #![no_main]
 
 use anabranch_report::Measure;
@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Two schemes, sizes and seeds; a message and a point of a curve in each run.
+/// Runs of two schemes, sizes and seeds, each with a message and a point of a curve.
 fn results() -> ResultSet {
     let mut set = ResultSet::default();
     for scheme in ["reps", "ops"] {

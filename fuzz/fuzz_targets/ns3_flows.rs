@@ -1,4 +1,4 @@
-//! ns-3 flow files for a fabric of 16 hosts, by keys and from a file in which switches stand between them.
+//! ns-3 flow files for a fabric of 16 hosts, without a topology file and with one that numbers switches between hosts.
 #![no_main]
 
 use anabranch_base::{Duration, HostId, Rate};

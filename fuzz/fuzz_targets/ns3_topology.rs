@@ -1,4 +1,4 @@
-//! ns-3 topology files: in what is accepted, both ends of every cable agree, and there are routes.
+//! ns-3 topology files: in an accepted one, both ends of every cable agree, and routes can be computed.
 #![no_main]
 
 use anabranch_base::Duration;

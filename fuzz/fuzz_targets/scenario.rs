@@ -1,10 +1,10 @@
-//! Scenario files, short or resolved. The resolved form of what is accepted is read back.
+//! Scenario files in short or resolved form.
 #![no_main]
 
 use anabranch_lab::scenario::{Files, Overrides, read};
 use libfuzzer_sys::fuzz_target;
 
-/// No file that a scenario may name is there.
+/// A file system without files.
 struct NoFiles;
 
 impl Files for NoFiles {

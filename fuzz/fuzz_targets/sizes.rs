@@ -1,4 +1,4 @@
-//! Files of flow sizes: what is accepted has a mean, and sizes that rise with the draw.
+//! Files of flow sizes: an accepted distribution has a finite mean, and sizes that rise with the random number.
 #![no_main]
 
 use anabranch_workload::SizeDistribution;

@@ -1,5 +1,5 @@
-//! Jobs from traces: the first letter says the format, Chakra's in the text that stands for its files. A capital one is two such
-//! jobs, in servers, with a share, with other algorithms, of replicated ranks and of nodes that wait for less.
+//! Jobs from traces. The first letter selects the format, with Chakra as the text that represents its files. A capital letter
+//! selects two such jobs with servers, a share, other algorithms, replicated ranks and ignored dependencies.
 #![no_main]
 
 use anabranch_base::{Bytes, Duration, Rate};
@@ -33,7 +33,7 @@ fuzz_target!(|text: &str| {
         format,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
-        // Large, as millions of chunks are allowed and take more memory than a fuzzer has.
+        // Large, as the allowed millions of chunks need more memory than a fuzzer has.
         chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
         ..spec

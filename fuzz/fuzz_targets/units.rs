@@ -1,4 +1,4 @@
-//! Sizes, rates and times: what can be read is printed and read back as the same.
+//! Sizes, rates and times: a valid one is equal after printing and parsing.
 #![no_main]
 
 use anabranch_base::{Bytes, Duration, Rate};

@@ -1,7 +1,7 @@
 """DCQCN's parameters for a given fabric, searched by Optuna: `pip install optuna`, then `python optuna_dcqcn.py`.
 
-Of each choice the slowest of 15 senders to one host and the most that the switches pause are looked at, over three seeds. The
-choice with which the incast ends soonest is the answer, among those that pause little.
+Each trial is an incast of 15 senders to one host, over three seeds. The objective is the FCT of the slowest sender, plus a
+penalty for the time that the switches pause.
 """
 
 import sys
@@ -13,7 +13,7 @@ import anabranch
 
 
 def trial(trial: optuna.Trial) -> float:
-    """The mean FCT of the slowest sender, in us, over seeds; pauses cost as much as they last."""
+    """The mean over seeds of the slowest sender's FCT in us, plus a fifteenth of the time paused."""
     dcqcn = {
         "increase_timer": f"{trial.suggest_int('increase_timer_us', 10, 300, log=True)}us",
         "rate_ai": f"{trial.suggest_float('rate_ai_percent', 0.1, 10, log=True) / 100}line",

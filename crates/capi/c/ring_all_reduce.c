@@ -14,7 +14,7 @@ static uint64_t block;
 
 struct rank {
     uint32_t number;
-    /* Blocks that it has posted. */
+    /* The number of posted blocks. */
     uint32_t step;
 };
 
@@ -25,7 +25,7 @@ static void check(int outcome) {
     }
 }
 
-/* Sends a block to the next rank, and waits for one of the rank before: each is sent on when it has come. */
+/* Sends a block to the next rank, and receives one from the previous rank, whose arrival starts the next step. */
 static void next_step(void *argument) {
     struct rank *rank = argument;
     if (rank->step == 2 * (ranks - 1)) {

@@ -1,12 +1,12 @@
-//! What goes wrong.
+//! Errors.
 
-/// What cannot be done, and what to write instead.
+/// An error, with a hint for its correction.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OnlineError {
-    /// The scenario is at fault, or the run failed.
+    /// A wrong scenario, or a failed run.
     #[error("{0}")]
     Scenario(String),
-    /// A call is.
+    /// A wrong call.
     #[error("{0}")]
     Call(String),
 }

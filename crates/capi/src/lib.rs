@@ -1,7 +1,7 @@
-//! The network behind four calls, as simulators of training want it (ASTRA-sim's network interface): send, receive,
-//! schedule, time. C and C++ use `include/anabranch.h`; `c/ring_all_reduce.c` is a whole program.
+//! The network behind four calls that simulators of training need (ASTRA-sim's network interface): send, receive, schedule,
+//! time. C and C++ use `include/anabranch.h`; `c/ring_all_reduce.c` is a complete program.
 //!
-//! What is behind it, in Rust, is [`Online`].
+//! [`Online`] is the implementation in Rust.
 
 mod engine;
 mod error;
@@ -15,10 +15,10 @@ use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A function of the caller's.
+/// A callback function in C.
 pub type Function = extern "C" fn(argument: *mut c_void);
 
-/// A function of the caller's with its argument, which is not looked at.
+/// A callback function with its argument, which is passed on unread.
 #[derive(Clone, Copy)]
 struct Callback {
     function: Function,
@@ -28,27 +28,27 @@ struct Callback {
 /// A simulation in progress: `anabranch` in C.
 pub struct Anabranch {
     online: Online<Callback>,
-    /// Of the call that failed last.
+    /// The error of the last failed call.
     error: CString,
 }
 
-/// All went well.
-const FINE: c_int = 0;
-/// Something did not: `anabranch_error` says what.
+/// The result of a successful call.
+const SUCCESS: c_int = 0;
+/// The result of a failed call, whose error `anabranch_error` returns.
 const FAILED: c_int = -1;
 
-/// Does `action`; what goes wrong is kept as the error.
+/// Runs `action`, and keeps its error.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and no one else uses it now.
+/// `simulation` is null or from [`anabranch_new`], and nothing else uses it at the same time.
 unsafe fn call(
     simulation: *mut Anabranch,
     action: impl FnOnce(&mut Online<Callback>) -> Result<(), OnlineError>,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let Some(simulation) = (unsafe { simulation.as_mut() }) else { return FAILED };
     match guarded(|| action(&mut simulation.online)) {
-        Ok(()) => FINE,
+        Ok(()) => SUCCESS,
         Err(why) => {
             simulation.error = text(&why);
             FAILED
@@ -56,22 +56,22 @@ unsafe fn call(
     }
 }
 
-/// What `action` returns, or why not; a panic must not leave this library.
+/// The result of `action`, with a panic as an error, as a panic must not leave this library.
 fn guarded<T>(action: impl FnOnce() -> Result<T, OnlineError>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(ended) => ended.map_err(|error| error.to_string()),
-        Err(panic) => Err(what_panicked(&*panic)),
+        Err(panic) => Err(panic_message(&*panic)),
     }
 }
 
-/// What a panic of ours says.
-fn what_panicked(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic of this library.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let what = panic.downcast_ref::<String>().map(String::as_str);
     let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
     format!("internal error, a defect of anabranch: {what}")
 }
 
-/// A text as C has it: up to its first zero byte.
+/// A text for C, up to its first zero byte.
 fn text(what: &str) -> CString {
     let until = what.bytes().position(|byte| byte == 0).unwrap_or(what.len());
     CString::new(&what[..until]).unwrap_or_default()
@@ -81,7 +81,7 @@ fn callback(function: Option<Function>, argument: *mut c_void) -> Option<Callbac
     function.map(|function| Callback { function, argument })
 }
 
-fn needed(function: Option<Function>, argument: *mut c_void) -> Result<Callback, OnlineError> {
+fn required(function: Option<Function>, argument: *mut c_void) -> Result<Callback, OnlineError> {
     callback(function, argument).ok_or_else(|| OnlineError::Call("the function is NULL; give one".to_owned()))
 }
 
@@ -95,22 +95,22 @@ pub unsafe extern "C" fn anabranch_new(
     error: *mut c_char,
     error_bytes: usize,
 ) -> *mut Anabranch {
-    let made = guarded(|| {
+    let result = guarded(|| {
         if scenario.is_null() {
             return Err(OnlineError::Scenario("the scenario is NULL; give its text".to_owned()));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let scenario = unsafe { CStr::from_ptr(scenario) }.to_str();
         Online::new(scenario.map_err(|_| OnlineError::Scenario("the scenario is not UTF-8".to_owned()))?)
     });
-    match made {
+    match result {
         Ok(online) => Box::into_raw(Box::new(Anabranch { online, error: CString::default() })),
         Err(why) => {
             let why = text(&why);
             let bytes = why.as_bytes();
             if !error.is_null() && error_bytes > 0 {
                 let fits = bytes.len().min(error_bytes - 1);
-                // SAFETY: the caller's promise; there is room for `fits` bytes and a zero.
+                // SAFETY: guaranteed by the caller; there is room for `fits` bytes and a zero.
                 unsafe {
                     std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), error, fits);
                     *error.add(fits) = 0;
@@ -124,11 +124,11 @@ pub unsafe extern "C" fn anabranch_new(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and is not used after this.
+/// `simulation` is null or from [`anabranch_new`], and is not used after this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_free(simulation: *mut Anabranch) {
     if !simulation.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         drop(unsafe { Box::from_raw(simulation) });
     }
 }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn anabranch_free(simulation: *mut Anabranch) {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and of this thread.
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_send(
     simulation: *mut Anabranch,
@@ -147,14 +147,14 @@ pub unsafe extern "C" fn anabranch_send(
     on_sent: Option<Function>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { call(simulation, |online| online.send(from, to, bytes, tag, callback(on_sent, argument))) }
 }
 
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and of this thread.
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_receive(
     simulation: *mut Anabranch,
@@ -165,14 +165,16 @@ pub unsafe extern "C" fn anabranch_receive(
     on_received: Option<Function>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { call(simulation, |online| online.receive(from, to, bytes, tag, needed(on_received, argument)?)) }
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        call(simulation, |online| online.receive(from, to, bytes, tag, required(on_received, argument)?))
+    }
 }
 
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and of this thread.
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_schedule(
     simulation: *mut Anabranch,
@@ -180,10 +182,10 @@ pub unsafe extern "C" fn anabranch_schedule(
     function: Option<Function>,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         call(simulation, |online| {
-            online.schedule(Duration(delay_ps), needed(function, argument)?);
+            online.schedule(Duration(delay_ps), required(function, argument)?);
             Ok(())
         })
     }
@@ -192,25 +194,25 @@ pub unsafe extern "C" fn anabranch_schedule(
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and of this thread.
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { simulation.as_ref() }.map_or(0, |simulation| simulation.online.now().0)
 }
 
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], of this thread, and not in a run already.
+/// `simulation` is null or from [`anabranch_new`], and neither in use by another thread nor inside `anabranch_run`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     loop {
         let mut due = None;
-        // SAFETY: the caller's promise. The borrow ends before the function is called, which may call us again.
+        // SAFETY: guaranteed by the caller. The borrow ends before the function is called, which may call this library again.
         let ended = unsafe {
             call(simulation, |online| {
-                due = online.go_on()?;
+                due = online.advance()?;
                 Ok(())
             })
         };
@@ -224,10 +226,10 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
 /// See `anabranch.h`.
 ///
 /// # Safety
-/// `simulation` is null or of [`anabranch_new`], and of this thread.
+/// `simulation` is null or from [`anabranch_new`], and is not in use by another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_error(simulation: *const Anabranch) -> *const c_char {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     match unsafe { simulation.as_ref() } {
         Some(simulation) => simulation.error.as_ptr(),
         None => c"there is no simulation".as_ptr(),

@@ -1,7 +1,7 @@
-//! Messages that are posted while the run goes on: what another simulator decides when it hears that others arrived.
+//! A simulation in which messages are posted during the run, as another simulator decides when earlier ones arrive.
 //!
-//! The fabric is simulated once ([`crate::engine`]). It stands still at each instant at which a message arrives, or its sender
-//! knows so, or something was scheduled; all that is heard of there and all that is posted has that time.
+//! The fabric is simulated once ([`crate::engine`]). It pauses at each arrival, acknowledgement and scheduled callback; all
+//! callbacks and posts there have that time.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -11,64 +11,65 @@ use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
 use anabranch_sim::workload::{Done, Start};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A fabric on which messages are posted as time goes on. `C` is what the caller wants to hear of again.
+/// A fabric on which messages are posted during the run. `C` is the type of callbacks.
 pub struct Online<C> {
     hosts: u32,
     max_time: Duration,
     now: Time,
     engine: Engine,
-    /// Where the engine stands.
+    /// The time at which the engine pauses.
     engine_at: Time,
-    /// Whether it has nothing under way there. Then it stays, while time goes on with what was scheduled.
+    /// Whether the engine has no messages in flight there. Then it stays, while scheduled callbacks advance the time.
     is_idle: bool,
-    /// What it does not know of yet, with whether the acknowledgement is heard of: all posted now.
+    /// The posts of the current instant that the engine does not have yet, each with whether it must pause at the
+    /// acknowledgement.
     posts: Vec<(InjectedMessage, bool)>,
     /// All messages, in the order of posting.
     states: Vec<State<C>>,
-    /// What is to come, in its order, as far as it is known.
+    /// The known future events, in their order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
-    /// By sender, receiver and tag: receives without a message, and messages without a receive.
+    /// The receives without a message and the messages without a receive, by sender, receiver and tag.
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
-/// A message.
+/// The state of a message.
 struct State<C> {
     bytes: u64,
     on_sent: Option<C>,
-    /// The caller's value for its receive, when that is posted before it arrives.
+    /// The callback of its receive, if that is posted before it arrives.
     on_received: Option<C>,
     has_arrived: bool,
 }
 
-/// What comes due, in this order at one time.
+/// An event, in the order of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Time,
-    what: What,
+    event: Event,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum Event {
     Delivered(usize),
     Acknowledged(usize),
     Scheduled(u64),
 }
 
-/// The receives and the messages of one sender, receiver and tag that have no partner, each in the order of posting. The
-/// n-th receive takes the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever arrives first: schemes that
-/// spread packets over paths let a short message overtake a long one. So one of the two is always empty.
+/// The unmatched receives and messages of one sender, receiver and tag, each in the order of posting. The n-th receive gets
+/// the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever arrives first: a short message may overtake a
+/// long one in schemes that spread packets over paths. So one of the two queues is always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
-    /// By their numbers.
+    /// The numbers of the messages.
     messages: VecDeque<usize>,
 }
 
 impl<C> Online<C> {
-    /// A fabric without messages, from a scenario that has no `[workload]`, one scheme, and one seed (or none: 1).
+    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default 1).
     ///
     /// # Errors
-    /// What is wrong with the scenario.
+    /// A wrong scenario.
     pub fn new(scenario: &str) -> Result<Self, OnlineError> {
         let wrong = |what: String| OnlineError::Scenario(what);
         let table: toml::Table =
@@ -78,13 +79,13 @@ impl<C> Online<C> {
                 "the scenario has a [workload]; leave it out: messages come by anabranch_send".to_owned(),
             ));
         }
-        // Whoever reads a scenario wants a workload with a message. The run has none of it.
+        // A scenario needs a workload with a message. The run does not use it.
         let registry = Registry::new().workload("posted", [], |workload, _, _, _| -> Result<(), Refused> {
             let qp = workload.add_qp(HostId(0), HostId(1));
             workload.add_message(qp, 1, Start::At(Time::ZERO));
             Ok(())
         });
-        // Behind the rest, so that lines keep their numbers.
+        // After the rest, so that lines keep their numbers.
         let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
         let scenario = read_with(&registry, "scenario.toml", &whole, &NoFiles, &Overrides::default())
             .map_err(|error| wrong(error.to_string()))?;
@@ -114,15 +115,15 @@ impl<C> Online<C> {
         })
     }
 
-    /// The time of what came due last.
+    /// The time of the last event.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Posts a message, now. `on_sent` comes due when the sender knows that it has arrived.
+    /// Posts a message now. `on_sent` is due when the sender has its last acknowledgement.
     ///
     /// # Errors
-    /// Hosts that are not there or the same, no bytes, and a receive that wants another length.
+    /// Hosts that do not exist or are equal, no bytes, or a receive of another length.
     pub fn send(
         &mut self,
         from: u32,
@@ -139,13 +140,13 @@ impl<C> Online<C> {
             )));
         }
         let key = (from, to, tag);
-        let its = self.matches.entry(key).or_insert_with(Match::empty);
-        if let Some((wanted, _)) = its.receives.front() {
-            fits(key, bytes, *wanted)?;
+        let unmatched = self.matches.entry(key).or_insert_with(Match::empty);
+        if let Some((expected, _)) = unmatched.receives.front() {
+            check_length(key, bytes, *expected)?;
         }
-        let on_received = its.receives.pop_front().map(|(_, on_received)| on_received);
+        let on_received = unmatched.receives.pop_front().map(|(_, on_received)| on_received);
         if on_received.is_none() {
-            its.messages.push_back(self.states.len());
+            unmatched.messages.push_back(self.states.len());
         }
         let post = InjectedMessage { src: HostId(from), dst: HostId(to), bytes };
         self.posts.push((post, on_sent.is_some()));
@@ -153,11 +154,11 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// `on_received` comes due when the message that it gets has arrived, which it may have already: of this sender,
-    /// receiver and tag, the first posted that no receive before this one has got.
+    /// Posts a receive for the first message of this sender, receiver and tag that no earlier receive gets. `on_received` is
+    /// due when that message has arrived, or now if it has already.
     ///
     /// # Errors
-    /// Hosts that are not there or the same, no bytes, and a message of another length.
+    /// Hosts that do not exist or are equal, no bytes, or a message of another length.
     pub fn receive(
         &mut self,
         from: u32,
@@ -168,14 +169,14 @@ impl<C> Online<C> {
     ) -> Result<(), OnlineError> {
         self.check("receive", from, to, bytes)?;
         let key = (from, to, tag);
-        let its = self.matches.entry(key).or_insert_with(Match::empty);
-        let Some(&message) = its.messages.front() else {
-            its.receives.push_back((bytes, on_received));
+        let unmatched = self.matches.entry(key).or_insert_with(Match::empty);
+        let Some(&message) = unmatched.messages.front() else {
+            unmatched.receives.push_back((bytes, on_received));
             return Ok(());
         };
         let state = &mut self.states[message];
-        fits(key, state.bytes, bytes)?;
-        its.messages.pop_front();
+        check_length(key, state.bytes, bytes)?;
+        unmatched.messages.pop_front();
         match state.has_arrived {
             true => self.schedule(Duration::ZERO, on_received),
             false => state.on_received = Some(on_received),
@@ -183,18 +184,18 @@ impl<C> Online<C> {
         Ok(())
     }
 
-    /// `callback` comes due after `delay`.
+    /// Schedules `callback` after `delay`.
     pub fn schedule(&mut self, delay: Duration, callback: C) {
         let at = Time(self.now.0.saturating_add(delay.0));
-        self.due.insert(Due { at, what: What::Scheduled(self.scheduled) }, Some(callback));
+        self.due.insert(Due { at, event: Event::Scheduled(self.scheduled) }, Some(callback));
         self.scheduled += 1;
     }
 
-    /// Goes on to what comes due next; none when nothing is left.
+    /// Advances the time to the next callback and returns it; `None` if there is none.
     ///
     /// # Errors
-    /// A run that fails, and receives that are left when nothing is.
-    pub fn go_on(&mut self) -> Result<Option<C>, OnlineError> {
+    /// A failed run, or receives without a message at the end.
+    pub fn advance(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let next = self.due.first_key_value().map(|(due, _)| due.at);
             let engine_stays = self.is_idle && self.posts.is_empty();
@@ -203,7 +204,7 @@ impl<C> Online<C> {
                 continue;
             }
             let Some((due, callback)) = self.due.pop_first() else {
-                let left = self.matches.iter().find(|(_, its)| !its.receives.is_empty());
+                let left = self.matches.iter().find(|(_, unmatched)| !unmatched.receives.is_empty());
                 return match left {
                     None => Ok(None),
                     Some(((from, to, tag), _)) => Err(OnlineError::Call(format!(
@@ -212,41 +213,41 @@ impl<C> Online<C> {
                 };
             };
             self.now = due.at;
-            let heard = match due.what {
-                What::Scheduled(_) => callback,
-                What::Delivered(message) => {
+            let callback = match due.event {
+                Event::Scheduled(_) => callback,
+                Event::Delivered(message) => {
                     let state = &mut self.states[message];
                     state.has_arrived = true;
                     state.on_received.take()
                 }
-                What::Acknowledged(message) => self.states[message].on_sent.take(),
+                Event::Acknowledged(message) => self.states[message].on_sent.take(),
             };
-            if heard.is_some() {
-                return Ok(heard);
+            if callback.is_some() {
+                return Ok(callback);
             }
         }
     }
 
-    /// Lets the engine go on, to `next` at most, and takes what comes due where it stands then.
+    /// Resumes the engine, to `next` at most, and takes the events at the instant at which it pauses.
     fn simulate(&mut self, next: Option<Time>) -> Result<(), OnlineError> {
         let answer = match self.engine_at < self.now {
-            // It stood while time went on. What is posted now is for the instant to which it goes.
+            // The engine is behind the current time, and the posts belong to the instant to which it advances.
             true => Answer { posts: Vec::new(), due: Some(self.now) },
             false => {
                 self.is_idle &= self.posts.is_empty();
                 Answer { posts: std::mem::take(&mut self.posts), due: next }
             }
         };
-        self.engine.go_on(answer);
+        self.engine.resume(answer);
         let Instant { at, ends, is_idle } = self.engine.wait()?;
         (self.engine_at, self.is_idle) = (at, is_idle);
         for end in ends {
             let message = end.message.index();
-            let what = match end.on {
-                Done::Delivered => What::Delivered(message),
-                Done::Acknowledged => What::Acknowledged(message),
+            let event = match end.on {
+                Done::Delivered => Event::Delivered(message),
+                Done::Acknowledged => Event::Acknowledged(message),
             };
-            self.due.insert(Due { at, what }, None);
+            self.due.insert(Due { at, event }, None);
         }
         Ok(())
     }
@@ -269,12 +270,12 @@ impl<C> Match<C> {
     }
 }
 
-fn fits((from, to, tag): (u32, u32, u64), sent: u64, wanted: u64) -> Result<(), OnlineError> {
-    if sent == wanted {
+fn check_length((from, to, tag): (u32, u32, u64), sent: u64, expected: u64) -> Result<(), OnlineError> {
+    if sent == expected {
         return Ok(());
     }
     Err(OnlineError::Call(format!(
-        "host {to} waits for {wanted} B of host {from} with tag {tag}, and what was sent has {sent} B; send and receive the same, in the same order"
+        "host {to} waits for {expected} B of host {from} with tag {tag}, and what was sent has {sent} B; send and receive the same, in the same order"
     )))
 }
 

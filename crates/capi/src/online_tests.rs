@@ -8,51 +8,51 @@ fn scenario(scheme: &str) -> String {
     )
 }
 
-/// What is heard of, and when.
+/// All callbacks with their times.
 fn all<C: Clone>(online: &mut Online<C>, mut act: impl FnMut(&mut Online<C>, &C)) -> Vec<(u64, C)> {
     let mut heard = Vec::new();
-    while let Some(callback) = online.go_on().unwrap() {
+    while let Some(callback) = online.advance().unwrap() {
         heard.push((online.now().0, callback.clone()));
         act(online, &callback);
     }
     heard
 }
 
-/// A message as it was posted.
+/// A posted message: source, destination, bytes and time.
 type Posted = (u32, u32, u64, Time);
 
-/// What happens: the message with this number arrives, or its sender knows so, or a time comes.
+/// A callback: the arrival of the message with this number, its acknowledgement, or a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum Callback {
     Received(usize),
     Sent(usize),
     Timer,
 }
 
-/// Posts at random: each of the first arrivals, acknowledgements and timers sets off messages between any hosts, some of them
-/// at one instant and some the other way round, and timers. What is heard of, and all that was posted.
-fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Heard)>, Vec<Posted>) {
+/// All callbacks and posts of a random run, in which each of the first arrivals, acknowledgements and timers triggers
+/// messages between any hosts, some of them at the same instant and some in the reverse direction, and timers.
+fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
-    let mut online: Online<Heard> = Online::new(&scenario(scheme)).unwrap();
+    let mut online: Online<Callback> = Online::new(&scenario(scheme)).unwrap();
     let mut posted: Vec<Posted> = Vec::new();
-    let mut post = |online: &mut Online<Heard>, posted: &mut Vec<Posted>| {
+    let mut post = |online: &mut Online<Callback>, posted: &mut Vec<Posted>| {
         let from = random.next_u32() % 16;
         let to = (from + 1 + random.next_u32() % 15) % 16;
         let bytes = 1 + u64::from(random.next_u32() % 200_000);
         let number = posted.len();
         posted.push((from, to, bytes, online.now()));
         let is_wanted = random.next_u32().is_multiple_of(2);
-        online.send(from, to, bytes, number as u64, is_wanted.then_some(Heard::Sent(number))).unwrap();
-        online.receive(from, to, bytes, number as u64, Heard::Received(number)).unwrap();
+        online.send(from, to, bytes, number as u64, is_wanted.then_some(Callback::Sent(number))).unwrap();
+        online.receive(from, to, bytes, number as u64, Callback::Received(number)).unwrap();
         if random.next_u32().is_multiple_of(4) {
-            online.schedule(Duration::from_ns(u64::from(random.next_u32() % 40_000)), Heard::Timer);
+            online.schedule(Duration::from_ns(u64::from(random.next_u32() % 40_000)), Callback::Timer);
         }
     };
     (0..6).for_each(|_| post(&mut online, &mut posted));
     let heard = all(&mut online, |online, heard| {
         let more = match heard {
-            Heard::Received(number) => 1 + number % 2,
-            Heard::Sent(_) | Heard::Timer => 1,
+            Callback::Received(number) => 1 + number % 2,
+            Callback::Sent(_) | Callback::Timer => 1,
         };
         for _ in 0..more.min(messages - posted.len()) {
             post(online, &mut posted);
@@ -61,8 +61,8 @@ fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Heard)>, Vec<Posted>) {
     (heard, posted)
 }
 
-/// When each of these messages arrives and when its sender knows so, if all are known before the run. A message behind the end
-/// of the run keeps each queue pair open.
+/// The times of arrival and acknowledgement of each message, if all are known before the run. A message after the end of
+/// the run keeps each queue pair open.
 fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
     let messages = posted.to_vec();
     let registry = Registry::new().workload("all", [], move |workload, _, _, _| -> Result<(), Refused> {
@@ -73,7 +73,7 @@ fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
         }
         let never = Time::ZERO + Duration::from_ns(1_000_000_001);
         for qp in qps.into_values() {
-            // As long as any, so that it keeps all queue pairs of a connection open.
+            // As long as the longest message, so that it keeps all queue pairs of a connection open.
             workload.add_message(qp, 200_000, Start::At(never));
         }
         Ok(())
@@ -97,21 +97,21 @@ fn assert_same_as_known_before(scheme: &str) {
     assert!(posted.windows(2).any(|two| two[0].3 == two[1].3), "{scheme}: nothing was posted at one instant");
     let ends = known_before(scheme, &posted);
     assert_eq!(ends.len(), 60, "{scheme}");
-    let received = heard.iter().filter(|(_, what)| matches!(what, Heard::Received(_)));
+    let received = heard.iter().filter(|(_, what)| matches!(what, Callback::Received(_)));
     assert_eq!(received.count(), 60, "{scheme}");
     for (at, what) in heard {
         match what {
-            Heard::Received(number) => assert_eq!(at, ends[number][0], "{scheme}: message {number}"),
-            Heard::Sent(number) => assert_eq!(at, ends[number][1], "{scheme}: message {number}"),
-            Heard::Timer => {}
+            Callback::Received(number) => assert_eq!(at, ends[number][0], "{scheme}: message {number}"),
+            Callback::Sent(number) => assert_eq!(at, ends[number][1], "{scheme}: message {number}"),
+            Callback::Timer => {}
         }
     }
 }
 
 #[test]
 fn what_is_posted_on_the_way_comes_as_if_it_had_been_known_before() {
-    // With credit from receivers, trimming, pauses, a window by each pair's own path, programs that hear of queue pairs, and
-    // connections of several queue pairs.
+    // Schemes with credit from receivers, trimming, pauses, windows by each pair's path, programs that are notified of queue
+    // pairs, and connections of several queue pairs.
     let schemes = [
         "reps",
         "rocev2",
@@ -135,7 +135,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
     let mut online: Online<u32> = Online::new(&scenario("reps")).unwrap();
     online.send(0, 9, 5_000, 0, None).unwrap();
     assert_eq!(all(&mut online, |_, _| {}), []);
-    // The acknowledgement of the last message is the end, whether anybody wanted to hear of it or not.
+    // The acknowledgement of the last message is the end, even without a callback.
     assert_eq!(online.now().0, ends[0][1]);
     online.schedule(at.since(online.now()), 0);
     assert_eq!(all(&mut online, |_, _| {}), [(at.0, 0)]);
@@ -145,7 +145,7 @@ fn a_run_goes_on_after_its_end_and_at_any_time() {
     let mut expected = vec![(ends[1][1], 1), (ends[2][0], 2)];
     expected.sort_unstable();
     assert_eq!(all(&mut online, |_, _| {}), expected);
-    // Beyond the limit nothing can be posted, and time goes on.
+    // Beyond the limit nothing can be posted, but time advances.
     online.schedule(Duration::from_ns(3_600_000_000_000), 3);
     assert_eq!(all(&mut online, |_, _| {}).len(), 1);
     assert!(online.send(0, 1, 1, 3, None).unwrap_err().to_string().contains("a larger max_time"));
@@ -156,9 +156,9 @@ fn a_run_that_fails_says_so_each_time() {
     let down = "fault = [{ kind = \"link-down\", links = \"host-links\", at = \"1us\" }]\n";
     let mut online: Online<()> = Online::new(&(scenario("reps") + down)).unwrap();
     online.send(0, 9, 10_000_000, 0, None).unwrap();
-    let why = online.go_on().unwrap_err().to_string();
+    let why = online.advance().unwrap_err().to_string();
     assert!(why.contains("flow 0 (host 0 -> host 9, 10000000 B"), "{why}");
-    assert_eq!(online.go_on().unwrap_err().to_string(), why);
+    assert_eq!(online.advance().unwrap_err().to_string(), why);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn callbacks_come_in_the_order_of_time_and_receives_may_be_late() {
     assert_eq!([heard[2].0, heard[3].0], [500_000_000; 2]);
 }
 
-/// A long message and then a short one with the same tag: the short one comes first, and yet each receive gets its own.
+/// A short message overtakes a long one with the same tag, and yet each receive gets its own message.
 #[test]
 fn receives_get_messages_in_the_order_of_posting() {
     const LENGTHS: [u64; 2] = [300_000, 100];
@@ -229,9 +229,9 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert_eq!(wrong(&mut online, 3, 4, 0).to_string(), "send from 3 to 4: a message has a byte at least");
     online.receive(0, 1, 10, 0, ()).unwrap();
     assert!(
-        online.go_on().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
+        online.advance().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
-    // A message or receive that does not fit its partner is not posted, and the partner is still there.
+    // A message or receive whose length does not match its partner is not posted, and the partner remains.
     let why = online.send(0, 1, 11, 0, None).unwrap_err().to_string();
     assert!(why.contains("host 1 waits for 10 B of host 0 with tag 0, and what was sent has 11 B"), "{why}");
     online.send(0, 1, 10, 0, None).unwrap();

@@ -1,15 +1,15 @@
-//! The programs in C: compiled, linked and run, the ring held against our own.
+//! Tests that compile, link and run the programs in C, and compare their ring with this simulator's own.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Ranks, and bytes of a block of each: less than a window, with few ranks.
+/// The ranks, and the bytes of a block. With few ranks a block is smaller than a window.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
-/// Few hosts on one switch, or many on two tiers.
+/// A scenario with few hosts on one switch, or many on two tiers.
 fn fabric(scheme: &str, ranks: u32) -> String {
     let kind = if ranks > 8 { "fat-tree" } else { "single-switch" };
     format!(
@@ -17,15 +17,15 @@ fn fabric(scheme: &str, ranks: u32) -> String {
     )
 }
 
-/// Where cargo puts the library that it builds for this test: beside it.
-fn built() -> PathBuf {
+/// The folder with the library that cargo builds for this test.
+fn library_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// A program in C, compiled by the C compiler and linked with the library; none without a C compiler.
+/// A program in C, compiled and linked with the library; `None` without a C compiler.
 fn compiled(source: &Path, into: &Path) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let library = built();
+    let library = library_folder();
     let program = into.join("program");
     let output = Command::new("cc")
         .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
@@ -50,7 +50,7 @@ fn compiled_ring(into: &Path) -> Option<PathBuf> {
     compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("c/ring_all_reduce.c"), into)
 }
 
-/// The program in the header's first comment: its lines that are indented by four more.
+/// The program in the header's first comment, whose lines are indented by four spaces.
 fn example_of_the_header() -> String {
     let header = include_str!("../include/anabranch.h");
     let (comment, _) = header.split_once("*/").unwrap();
@@ -58,11 +58,11 @@ fn example_of_the_header() -> String {
     lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
-fn ran(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output {
+fn run_program(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output {
     Command::new(program).args([scenario, &ranks.to_string(), &bytes.to_string()]).output().unwrap()
 }
 
-/// The CCT of our own ring, in ps.
+/// The CCT of this simulator's own ring, in ps.
 fn own_ring(scheme: &str, (ranks, block): (u32, u64)) -> u64 {
     let text = fabric(scheme, ranks)
         + &format!(
@@ -80,7 +80,7 @@ fn a_ring_in_c_takes_as_long_as_our_own() {
     let Some(program) = compiled_ring(folder.path()) else { return };
     for (ranks, block) in [FEW, MANY] {
         for scheme in ["reps", "rocev2", "dcp", "strack", "eqds"] {
-            let output = ran(&program, &fabric(scheme, ranks), ranks, block * u64::from(ranks));
+            let output = run_program(&program, &fabric(scheme, ranks), ranks, block * u64::from(ranks));
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let cct: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
             assert_eq!(cct, own_ring(scheme, (ranks, block)), "{scheme}, {ranks} ranks");
@@ -99,7 +99,7 @@ fn the_example_in_the_header_runs() {
     let said = String::from_utf8(output.stdout).unwrap();
     let at = said.strip_prefix("1 MB after ").and_then(|said| said.strip_suffix(" ps\n"));
     let at: u64 = at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    // Above what its bytes take at 400 Gb/s.
+    // More than the serialization of its bytes at 400 Gb/s.
     assert!(at > 20_000_000, "{said}");
 }
 
@@ -108,14 +108,14 @@ fn what_is_wrong_reaches_c() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled_ring(folder.path()) else { return };
     let said = |scenario: &str, ranks| {
-        let output = ran(&program, scenario, ranks, 3_000_000);
+        let output = run_program(&program, scenario, ranks, 3_000_000);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, why) = said(&fabric("resp", 8), 8);
     assert!(code == Some(2) && why.contains("reps"), "{why}");
     let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
-    // What only the engine finds is told before the first call.
+    // An error that only the engine finds is reported before the first call.
     let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
     let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
     assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");

@@ -347,7 +347,7 @@ mod tests {
     fn an_error_rate_of_the_topology_is_named_with_its_lines() {
         let of_file = |probability: f64| {
             let topology = lossy(probability);
-            let fault = FaultSpec::of_error_rate(&topology.error_rates[0]);
+            let fault = FaultSpec::of_error_rate(topology.error_rates.iter().next().unwrap());
             let text = stalled(&sack(), &[fault], &topology, &Limits::default());
             text.replace(&format!("{probability}"), "P")
         };

@@ -30,15 +30,20 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
     }
 
-    /// Whether it sets the packet loss of the links to which a topology file gives this error rate, to the same or to another
-    /// value.
-    pub fn covers_error_rate(&self, rate: &ErrorRate) -> bool {
-        matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))
+    /// The error rates of a topology file by which a packet loss names its links: it replaces the losses that the file
+    /// gives these links.
+    pub fn replaced_error_rates(&self) -> impl Iterator<Item = f64> {
+        let names: &[String] = match &self.kind {
+            FaultKind::PacketLoss { links, .. } => &links.0,
+            _ => &[],
+        };
+        names.iter().filter_map(|name| ErrorRate::named_by(name))
     }
 
     /// The error rate of the topology's file that this fault represents, if there is one.
     pub fn error_rate<'t>(&self, topology: &'t Topology) -> Option<&'t ErrorRate> {
-        topology.error_rates.iter().find(|rate| *self == FaultSpec::of_error_rate(rate))
+        let rate = topology.error_rates.get(self.kind.probability()?)?;
+        (*self == FaultSpec::of_error_rate(rate)).then_some(rate)
     }
 }
 

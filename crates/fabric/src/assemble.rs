@@ -1,7 +1,7 @@
-//! From switches and cables to ports.
+//! Port numbering: a [`Topology`] from switches and cables.
 
 use super::error::TopologyError;
-use super::{Port, Switch, Topology};
+use super::{ErrorRates, Port, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Rate};
 
 /// The most directed links in a fabric: larger ones would not fit in memory.
@@ -13,7 +13,7 @@ pub(super) const MAX_ROUTES: u64 = 1 << 28;
 /// The most ports of a switch: port numbers have 16 bits.
 pub(super) const MAX_PORTS: u64 = u16::MAX as u64;
 
-/// A cable between two nodes, the same in both directions.
+/// A cable between two nodes, with equal properties in both directions.
 pub(super) struct Cable {
     pub ends: [NodeId; 2],
     pub rate: Rate,
@@ -29,8 +29,8 @@ pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Gives every cable a port at both ends: at each node the ports that lead down first, then the others, each
-/// in the order of the nodes they lead to, then of `cables`.
+/// Gives every cable a port at both ends. Each node has its ports down first, then the others, both in the order of the
+/// nodes at the other end, then of `cables`.
 ///
 /// `switches` are ordered by tier. The caller has checked that hosts have one cable and switches at most
 /// [`MAX_PORTS`].
@@ -52,7 +52,7 @@ pub(super) fn assemble(
         port_base[n + 1] += port_base[n];
     }
 
-    // A slot is (leads up, peer, cable, which end of it is here), which is also the order of the ports.
+    // A slot is (leads up, peer, cable, end of the cable at this node); ports are sorted by it.
     let mut next = port_base.clone();
     let mut slots = vec![(false, NodeId(0), 0u32, 0u8); 2 * cables.len()];
     for (number, cable) in cables.iter().enumerate() {
@@ -79,5 +79,13 @@ pub(super) fn assemble(
             Port { peer, peer_port, rate: cable.rate, latency: cable.latency, loss: cable.loss }
         })
         .collect();
-    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new(), error_rates: Vec::new() }
+    Topology {
+        hosts,
+        switches,
+        port_base,
+        ports,
+        host_file_ids,
+        site: Vec::new(),
+        error_rates: ErrorRates::default(),
+    }
 }

@@ -1,30 +1,29 @@
-//! From a specification to a fabric.
+//! Construction of a fabric from its specification.
 
 use super::assemble::{Cable, MAX_PORTS, assemble, check_rate};
 use super::error::TopologyError;
-use super::ns3_file::{left_out, parse_ns3};
+use super::ns3_file::{parse_ns3, unread_cables};
 use super::{Switch, Topology};
 use super::{cross_dc, fat_tree};
 use crate::{TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
 
-/// The warning that the fabric lacks links of the file that `spec` names, at its line; `file_text` is the
-/// text of that file.
+/// A warning, with its line, that the fabric lacks links of the file that `spec` names; `file_text` is the text of that
+/// file.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
     let (file, text) = (spec.file()?, file_text?);
-    let (line, counted, behind) = left_out(file, text)?;
-    let links = if behind == 1 { "link" } else { "links" };
+    let (line, counted, unread) = unread_cables(file, text)?;
+    let links = if unread == 1 { "link" } else { "links" };
     let problem = format!(
-        "left out of {file}, as its simulator does: {behind} {links} behind the {counted} that its first line counts"
+        "left out of {file}, as its simulator does: {unread} {links} behind the {counted} that its first line counts"
     );
     Some(TopologyError::file(file, line, problem))
 }
 
-/// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it
-/// names one.
+/// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it names one.
 ///
 /// # Errors
-/// When the numbers do not add up, or the file is wrong; the error names them and says what would fit.
+/// Numbers that contradict each other, or a malformed file; the error names them and proposes values that fit.
 pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, TopologyError> {
     match spec {
         TopologySpec::FatTree { hosts, tier, pod_hosts } => fat_tree::build(*hosts, tier, *pod_hosts),
@@ -60,10 +59,10 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
             Some(text) => parse_ns3(file, text, *switch_latency),
             None => Err(TopologyError::NoText { file: file.clone() }),
         },
-        TopologySpec::Registered(its) => {
+        TopologySpec::Registered(custom) => {
             let mut graph = TopologyBuilder::new();
-            let made = catch_foreign("topology", || its.factory()(&mut graph, its.parameters()));
-            made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
+            let outcome = catch_foreign("topology", || custom.factory()(&mut graph, custom.parameters()));
+            outcome.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
             graph.build()
         }
     }

@@ -1,4 +1,4 @@
-//! A fabric from calls: switches, the hosts on them, and the links between them.
+//! A builder of fabrics: switches, the hosts on them, and the links between them.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
@@ -7,15 +7,15 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 
 /// Collects switches, hosts and links, in the order of the calls.
 ///
-/// Hosts are numbered in the order in which they were added, and so are the switches of a tier: the first one of tier 1
-/// is `tor:0`, in selectors and in results, the second one of tier 2 `spine:1` (where that is the top) or `agg:1`, then
-/// come `core`, `tier4` and so on. Of the ports of a switch those towards lower tiers come first, then the others, each
-/// in the order of the nodes that they lead to. Routes are all shortest paths.
+/// Hosts are numbered in the order in which they were added, and so are the switches of a tier. In selectors and results
+/// the first switch of tier 1 is `tor:0`, the second of tier 2 is `spine:1` (where that is the top tier) or `agg:1`, and
+/// higher tiers are `core`, `tier4` and so on. A switch has its ports to lower tiers first, then the others, both in the
+/// order of the nodes at the other end. Routes are all shortest paths.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyBuilder {
-    /// By number, in the order of the calls: tier and latency.
+    /// Tier and latency of each switch, in the order of the calls.
     switches: Vec<(u8, Duration)>,
-    /// By host: its switch, and its link.
+    /// Switch, rate and latency of each host's link.
     hosts: Vec<(SwitchNumber, Rate, Duration)>,
     links: Vec<Link>,
 }
@@ -32,52 +32,52 @@ struct Link {
 }
 
 impl TopologyBuilder {
-    /// A builder with nothing in it.
+    /// An empty builder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a switch of a tier from 1 (those that hosts hang on) to 255. Its latency lies between the last bit's
-    /// arrival and the earliest departure.
+    /// Adds a switch of a tier from 1 (switches with hosts) to 255. `latency` is the time between the arrival of a packet's
+    /// last bit and its earliest departure.
     pub fn switch(&mut self, tier: u8, latency: Duration) -> SwitchNumber {
         self.switches.push((tier, latency));
         SwitchNumber(self.switches.len() as u32 - 1)
     }
 
-    /// Adds a host on a switch of tier 1, and the cable between them.
+    /// Adds a host and the cable from it to a switch of tier 1.
     pub fn host(&mut self, on: SwitchNumber, rate: Rate, latency: Duration) -> HostId {
         self.hosts.push((on, rate, latency));
         HostId(self.hosts.len() as u32 - 1)
     }
 
-    /// Adds a cable between two switches: a link each way. There may be several between the same two.
+    /// Adds a cable between two switches, which is a link in each direction. Parallel cables are allowed.
     pub fn link(&mut self, a: SwitchNumber, b: SwitchNumber, rate: Rate, latency: Duration) {
         self.links.push(Link { ends: [a, b], rate, latency });
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     ///
     /// # Errors
-    /// Fewer than two hosts, a host on a switch of a higher tier, a link without a rate or from a switch to itself, too
-    /// many of something, or hosts that cannot reach each other.
+    /// Fewer than two hosts, a host on a switch of a higher tier, a link of rate 0 or from a switch to itself, more cables,
+    /// ports or routes than can be simulated, or hosts that cannot reach each other.
     pub fn build(self) -> Result<Topology, TopologyError> {
-        let wrong = |problem: String| Err(TopologyError::shape("kind", problem));
+        let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
         let hosts = self.hosts.len() as u64;
         if hosts < 2 {
-            return wrong(format!("the graph has {hosts} hosts, and there must be at least 2"));
+            return invalid(format!("the graph has {hosts} hosts, and there must be at least 2"));
         }
         let cables = self.hosts.len() + self.links.len();
         if cables as u64 * 2 > MAX_LINKS {
-            return wrong(format!("the graph has {cables} cables, and the most is {}", MAX_LINKS / 2));
+            return invalid(format!("the graph has {cables} cables, and the most is {}", MAX_LINKS / 2));
         }
         let tors = self.switches.iter().filter(|(tier, _)| *tier == 1).count() as u64;
         if tors * self.switches.len() as u64 > MAX_ROUTES {
             let switches = self.switches.len();
-            return wrong(format!(
+            return invalid(format!(
                 "{switches} switches, {tors} of them with hosts, take more routes than {MAX_ROUTES}"
             ));
         }
-        // By number: its tier, its place there, and its place among all switches, which are ordered by tier.
+        // Switch nodes are ordered by tier, then by the order of the calls.
         let mut order: Vec<usize> = (0..self.switches.len()).collect();
         order.sort_by_key(|number| self.switches[*number].0);
         let mut nodes = vec![NodeId(0); self.switches.len()];
@@ -92,13 +92,13 @@ impl TopologyBuilder {
             switches.push(Switch { tier, index, latency, file_id: None });
         }
         if let Some(switch) = switches.first().filter(|switch| switch.tier == 0) {
-            return wrong(format!("switch {} is of tier 0, and the lowest is 1", switch.index));
+            return invalid(format!("switch {} is of tier 0, and the lowest is 1", switch.index));
         }
         let mut cables = Vec::with_capacity(cables);
         for (host, (on, rate, latency)) in self.hosts.iter().enumerate() {
             let tier = self.switches[on.0 as usize].0;
             if tier != 1 {
-                return wrong(format!(
+                return invalid(format!(
                     "host {host} hangs on a switch of tier {tier}, and hosts hang on tier 1"
                 ));
             }
@@ -107,27 +107,27 @@ impl TopologyBuilder {
         }
         for Link { ends, rate, latency } in &self.links {
             if ends[0] == ends[1] {
-                return wrong(format!("a link leads from switch {} to itself", ends[0].0));
+                return invalid(format!("a link leads from switch {} to itself", ends[0].0));
             }
             let ends = ends.map(|end| nodes[end.0 as usize]);
             cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });
         }
         if cables.iter().any(|cable| cable.rate.0 == 0) {
-            return wrong("a link with rate 0 carries nothing".to_owned());
+            return invalid("a link with rate 0 carries nothing".to_owned());
         }
         let mut ports = vec![0u64; switches.len()];
         for end in cables.iter().flat_map(|cable| cable.ends) {
-            if let Some(place) = end.0.checked_sub(hosts as u32) {
-                ports[place as usize] += 1;
+            if let Some(switch) = end.0.checked_sub(hosts as u32) {
+                ports[switch as usize] += 1;
             }
         }
         if let Some(most) = ports.into_iter().max().filter(|most| *most > MAX_PORTS) {
-            return wrong(format!("a switch has {most} ports, and the most is {MAX_PORTS}"));
+            return invalid(format!("a switch has {most} ports, and the most is {MAX_PORTS}"));
         }
         let topology = assemble(hosts as u32, switches, &cables, Vec::new());
         match topology.unreachable_host() {
             None => Ok(topology),
-            Some(host) => wrong(format!("host {host} cannot be reached from host 0")),
+            Some(host) => invalid(format!("host {host} cannot be reached from host 0")),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Data centres of ToRs and leaves, which external switches (ESWs) join over long links (Themis-longhaul,
-//! sections II-C and VII-A, figure 1).
+//! Data centres of ToRs and leaves, joined by external switches (ESWs) over long links (Themis-longhaul, sections II-C and
+//! VII-A, figure 1).
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
@@ -7,13 +7,13 @@ use super::{Switch, Topology};
 use crate::CrossDcSpec;
 use anabranch_base::{Duration, NodeId, Rate};
 
-/// The tier of ESWs; ToRs have 1 and leaves 2.
+/// The tier of ESWs; ToRs have tier 1 and leaves tier 2.
 const ESW_TIER: u8 = 3;
 
-/// Refuses numbers from which no fabric can be built.
+/// Checks that a fabric can be built from the numbers of `spec`.
 ///
 /// # Errors
-/// Which of them, and what would fit.
+/// The first number that is out of range or too large for the others, with one that fits.
 pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     type Count = fn(&mut CrossDcSpec) -> &mut u32;
     let counts: [(&str, &str, u32, Count); 4] = [
@@ -29,12 +29,12 @@ pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
         if (least..=most).contains(&value) {
             continue;
         }
-        // The nearest that the other numbers leave room for.
+        // Binary search for the nearest value that the other numbers leave room for.
         let (mut nearest, mut beyond) = (least, if value < least { least + 1 } else { most + 1 });
         while beyond - nearest > 1 {
             let middle = nearest + (beyond - nearest) / 2;
             *count(&mut other) = middle;
-            *(if check_together(&other).is_ok() { &mut nearest } else { &mut beyond }) = middle;
+            *(if check_limits(&other).is_ok() { &mut nearest } else { &mut beyond }) = middle;
         }
         let problem =
             format!("{what} can number {least} to {most}, so {value} are not possible; write {nearest}");
@@ -43,11 +43,11 @@ pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     check_rate("link", spec.link)?;
     check_rate("esw_link", spec.esw_link)?;
     check_rate("wan_link", spec.wan_link)?;
-    check_together(spec)
+    check_limits(spec)
 }
 
-/// Refuses numbers that are possible one by one, but too large for the others.
-fn check_together(spec: &CrossDcSpec) -> Result<(), TopologyError> {
+/// Checks the limits on ports, links and routes, which depend on several numbers.
+fn check_limits(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     let [dcs, tors, leaves, hosts] = [spec.dcs, spec.tors, spec.leaves, spec.hosts_per_tor].map(u64::from);
     for (key, switch, ports, fewer) in [
         ("hosts_per_tor", "ToR", hosts + leaves, "hosts_per_tor or leaves"),
@@ -80,7 +80,7 @@ fn check_together(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Hosts, ToRs and leaves are numbered by data centre; ESW `d` is that of data centre `d`.
+/// Builds the fabric. Hosts, ToRs and leaves are numbered by data centre; ESW `d` belongs to data centre `d`.
 pub(super) fn build(spec: &CrossDcSpec) -> Result<Topology, TopologyError> {
     check_cross_dc(spec)?;
     let CrossDcSpec { dcs, tors, leaves, hosts_per_tor, .. } = *spec;
@@ -111,7 +111,7 @@ pub(super) fn build(spec: &CrossDcSpec) -> Result<Topology, TopologyError> {
         (0..count).map(move |index| Switch { tier, index, latency: spec.switch_latency, file_id: None })
     });
     let mut topology = assemble(hosts, switches.collect(), &cables, Vec::new());
-    // The members of each kind come by data centre, as many in each.
+    // Hosts and each tier's switches are ordered by data centre, with equally many in each.
     topology.site = [hosts, dcs * tors, dcs * leaves, dcs]
         .into_iter()
         .flat_map(|count| (0..count).map(move |i| (i / (count / dcs)) as u16))

@@ -1,29 +1,29 @@
-//! What can be wrong with a topology.
+//! Errors of topologies.
 
 use anabranch_base::Refused;
 
-/// A topology that cannot be built or read. The text says where and what would fit.
+/// An error in a topology that cannot be built or read. The text names the place and proposes a value that fits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
-    /// A topology file is wrong.
+    /// A malformed topology file.
     #[error("{file}:{line}: {problem}")]
     File {
         /// The file's name, as the scenario gives it.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong and what was expected.
+        /// The problem and the expected form.
         problem: String,
     },
-    /// A scenario's topology does not add up.
+    /// Numbers of a scenario's topology that contradict each other.
     #[error("{key}: {problem}")]
     Shape {
         /// The key in the resolved scenario, such as `topology.tier[1].radix_down`.
         key: String,
-        /// Which numbers disagree and what would fit.
+        /// The numbers that disagree, and values that fit.
         problem: String,
     },
-    /// A topology that stands in a file was asked for without the file's text.
+    /// A topology from a file, built without the file's text.
     #[error("the topology is in {file}, whose text was not given")]
     NoText {
         /// The file's name, as the scenario gives it.
@@ -38,7 +38,7 @@ impl From<Refused> for TopologyError {
 }
 
 impl TopologyError {
-    /// An error about `key` of the scenario's topology.
+    /// An error at `key` of the scenario's topology.
     pub(super) fn shape(key: &str, problem: String) -> TopologyError {
         TopologyError::Shape { key: format!("topology.{key}"), problem }
     }

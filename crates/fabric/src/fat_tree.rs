@@ -6,10 +6,10 @@ use super::{Switch, Topology};
 use crate::TierSpec;
 use anabranch_base::{Duration, NodeId, Rate};
 
-/// Builds the tree after checking that every port finds a partner.
+/// Builds the tree after checking that every port has a peer.
 pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Topology, TopologyError> {
-    let shape =
-        Shape::check(hosts, tier, pod_hosts).map_err(|e| TopologyError::shape(&e.key(), e.problem))?;
+    let shape = Shape::check(hosts, tier, pod_hosts)
+        .map_err(|e| TopologyError::shape(&e.scenario_key(), e.problem))?;
     Ok(shape.assemble(hosts, tier))
 }
 
@@ -20,7 +20,7 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
 /// above are not oversubscribed.
 ///
 /// # Errors
-/// When the hosts do not fill ToRs or pods, or h / `oversubscription` is no whole number of ports.
+/// Hosts that do not fill ToRs or pods, or an h / `oversubscription` that is no whole number of ports.
 pub fn fat_tree_defaults(
     hosts: u32,
     tiers: u32,
@@ -44,7 +44,7 @@ pub fn fat_tree_defaults(
     }
     let oversubscription = oversubscription.into();
     let up = f64::from(h) / oversubscription;
-    // A ratio such as 4:3 has no end as a number.
+    // A ratio such as 4:3 is not exact in binary.
     if !(up.is_finite() && up >= 0.5 && (up - up.round()).abs() < 1e-6) {
         return Err(shape(
             "oversubscription",
@@ -55,7 +55,7 @@ pub fn fat_tree_defaults(
             ),
         ));
     }
-    // The ToRs of a pod are as many as the hosts of a ToR; with 2 tiers one pod holds everything.
+    // A pod has as many ToRs as a ToR has hosts; with 2 tiers there is one pod.
     let pod = if tiers == 2 { h } else { h.saturating_mul(h) };
     if !hosts.is_multiple_of(pod) {
         let filled = if tiers == 2 { format!("ToRs of {h}") } else { format!("pods of {h} ToRs of {h}") };
@@ -95,9 +95,9 @@ fn fills(hosts: u32, hosts_per_tor: u32, tiers: u32) -> bool {
     pod.is_some_and(|pod| hosts.is_multiple_of(pod))
 }
 
-/// A key of the shape, in the terms of [`TierSpec`].
+/// A key that decides the shape, in the terms of [`TierSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ShapeKey {
     Hosts,
     PodHosts,
     Tiers,
@@ -107,49 +107,49 @@ pub(super) enum Key {
     Bundle,
 }
 
-/// A shape that does not add up.
+/// A contradiction between the numbers of a shape.
 #[derive(Debug)]
 pub(super) struct ShapeError {
-    /// The tier (from 0) whose key is wrong.
+    /// The tier, from 0, to which the key belongs.
     pub tier: usize,
-    pub at: Key,
+    pub key: ShapeKey,
     pub problem: String,
 }
 
 impl ShapeError {
-    /// The key in a resolved scenario.
-    fn key(&self) -> String {
+    /// The key as a resolved scenario spells it.
+    fn scenario_key(&self) -> String {
         let of_tier = |name: &str| format!("tier[{}].{name}", self.tier);
-        match self.at {
-            Key::Hosts => "hosts".into(),
-            Key::PodHosts => "pod_hosts".into(),
-            Key::Tiers => "tier".into(),
-            Key::Link => of_tier("link"),
-            Key::RadixDown => of_tier("radix_down"),
-            Key::RadixUp => of_tier("radix_up"),
-            Key::Bundle => of_tier("bundle"),
+        match self.key {
+            ShapeKey::Hosts => "hosts".into(),
+            ShapeKey::PodHosts => "pod_hosts".into(),
+            ShapeKey::Tiers => "tier".into(),
+            ShapeKey::Link => of_tier("link"),
+            ShapeKey::RadixDown => of_tier("radix_down"),
+            ShapeKey::RadixUp => of_tier("radix_up"),
+            ShapeKey::Bundle => of_tier("bundle"),
         }
     }
 }
 
-/// How many switches a tree has.
+/// The number of switches in each part of a tree.
 #[derive(Debug)]
 pub(super) struct Shape {
     pods: u32,
     tors_in_pod: u32,
-    /// Aggregation switches in a pod; with 2 tiers the spines.
+    /// Aggregation switches in a pod, or the spines with 2 tiers.
     aggs_in_pod: u32,
-    /// 0 with 2 tiers.
+    /// Core switches; 0 with 2 tiers.
     cores: u32,
 }
 
 impl Shape {
-    /// Checks that every port of every switch finds a partner.
+    /// Checks that every port of every switch has a peer.
     pub(super) fn check(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Shape, ShapeError> {
-        let fail = |tier, at, problem: String| Err(ShapeError { tier, at, problem });
-        check_hosts(hosts).map_err(|problem| ShapeError { tier: 0, at: Key::Hosts, problem })?;
+        let fail = |tier, key, problem: String| Err(ShapeError { tier, key, problem });
+        check_hosts(hosts).map_err(|problem| ShapeError { tier: 0, key: ShapeKey::Hosts, problem })?;
         if tier.len() != 2 && tier.len() != 3 {
-            return fail(0, Key::Tiers, format!("a fat tree has 2 or 3 tiers, not {}", tier.len()));
+            return fail(0, ShapeKey::Tiers, format!("a fat tree has 2 or 3 tiers, not {}", tier.len()));
         }
         for (t, spec) in tier.iter().enumerate() {
             check_tier(t, spec, t + 1 == tier.len())?;
@@ -157,12 +157,12 @@ impl Shape {
         if tier.len() == 2 && pod_hosts != hosts {
             let problem =
                 format!("with 2 tiers one pod holds all hosts, but it has {pod_hosts}; write {hosts}");
-            return fail(0, Key::PodHosts, problem);
+            return fail(0, ShapeKey::PodHosts, problem);
         }
         if pod_hosts == 0 || !hosts.is_multiple_of(pod_hosts) {
             let fit = near_divisors(hosts, pod_hosts);
             let problem = format!("{hosts} hosts do not fill pods of {pod_hosts}; write {fit}");
-            return fail(0, Key::PodHosts, problem);
+            return fail(0, ShapeKey::PodHosts, problem);
         }
         let down = tier[0].radix_down;
         if !pod_hosts.is_multiple_of(down) {
@@ -170,7 +170,7 @@ impl Shape {
             let place = if tier.len() == 2 { "" } else { " of a pod" };
             let problem =
                 format!("the {pod_hosts} hosts{place} do not fill ToRs with {down} ports down; write {fit}");
-            return fail(0, Key::RadixDown, problem);
+            return fail(0, ShapeKey::RadixDown, problem);
         }
         let pods = hosts / pod_hosts;
         let tors_in_pod = pod_hosts / down;
@@ -181,7 +181,7 @@ impl Shape {
         if let Some(top) = tier.get(2) {
             check_down(2, top, pods, "pods")?;
             check_up(1, &tier[1], top.bundle)?;
-            // Not too many: `check_size` holds the links of the aggregation tier, which are more.
+            // A saturated product is refused by `check_size`, as the links of the aggregation tier are more.
             cores = aggs_in_pod.saturating_mul(tier[1].radix_up / top.bundle);
         }
         let shape = Shape { pods, tors_in_pod, aggs_in_pod, cores };
@@ -205,7 +205,7 @@ impl Shape {
         } else {
             return Ok(());
         };
-        Err(ShapeError { tier: 0, at: Key::Hosts, problem })
+        Err(ShapeError { tier: 0, key: ShapeKey::Hosts, problem })
     }
 
     fn assemble(&self, hosts: u32, tier: &[TierSpec]) -> Topology {
@@ -256,37 +256,37 @@ fn check_hosts(hosts: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// What one tier's numbers must satisfy on their own.
+/// Checks the numbers of one tier that do not depend on the others.
 fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
-    let fail = |at, problem: String| Err(ShapeError { tier: t, at, problem });
+    let fail = |key, problem: String| Err(ShapeError { tier: t, key, problem });
     if spec.link.0 == 0 {
         let problem = format!("the links below tier {t} have rate 0 and carry nothing; write one above 0");
-        return fail(Key::Link, problem);
+        return fail(ShapeKey::Link, problem);
     }
     if spec.radix_down == 0 {
-        return fail(Key::RadixDown, format!("a switch of tier {t} needs at least 1 port down"));
+        return fail(ShapeKey::RadixDown, format!("a switch of tier {t} needs at least 1 port down"));
     }
     if top && spec.radix_up != 0 {
         let up = spec.radix_up;
         let problem = format!("tier {t} is the top: its {up} ports up would lead nowhere; write 0");
-        return fail(Key::RadixUp, problem);
+        return fail(ShapeKey::RadixUp, problem);
     }
     if !top && spec.radix_up == 0 {
-        return fail(Key::RadixUp, format!("a switch of tier {t} needs at least 1 port up"));
+        return fail(ShapeKey::RadixUp, format!("a switch of tier {t} needs at least 1 port up"));
     }
     if spec.bundle == 0 || (t == 0 && spec.bundle != 1) {
         let fit = if t == 0 { ": a host has one cable; write 1" } else { "; write 1 or more" };
-        return fail(Key::Bundle, format!("{} parallel cables are not possible{fit}", spec.bundle));
+        return fail(ShapeKey::Bundle, format!("{} parallel cables are not possible{fit}", spec.bundle));
     }
     let ports = u64::from(spec.radix_down) + u64::from(spec.radix_up);
     if ports > MAX_PORTS {
         let problem = format!("a switch of tier {t} would have {ports} ports; the most is {MAX_PORTS}");
-        return fail(Key::RadixDown, problem);
+        return fail(ShapeKey::RadixDown, problem);
     }
     Ok(())
 }
 
-/// The ports down of tier `t` must be as many as the cables that come from below.
+/// Checks that tier `t` has as many ports down as cables come from below.
 fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<(), ShapeError> {
     let needed = u64::from(below) * u64::from(spec.bundle);
     let have = u64::from(spec.radix_down);
@@ -303,10 +303,10 @@ fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<()
          {consequence}; write {needed}",
         spec.bundle
     );
-    Err(ShapeError { tier: t, at: Key::RadixDown, problem })
+    Err(ShapeError { tier: t, key: ShapeKey::RadixDown, problem })
 }
 
-/// The ports up of tier `t` are spread over whole bundles.
+/// Checks that the ports up of tier `t` make whole bundles.
 fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
     if spec.radix_up.is_multiple_of(bundle) {
         return Ok(());
@@ -316,20 +316,20 @@ fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
         spec.radix_up,
         near_multiples(spec.radix_up, bundle)
     );
-    Err(ShapeError { tier: t, at: Key::RadixUp, problem })
+    Err(ShapeError { tier: t, key: ShapeKey::RadixUp, problem })
 }
 
-/// The multiples of `of` around `n`, which is none: "96 or 104".
+/// The multiples of `of` next to `n`, which is not one itself: "96 or 104".
 fn near_multiples(n: u32, of: u32) -> String {
     let below = n / of * of;
     let above = u64::from(below) + u64::from(of);
     if below == 0 { above.to_string() } else { format!("{below} or {above}") }
 }
 
-/// The divisors of `n` around `wanted`, which is none: "8 or 16".
-fn near_divisors(n: u32, wanted: u32) -> String {
-    let below = (1..=wanted.min(n)).rev().find(|d| n.is_multiple_of(*d));
-    let above = (wanted.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
+/// The divisors of `n` next to `value`, which is not one itself: "8 or 16".
+fn near_divisors(n: u32, value: u32) -> String {
+    let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
+    let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
     match (below, above) {
         (Some(below), Some(above)) => format!("{below} or {above}"),
         (Some(only), None) | (None, Some(only)) => only.to_string(),
@@ -464,7 +464,7 @@ mod tests {
                 assert_eq!(peer, NodeId(128 + 32 + pod * 4 + core % 4));
             }
         }
-        // Aggregation switch 6 is the second-last of pod 1: down to ToRs 4..8, up to cores 2, 6, 10, 14.
+        // Aggregation switch 6 is the third of pod 1, with ToRs 4..8 below and cores 2, 6, 10, 14 above.
         let peers = |n: u32| t.links_of(NodeId(n)).map(|l| t.ports[l as usize].peer.0).collect::<Vec<_>>();
         assert_eq!(peers(160 + 6), [132, 133, 134, 135, 194, 198, 202, 206]);
         assert_eq!(peers(128 + 1), [4, 5, 6, 7, 160, 161, 162, 163]);

@@ -25,7 +25,7 @@ pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
-pub use error_rate::ErrorRate;
+pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
@@ -47,51 +47,51 @@ pub struct Topology {
     pub hosts: u32,
     /// Switches, ordered by tier, then by position. The first [`Topology::tors`] of them are the ToRs.
     pub switches: Vec<Switch>,
-    /// First port of each node, and one more entry at the end.
+    /// The first port of each node, and the number of ports at the end.
     pub port_base: Vec<u32>,
-    /// Every port, by node and port number. At a switch: ports towards hosts (down) first, in the order of
-    /// the nodes they lead to, then the others (up, or to a switch of the same tier), in the same order.
+    /// Every port, by node and port number. A switch has its ports down (to hosts or lower tiers) first, then the others
+    /// (up, or to a switch of the same tier), both in the order of the nodes at the other end.
     pub ports: Vec<Port>,
-    /// The number that an imported file gave each host, ascending; empty where no file did.
+    /// The node number of each host in an imported file, ascending; empty without such a file.
     pub host_file_ids: Vec<u32>,
-    /// By node: its data centre, from 0; empty where there is one.
+    /// The data centre of each node, from 0; empty where there is only one.
     pub site: Vec<u16>,
-    /// The error rates that an imported file gives links ([`Port::loss`]), in the order of their first lines.
-    pub error_rates: Vec<ErrorRate>,
+    /// The error rates that an imported file gives links ([`Port::loss`]).
+    pub error_rates: ErrorRates,
 }
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// 1 for a ToR (any switch with hosts), 2 for aggregation, spine or leaf, 3 for core or external switch. In an
-    /// imported graph: one more than the hops to the nearest ToR.
+    /// The tier: 1 for a ToR (any switch with hosts), 2 for aggregation, spine or leaf, 3 for core or external switch. In
+    /// an imported graph it is one more than the number of hops to the nearest ToR.
     pub tier: u8,
-    /// Position within its tier, from 0: `tor:3`, `spine:0`.
+    /// The position within the tier, from 0: 3 is `tor:3`.
     pub index: u32,
-    /// The time between the last bit's arrival and the earliest departure.
+    /// The time between the arrival of a packet's last bit and its earliest departure.
     pub latency: Duration,
-    /// The number that an imported file gave this node, where it came from a file with node numbers.
+    /// The node number in an imported file, if the topology comes from one.
     pub file_id: Option<u32>,
 }
 
-/// One end of a cable: a directed link leaves here.
+/// One end of a cable, from which a directed link leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Port {
     /// The node at the other end.
     pub peer: NodeId,
     /// The port at the other end.
     pub peer_port: u16,
-    /// Rate of the link that leaves here.
+    /// Rate of the leaving link.
     pub rate: Rate,
-    /// Propagation delay of the link that leaves here.
+    /// Propagation delay of the leaving link.
     pub latency: Duration,
-    /// Probability that a packet is lost on the link that leaves here, from the topology file. What loses packets in a run
-    /// is a fault that stands for it.
+    /// Probability that a packet is lost on the leaving link, from the topology file. The engine does not read it: in a run
+    /// a packet-loss fault represents it.
     pub loss: f64,
 }
 
 impl Topology {
-    /// The number of nodes.
+    /// The number of hosts and switches together.
     pub fn nodes(&self) -> u32 {
         self.hosts + self.switches.len() as u32
     }
@@ -107,13 +107,13 @@ impl Topology {
         node.0.checked_sub(self.hosts).map(|i| &self.switches[i as usize])
     }
 
-    /// The switch that `host` hangs on (its ToR).
+    /// The ToR of `host`.
     #[inline]
     pub fn tor_of(&self, host: HostId) -> NodeId {
         self.ports[self.port_base[host.index()] as usize].peer
     }
 
-    /// The data centre that `node` is in, from 0.
+    /// The data centre of `node`, from 0.
     #[inline]
     pub fn site_of(&self, node: NodeId) -> u16 {
         self.site.get(node.index()).copied().unwrap_or(0)
@@ -140,7 +140,7 @@ impl Topology {
         self.port_base[node.index()]..self.port_base[node.index() + 1]
     }
 
-    /// The node that `link` leaves.
+    /// The sending node of `link`.
     pub fn source(&self, link: LinkId) -> NodeId {
         NodeId(self.port_base.partition_point(|&first| first <= link.0) as u32 - 1)
     }
@@ -157,7 +157,7 @@ impl Topology {
         self.tier_range(1).len() as u32
     }
 
-    /// The highest tier there is.
+    /// The highest tier.
     pub fn top_tier(&self) -> u8 {
         self.switches.last().map_or(0, |s| s.tier)
     }
@@ -167,8 +167,7 @@ impl Topology {
         self.switches.partition_point(|s| s.tier < tier)..self.switches.partition_point(|s| s.tier <= tier)
     }
 
-    /// The number of ports of `node` that lead down: to hosts or to switches of a lower tier. They come
-    /// first; a host has none.
+    /// The number of ports of `node` to hosts or to switches of a lower tier. They come first; a host has none.
     pub fn down_ports(&self, node: NodeId) -> u16 {
         let Some(switch) = self.switch(node) else { return 0 };
         let links = self.links_of(node);
@@ -176,8 +175,7 @@ impl Topology {
         ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
     }
 
-    /// The host to which an imported file gave the number `file_id`. Without such a file, the host's own
-    /// number.
+    /// The host with node number `file_id` in the imported file. Without such a file, `file_id` is the host's own number.
     pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
         if self.host_file_ids.is_empty() {
             return (file_id < self.hosts).then_some(HostId(file_id));
@@ -206,7 +204,7 @@ impl Topology {
         self.unreachable_host().is_none()
     }
 
-    /// The memory it holds, in bytes.
+    /// The memory that the topology occupies, in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
             + self.switches.capacity() * size_of::<Switch>()
@@ -214,6 +212,6 @@ impl Topology {
             + self.ports.capacity() * size_of::<Port>()
             + self.host_file_ids.capacity() * size_of::<u32>()
             + self.site.capacity() * size_of::<u16>()
-            + self.error_rates.iter().map(ErrorRate::memory_bytes).sum::<usize>()
+            + self.error_rates.memory_bytes()
     }
 }

@@ -1,11 +1,11 @@
-//! What switches and links are called: `tor:3`, `spine:2/down:4`, `host:5`.
+//! Names of switches and links: `tor:3`, `spine:2/down:4`, `host:5`.
 
 use super::Topology;
 use anabranch_base::{LinkId, NodeId};
 
 impl Topology {
-    /// The word for the switches of `tier`: `tor`, `spine` (the top of two tiers) or `agg`, `core`; a graph
-    /// with more tiers has `tier4`, `tier5` ... Across data centres they are `tor`, `leaf` and `esw`.
+    /// The name of `tier`: `tor`, then `spine` (the top of two tiers) or `agg`, then `core`, `tier4`, `tier5` and so on.
+    /// Across data centres the tiers are `tor`, `leaf` and `esw`.
     pub fn tier_word(&self, tier: u8) -> String {
         match tier {
             1 => "tor".to_owned(),
@@ -27,7 +27,7 @@ impl Topology {
     }
 
     /// The name of `link`, which a [`Selector`](super::Selector) reads back: `host:5` (a host's own uplink),
-    /// `tor:0/up:3`, `spine:2/down:4`. Ports down and ports up are numbered apart, each from 0.
+    /// `tor:0/up:3`, `spine:2/down:4`. Ports down and ports up are numbered separately, each from 0.
     pub fn link_name(&self, link: LinkId) -> String {
         let node = self.source(link);
         let name = self.node_name(node);

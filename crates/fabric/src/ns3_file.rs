@@ -1,4 +1,4 @@
-//! Topology files of the ns-3 RDMA simulators: any graph, one line per cable.
+//! Topology files of the ns-3 RDMA simulators, which describe any graph with one line per cable.
 
 mod lines;
 mod rewired;
@@ -8,12 +8,12 @@ mod units;
 
 use super::assemble::{Cable, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
-use super::error_rate::ErrorRate;
+use super::error_rate::ErrorRates;
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId};
 use lines::{File, Link};
 
-/// Reads a topology file of an ns-3 RDMA simulator: a header, then a line with the switches' numbers, then a line a
+/// Reads a topology file of an ns-3 RDMA simulator: a header, a line with the numbers of the switches, then one line per
 /// cable: `node node rate latency error-rate`, such as `0 128 100Gbps 1000ns 0`.
 ///
 /// | Simulator | Header | Cables |
@@ -23,18 +23,17 @@ use lines::{File, Link};
 /// | ns3-datacenter | `nodes switches tors links`, perhaps with two rates behind them | rates as bits a second |
 /// | SimAI | `nodes gpus_per_server nvswitches switches links gpu_type` | with units |
 ///
-/// Cables behind those that the header counts are not read, as in the simulators (`left_out` counts them);
-/// prose there is ignored. Nodes are numbered from 0 in any order. Hosts become hosts 0, 1 ... in the order
-/// of their numbers, which stay in [`Topology::host_file_ids`] and [`Switch::file_id`]. A switch with hosts
-/// is a ToR (tier 1), another one is one tier above its lowest neighbour. The error rate becomes
-/// [`Port::loss`](super::Port::loss) of both directions. `switch_latency` is the latency of every switch,
-/// which the file does not say.
+/// Lines after the cables that the header counts are ignored, as in the simulators, be they cables (see `unread_cables`)
+/// or prose. Nodes are numbered from 0 in any order. Hosts become hosts 0, 1 ... in the order of their numbers, which are
+/// kept in [`Topology::host_file_ids`] and [`Switch::file_id`]. A switch with hosts is a ToR (tier 1); any other switch is
+/// one tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
+/// file contains no switch latency; `switch_latency` is that of every switch.
 ///
 /// # Errors
-/// With file and line: counts that do not match, a node that does not exist, a host that does not hang on
-/// exactly one switch, a rate of 0, a graph that is not connected.
+/// With file and line: counts that do not match, a node that does not exist, a host without exactly one link to a switch,
+/// a rate of 0, a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
-    let file = File::of(file_name, text)?;
+    let file = File::read(file_name, text)?;
     let is_switch = file.switches()?;
     let links = file.links(&is_switch)?;
     file.check_hosts(&is_switch, &links)?;
@@ -55,15 +54,15 @@ pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Resul
     }
 }
 
-/// The line of the header, how many cables it counts, and how many stand behind these, which are not read; none where all
-/// are.
-pub(super) fn left_out(file_name: &str, text: &str) -> Option<(usize, u32, usize)> {
-    let file = File::of(file_name, text).ok()?;
-    let behind = file.cables().saturating_sub(file.header.links as usize);
-    (behind > 0).then_some((file.header.line, file.header.links, behind))
+/// The line of the header, the number of cables that it counts, and the number of further cables, which are not read;
+/// `None` if all are read.
+pub(super) fn unread_cables(file_name: &str, text: &str) -> Option<(usize, u32, usize)> {
+    let file = File::read(file_name, text).ok()?;
+    let unread = file.cables().saturating_sub(file.header.links as usize);
+    (unread > 0).then_some((file.header.line, file.header.links, unread))
 }
 
-/// The file's content, by the file's numbers.
+/// The graph of a file, with the file's node numbers.
 struct Graph<'a> {
     file: File<'a>,
     is_switch: Vec<bool>,
@@ -71,8 +70,10 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// By node: 0 for a host, 1 for a ToR, and so on. Checks that each host has one cable, and that each
-    /// switch has a path to a host and not too many ports.
+    /// The tier of each node: 0 for a host, 1 for a ToR, and so on.
+    ///
+    /// # Errors
+    /// A host without a link, or a switch without a path to a host or with too many ports.
     fn tiers(&self) -> Result<Vec<u8>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {
@@ -109,13 +110,13 @@ impl Graph<'_> {
             }
             open = above;
         }
-        let lost = |id: usize| {
+        let isolated = |id: usize| {
             self.file.in_header(format!("switch {id} has no path to any host; add a link, or remove it"))
         };
         let tier = tier
             .iter()
             .enumerate()
-            .map(|(id, t)| t.ok_or_else(|| lost(id)))
+            .map(|(id, t)| t.ok_or_else(|| isolated(id)))
             .collect::<Result<Vec<u8>, _>>()?;
         self.check_routes(&tier)?;
         Ok(tier)
@@ -136,7 +137,7 @@ impl Graph<'_> {
     }
 
     fn check_routes(&self, tier: &[u8]) -> Result<(), TopologyError> {
-        let count = |wanted: &dyn Fn(u8) -> bool| tier.iter().filter(|t| wanted(**t)).count() as u64;
+        let count = |matches: &dyn Fn(u8) -> bool| tier.iter().filter(|t| matches(**t)).count() as u64;
         let (tors, switches) = (count(&|t| t == 1), count(&|t| t > 0));
         if tors * switches <= MAX_ROUTES {
             return Ok(());
@@ -149,7 +150,7 @@ impl Graph<'_> {
     }
 
     fn topology(&self, tier: &[u8], latency: Duration) -> Topology {
-        // Hosts first, then the switches by tier; by the file's number within.
+        // Hosts, then the switches by tier, each in the order of the file's numbers.
         let mut order: Vec<u32> = (0..tier.len() as u32).collect();
         order.sort_by_key(|&id| tier[id as usize]);
         let mut node_of = vec![NodeId(0); tier.len()];
@@ -173,7 +174,8 @@ impl Graph<'_> {
                 loss: link.loss,
             })
             .collect();
-        let error_rates = ErrorRate::all(self.links.iter().map(|link| (link.loss, link.line)));
-        Topology { error_rates, ..assemble(hosts as u32, switches, &cables, order[..hosts].to_vec()) }
+        let topology = assemble(hosts as u32, switches, &cables, order[..hosts].to_vec());
+        let rates = self.links.iter().map(|link| (link.loss, link.line));
+        Topology { error_rates: ErrorRates::new(rates, &topology.ports), ..topology }
     }
 }

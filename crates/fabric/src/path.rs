@@ -3,15 +3,15 @@
 use super::{Routing, Topology};
 use anabranch_base::{Duration, HostId, LinkId, NodeId};
 
-/// Up to this many ToRs, [`Topology::longest_path`] tries every pair.
+/// The most ToRs of which [`Topology::longest_path`] tries every pair.
 const EVERY_PAIR: u32 = 512;
 
-/// The packet for which paths are compared: a full one of 4 KiB.
+/// The packet size for which paths are compared, in bytes: a full packet of 4 KiB.
 const FULL_PACKET: u64 = 4096;
 
 impl Topology {
-    /// The links from `src` to `dst` when every switch takes the first port of its group. Empty when `dst`
-    /// cannot be reached, or is `src`.
+    /// The links from `src` to `dst` when every switch takes the first port of its group. The path is empty when `dst` is
+    /// `src` or cannot be reached.
     pub fn ideal_path(&self, routing: &Routing, src: HostId, dst: HostId) -> Vec<LinkId> {
         if src == dst {
             return Vec::new();
@@ -30,11 +30,11 @@ impl Topology {
     }
 
     /// The path between two hosts on which a full packet (4 KiB) takes longest, store and forward, with every
-    /// switch taking the first port of its group. From the first host that has such a path to the last one.
+    /// switch taking the first port of its group. Among equals the first source and the last destination win.
     ///
-    /// Each ToR is represented by the slowest of its links to hosts. Up to 512 ToRs every pair is tried,
-    /// which is exact. With more, the farthest ToR from ToR 0 is found, and the farthest from that one: exact
-    /// in fat trees, where all ToRs are alike, and a good guess in other graphs.
+    /// Each ToR is represented by the host with its slowest link. Up to 512 ToRs every pair is tried, which is exact. With
+    /// more, only ToR 0 and the ToR farthest from it are tried as sources: exact in fat trees, where all ToRs are alike, and
+    /// a good guess in other graphs.
     pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {
         let ends = self.end_hosts();
         let tors = ends.len() as u32;
@@ -80,7 +80,8 @@ impl Topology {
         longest.1
     }
 
-    /// By ToR: the first and the last of its hosts with the slowest link, and the slowest beside the first.
+    /// The hosts that represent each ToR: the first and the last one with the slowest link, and the slowest one beside the
+    /// first.
     fn end_hosts(&self) -> Vec<Ends> {
         let link_time = |h: HostId| self.packet_time(&[self.link(h.into(), 0)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
@@ -104,12 +105,12 @@ impl Topology {
     }
 }
 
-/// The hosts that stand for a ToR at the start and at the end of a path.
+/// The hosts that represent a ToR at the start and at the end of a path.
 #[derive(Clone, Copy)]
 struct Ends {
     first: HostId,
     last: HostId,
-    /// Where a path from `first` within the ToR leads; `first` when it is alone there.
+    /// The destination of a path from `first` within the ToR; `first` itself when it is the only host.
     other: HostId,
 }
 
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn in_a_graph_latency_and_rate_decide() {
-        // ToR 4 - ToR 5 - ToR 6 in a row; host 1 hangs on ToR 4 by a slow link, host 3 on ToR 6.
+        // ToRs 4, 5 and 6 in a row; host 1 has a slow link to ToR 4, and host 3 is on ToR 6.
         let text = |last: &str| {
             format!(
                 "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 9us 0\n2 5 100Gbps {last} 0\n\

@@ -12,8 +12,7 @@ fn data() -> Option<PathBuf> {
     folder
 }
 
-/// File, hosts, tiers, oversubscription, hosts a ToR where they are not the default, Gb/s, then ToRs, second
-/// and third tier.
+/// File name, hosts, tiers, oversubscription, hosts per ToR if not the default, Gb/s, and the switches of each tier.
 type Row = (&'static str, u32, u32, u32, Option<u32>, u64, [usize; 3]);
 
 const FILES: &[Row] = &[

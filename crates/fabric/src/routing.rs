@@ -1,4 +1,4 @@
-//! Equal-cost routes: at every switch, for every destination ToR, the ports on shortest paths.
+//! Equal-cost routes: the ports on shortest paths from every switch to every destination ToR.
 
 use super::Topology;
 use anabranch_base::{HostId, LinkId};
@@ -6,21 +6,20 @@ use std::collections::BTreeMap;
 
 /// ECMP routes per destination ToR: shortest paths (in hops) over the links that are alive.
 ///
-/// A table of 4 bytes a (switch, destination ToR) points at the groups, each of which is stored once.
+/// A table of 4 bytes per (switch, destination ToR) refers to the port groups, each of which is stored once.
 #[derive(Clone, Debug)]
 pub struct Routing {
     tors: u32,
-    /// By switch, then by destination ToR: where the group starts in `groups`.
+    /// The start of the group in `groups`, by switch, then by destination ToR.
     table: Vec<u32>,
-    /// Groups one after the other, each as its length and its ports. The first one is the empty group.
+    /// All groups in sequence, each as its length and its ports. The first one is the empty group.
     groups: Vec<u16>,
-    /// By host: the ToR it hangs on.
+    /// The ToR of each host.
     tor_index: Vec<u32>,
 }
 
 impl Routing {
-    /// Routes over the links for which `alive` is true. Only links between switches matter: a host has one
-    /// link, and the last step from a ToR to its host is no choice.
+    /// Routes over the links for which `alive` is true. Only links between switches matter, as a host has a single link.
     pub fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Routing {
         let tors = topology.tors();
         let mut routing = Routing {
@@ -47,9 +46,9 @@ impl Routing {
         routing
     }
 
-    /// The ports at switch `switch_index` (its index in [`Topology::switches`]) on shortest paths to ToR
-    /// `dst_tor_index`, ascending. Empty when the ToR cannot be reached, and at that ToR itself, where the
-    /// packet leaves by the port of its host.
+    /// The ports at switch `switch_index` (its index in [`Topology::switches`]) on shortest paths to ToR `dst_tor_index`,
+    /// ascending. The group is empty when the ToR cannot be reached, and at that ToR itself, where the packet leaves by the
+    /// port of its host.
     #[inline]
     pub fn group(&self, switch_index: usize, dst_tor_index: u32) -> &[u16] {
         let at = self.table[switch_index * self.tors as usize + dst_tor_index as usize] as usize;
@@ -57,27 +56,26 @@ impl Routing {
         &self.groups[at + 1..at + 1 + len]
     }
 
-    /// What [`Routing::group`] looks up for switch `switch_index`: an entry per destination ToR.
+    /// The table row that [`Routing::group`] reads for switch `switch_index`, with an entry per destination ToR.
     #[inline]
     pub fn row(&self, switch_index: usize) -> &[u32] {
         let tors = self.tors as usize;
         &self.table[switch_index * tors..][..tors]
     }
 
-    /// The ToR of `host`, as [`Routing::group`] wants it; also its index in [`Topology::switches`].
+    /// The ToR index of `host` for [`Routing::group`], which is also its index in [`Topology::switches`].
     #[inline]
     pub fn tor_index(&self, host: HostId) -> u32 {
         self.tor_index[host.index()]
     }
 
-    /// Whether nothing leads from switch `switch_index` to ToR `dst_tor_index` (also true at that ToR
-    /// itself).
+    /// Whether switch `switch_index` has no route to ToR `dst_tor_index`; also true at that ToR itself.
     #[inline]
     pub fn is_empty(&self, switch_index: usize, dst_tor_index: u32) -> bool {
         self.group(switch_index, dst_tor_index).is_empty()
     }
 
-    /// The memory it holds, in bytes.
+    /// The memory that the routes occupy, in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
             + (self.table.capacity() + self.tor_index.capacity()) * size_of::<u32>()
@@ -96,18 +94,19 @@ impl Routing {
     }
 }
 
-/// Breadth-first search from 64 destination ToRs at once: bit d of a word stands for destination `first + d`.
+/// A breadth-first search from 64 destination ToRs at once: bit d of a word represents destination `first + d`.
 struct Search {
-    /// By switch, and one more at the end: its first port, counted without the ports of hosts.
+    /// The first port of each switch, counted without the ports of hosts, and the number of ports at the end.
     port_base: Vec<u32>,
-    /// By port of a switch: the switch that sends to it over a live link, and the sender's port.
+    /// The switch that sends to each switch port over a live link, and the sender's port.
     senders: Vec<Option<(u32, u32)>>,
-    /// By switch: the destinations it has reached.
+    /// The destinations that have reached each switch.
     seen: Vec<u64>,
-    /// By switch: the destinations whose distance is the current one, and one more.
+    /// The destinations at the current distance from each switch.
     frontier: Vec<u64>,
+    /// The destinations at the next distance from each switch.
     next: Vec<u64>,
-    /// By port of a switch: the destinations to which it is on a shortest path.
+    /// The destinations to which each switch port is on a shortest path.
     leads_to: Vec<u64>,
 }
 
@@ -161,7 +160,7 @@ impl Search {
                     }
                 }
             }
-            // A switch may still have to answer as a receiver at this distance, so `seen` follows only now.
+            // All switches of this distance compare with `seen` as it was, so it is updated after them.
             for &switch in &reached {
                 self.seen[switch as usize] |= self.next[switch as usize];
             }
@@ -170,7 +169,7 @@ impl Search {
         }
     }
 
-    /// The destinations of the last search that `switch` can reach, in classes with the same ports.
+    /// The destinations of the last search that `switch` can reach, grouped by their ports.
     fn classes(&self, switch: usize) -> Vec<(u64, Vec<u16>)> {
         let range = self.port_base[switch] as usize..self.port_base[switch + 1] as usize;
         let mut classes = vec![(u64::MAX, Vec::new())];
@@ -227,7 +226,7 @@ mod tests {
         build(&TopologySpec::FatTree { hosts, tier, pod_hosts }, None).unwrap()
     }
 
-    /// Plain breadth-first search, one destination after the other.
+    /// Routes by a plain breadth-first search for each destination.
     fn plain(t: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<Vec<Vec<u16>>> {
         let switches = t.switches.len();
         let mut routes = vec![vec![Vec::new(); t.tors() as usize]; switches];

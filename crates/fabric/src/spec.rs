@@ -1,10 +1,10 @@
-//! What a fabric is made from, every default explicit.
+//! Specifications of fabrics, with every default explicit.
 
 use crate::TopologyBuilder;
 use anabranch_base::{Duration, Parameters, Rate, Refused, Registered, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
-/// Where messages flow.
+/// The fabric on which messages flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
@@ -12,9 +12,9 @@ pub enum TopologySpec {
     FatTree {
         /// Number of hosts.
         hosts: u32,
-        /// Tier 0 is the ToR tier; the last one is the top.
+        /// The tiers, from the ToRs to the top.
         tier: Vec<TierSpec>,
-        /// Hosts in a pod (3 tiers) or in all (2 tiers).
+        /// Hosts in a pod (3 tiers), or in total (2 tiers).
         pod_hosts: u32,
     },
     /// Hosts on one switch.
@@ -49,24 +49,24 @@ pub enum TopologySpec {
     Graph {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// Latency of the switches, which the file does not say.
+        /// Latency of the switches, which the file does not contain.
         switch_latency: Duration,
     },
-    /// Somebody else's, from a registry.
+    /// A custom topology from a registry.
     #[serde(skip)]
     Registered(RegisteredTopology),
 }
 
 serde_but_registered!(TopologySpec);
 
-/// A topology of somebody else's with its parameters.
+/// A custom topology with its parameters.
 pub type RegisteredTopology = Registered<TopologyFactory>;
 
-/// Puts hosts, switches and links into a graph.
+/// A function that adds hosts, switches and links to a graph.
 pub type TopologyFactory = dyn Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync;
 
 impl TopologySpec {
-    /// The number of hosts, where it does not take a file to know it.
+    /// The number of hosts, unless only a file or custom code determines it.
     pub fn hosts(&self) -> Option<u32> {
         match self {
             TopologySpec::FatTree { hosts, .. }
@@ -77,7 +77,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of its links, where all have the same and it does not take a file to know it.
+    /// The rate of the links, if all have the same one and the specification gives it.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),
@@ -90,7 +90,7 @@ impl TopologySpec {
         rates.iter().all(|rate| *rate == first).then_some(first)
     }
 
-    /// The file it refers to.
+    /// The file to which the specification refers.
     pub fn file(&self) -> Option<&str> {
         match self {
             TopologySpec::Graph { file, .. } => Some(file),
@@ -103,30 +103,30 @@ impl TopologySpec {
     }
 }
 
-/// Data centres, alike, each of ToRs and leaves in a full mesh and an external switch (ESW) at all its leaves; the
-/// ESWs are in a full mesh (Themis-longhaul, section VII-A and figure 1).
+/// Equal data centres. Each has ToRs and leaves in a full mesh and an external switch (ESW) joined to all its leaves; the
+/// ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDcSpec {
-    /// Data centres, at least 2.
+    /// Number of data centres, at least 2.
     pub dcs: u32,
-    /// ToRs of a data centre.
+    /// ToRs per data centre.
     pub tors: u32,
-    /// Leaves of a data centre.
+    /// Leaves per data centre.
     pub leaves: u32,
-    /// Hosts of a ToR.
+    /// Hosts per ToR.
     pub hosts_per_tor: u32,
-    /// Rate of the links from hosts to ToRs and from ToRs to leaves.
+    /// Rate of the links between hosts, ToRs and leaves.
     pub link: Rate,
-    /// Latency of these links.
+    /// Latency of the links between hosts, ToRs and leaves.
     pub link_latency: Duration,
-    /// Rate of the links from leaves to ESWs.
+    /// Rate of the links between leaves and ESWs.
     pub esw_link: Rate,
-    /// Latency of these links.
+    /// Latency of the links between leaves and ESWs.
     pub esw_link_latency: Duration,
-    /// Rate of the long links, from ESW to ESW.
+    /// Rate of the long links between ESWs.
     pub wan_link: Rate,
-    /// Latency of these links: 500 us are 100 km.
+    /// Latency of the long links; 500 us correspond to 100 km of fibre.
     pub wan_latency: Duration,
     /// Latency of the switches.
     pub switch_latency: Duration,
@@ -153,6 +153,6 @@ pub struct TierSpec {
     pub radix_down: u32,
     /// Ports up (0 at the top).
     pub radix_up: u32,
-    /// Parallel cables between this tier's switch and one below it.
+    /// Parallel cables between a switch of this tier and one below it.
     pub bundle: u32,
 }

@@ -1,7 +1,7 @@
-//! htsim's `.topo` files: fat trees as key-value lines.
+//! htsim's `.topo` files, which describe fat trees in key-value lines.
 
 use super::error::TopologyError;
-use super::fat_tree::{Key, Shape};
+use super::fat_tree::{Shape, ShapeKey};
 use crate::{TierSpec, TopologySpec};
 use anabranch_base::{Duration, Rate, nearest};
 use std::str::FromStr;
@@ -24,16 +24,15 @@ const HEADER_KEYS: &[&str] = &[NODES, TIERS, PODSIZE];
 const TIER_KEYS: &[&str] =
     &[SPEED, LATENCY, RADIX_DOWN, RADIX_UP, SWITCH_LATENCY, OVERSUBSCRIBED, BUNDLE, QUEUE_UP, QUEUE_DOWN];
 
-/// Reads a `.topo` file: `Nodes`, `Tiers`, `Podsize`, then a block a tier that begins with `Tier N`.
+/// Reads a `.topo` file: `Nodes`, `Tiers`, `Podsize`, then for each tier a block that begins with `Tier N`.
 ///
-/// Keys are case-insensitive, `#` starts a comment, blanks and empty lines do not matter. `Podsize` may be
-/// left out with 2 tiers, `Radix_Up` where `Oversubscribed` is given (and on the top tier),
-/// `Switch_Latency_ns` where it is 0, `Bundle` where it is 1. Queue sizes are checked to be numbers and ignored: queues
-/// belong to the scheme.
+/// Keys are case-insensitive, `#` starts a comment, blanks and empty lines are ignored. `Podsize` is optional with 2 tiers,
+/// `Radix_Up` beside `Oversubscribed` and on the top tier. `Switch_Latency_ns` is 0 by default, `Bundle` 1. Queue sizes must
+/// be numbers but have no effect: queues belong to the scheme.
 ///
 /// # Errors
-/// With file and line: an unknown key (and the nearest known one), a value that is no number, a key that is
-/// missing or given twice, tiers that do not match the count, radixes that do not add up.
+/// With file and line: an unknown key (and the nearest known one), a value that is no number, a missing or repeated key, a
+/// number of tiers other than `Tiers`, or radixes that contradict each other.
 pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyError> {
     let file = File::read(file_name, text)?;
     let hosts: u32 = file.number(&file.header, NODES)?;
@@ -64,16 +63,16 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
         .collect::<Result<Vec<TierSpec>, _>>()?;
 
     Shape::check(hosts, &tier, pod_hosts).map_err(|e| {
-        let (block, key) = match e.at {
-            Key::Hosts => (&file.header, NODES),
-            Key::PodHosts => (&file.header, PODSIZE),
-            Key::Tiers => (&file.header, TIERS),
-            Key::Link => (blocks[e.tier], SPEED),
-            Key::RadixDown => (blocks[e.tier], RADIX_DOWN),
-            Key::RadixUp => (blocks[e.tier], RADIX_UP),
-            Key::Bundle => (blocks[e.tier], BUNDLE),
+        let (block, key) = match e.key {
+            ShapeKey::Hosts => (&file.header, NODES),
+            ShapeKey::PodHosts => (&file.header, PODSIZE),
+            ShapeKey::Tiers => (&file.header, TIERS),
+            ShapeKey::Link => (blocks[e.tier], SPEED),
+            ShapeKey::RadixDown => (blocks[e.tier], RADIX_DOWN),
+            ShapeKey::RadixUp => (blocks[e.tier], RADIX_UP),
+            ShapeKey::Bundle => (blocks[e.tier], BUNDLE),
         };
-        // In the file's own words.
+        // The proposed value, with the file's key.
         let problem = match e.problem.rsplit_once("; write ") {
             Some((problem, "one above 0")) => format!("{problem}; write {key} 100, or another one"),
             Some((problem, instead)) => format!("{problem}; write {key} {instead}"),
@@ -84,18 +83,18 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
     Ok(TopologySpec::FatTree { hosts, tier, pod_hosts })
 }
 
-/// A file cut into blocks of keys and values.
+/// A file, divided into blocks of keys and values.
 struct File<'a> {
     name: &'a str,
     header: Block<'a>,
     tiers: Vec<Block<'a>>,
 }
 
-/// The header, or a tier.
+/// The header, or the block of a tier.
 struct Block<'a> {
     /// The tier's number; unused in the header.
     number: u32,
-    /// The line where it begins.
+    /// The first line.
     line: usize,
     entries: Vec<Entry<'a>>,
 }
@@ -111,7 +110,7 @@ impl<'a> Block<'a> {
         self.entries.iter().find(|e| e.key == key)
     }
 
-    /// The line of `key`, or where the block begins.
+    /// The line of `key`, or the block's first line without it.
     fn line_of(&self, key: &str) -> usize {
         self.get(key).map_or(self.line, |e| e.line)
     }
@@ -180,7 +179,7 @@ impl<'a> File<'a> {
         let radix_down: u32 = self.number(block, RADIX_DOWN)?;
         let quantity = |key, unit| {
             let entry = self.required(block, key)?;
-            // A unit in the value would be read as part of ours.
+            // A unit in the value would become part of the one appended below.
             match entry.value.find(|c: char| !c.is_ascii_digit() && c != '.') {
                 Some(_) => {
                     let problem = not_a_number(key, entry.value) + &without_unit(key, entry.value);
@@ -214,7 +213,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// `Radix_Up` and `Oversubscribed` say the same in two ways: either is enough, both must agree.
+    /// The ports up, from `Radix_Up` or `Oversubscribed`; if both are given, they must agree.
     fn radix_up(&self, block: &Block, radix_down: u32, top: bool) -> Result<u32, TopologyError> {
         let tier = block.number;
         let given = block.get(RADIX_UP).map(|_| self.number::<u32>(block, RADIX_UP)).transpose()?;
@@ -281,15 +280,15 @@ fn not_a_number(key: &str, value: &str) -> String {
     format!("{key} wants a {what}, not {value:?}")
 }
 
-/// The end of an error about a rate or a time that has a unit: what it is in the file's.
+/// The end of an error about a rate or a time with a unit: the value in the file's own unit.
 fn without_unit(key: &str, value: &str) -> String {
-    let (parts, whole) = match key {
+    let (value, unit) = match key {
         SPEED => (value.parse::<Rate>().ok().map(|rate| rate.0), Rate::from_gbps(1).0),
         _ => (value.parse::<Duration>().ok().map(|span| span.0), Duration::from_ns(1).0),
     };
-    let Some(parts) = parts else { return String::new() };
-    let digits = whole.ilog10() as usize;
-    let number = format!("{}.{:0digits$}", parts / whole, parts % whole);
+    let Some(value) = value else { return String::new() };
+    let digits = unit.ilog10() as usize;
+    let number = format!("{}.{:0digits$}", value / unit, value % unit);
     format!("; write {key} {}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 

@@ -1,6 +1,6 @@
-//! The simulator in a page. [`Runs`] takes the text of a scenario, carries out its runs one by one and returns the page
-//! of their report; [`check`] says what is wrong in a text while it is written. `cargo xtask playground` builds it for
-//! WebAssembly and puts it into one page, which needs no server.
+//! The simulator in a web page. [`Runs`] takes the text of a scenario, executes its runs one by one and returns the page
+//! of their report; [`check`] finds errors in a text while it is written. `cargo xtask playground` builds it for
+//! WebAssembly, embedded in one page that needs no server.
 #![forbid(unsafe_code)]
 
 use anabranch_report::Provenance;
@@ -9,10 +9,10 @@ use anabranch_sim::{Session, run};
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// What messages call the text.
-const SHOWN: &str = "scenario.toml";
+/// The file name of the text in messages.
+const FILE_NAME: &str = "scenario.toml";
 
-/// What is to be said of a scenario, as JSON: `{"error": {"line", "column", "message", "help"}}`, or
+/// The diagnosis of a scenario as JSON: `{"error": {"line", "column", "message", "help"}}`, or
 /// `{"runs", "hosts", "packets", "warnings"}` with the data packets of all its runs.
 #[wasm_bindgen]
 pub fn check(text: &str) -> String {
@@ -21,28 +21,29 @@ pub fn check(text: &str) -> String {
             "runs": session.points().len(),
             "hosts": hosts,
             "packets": packets,
-            "warnings": session.warnings().iter().map(told).collect::<Vec<_>>(),
+            "warnings": session.warnings().iter().map(diagnostic).collect::<Vec<_>>(),
         }),
-        Err(error) => json!({ "error": told(&error) }),
+        Err(error) => json!({ "error": diagnostic(&error) }),
     }
     .to_string()
 }
 
 /// An error or a warning with its place.
-fn told(error: &Diagnostic) -> Json {
+fn diagnostic(error: &Diagnostic) -> Json {
     let Diagnostic { span, message, .. } = error;
     json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
 }
 
-/// About what a packet holds, in bytes, for a first idea of how long a scenario takes.
+/// The approximate bytes of a packet, for a first estimate of the duration of a scenario.
 const PACKET: u64 = 4096;
 
 fn read_text(text: &str) -> Result<Session, Diagnostic> {
     let over = overrides();
-    let mut session = Session::of(read(SHOWN, text, &NoFiles, &over)?)?;
-    if find_in(SHOWN, text, &over)?.is_some() {
-        session
-            .warn(bare("the search in [find] is run by the command `anabranch find`, not here".to_owned()));
+    let mut session = Session::of(read(FILE_NAME, text, &NoFiles, &over)?)?;
+    if find_in(FILE_NAME, text, &over)?.is_some() {
+        session.warn(without_place(
+            "the search in [find] is run by the command `anabranch find`, not here".to_owned(),
+        ));
     }
     Ok(session)
 }
@@ -51,21 +52,21 @@ fn overrides() -> Overrides {
     Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() }
 }
 
-/// Hosts of the first run, and data packets of all.
+/// The hosts of the first run, and the data packets of all runs.
 fn sizes(session: &Session) -> Result<(u32, u64), Diagnostic> {
     let Some(first) = session.points().first() else { return Ok((0, 0)) };
-    let built = anabranch_sim::build(first).map_err(|error| bare(error.to_string()))?;
+    let built = anabranch_sim::build(first).map_err(|error| without_place(error.to_string()))?;
     let a_run: u64 = built.workload.messages.iter().map(|message| message.bytes.div_ceil(PACKET)).sum();
     Ok((built.topology.hosts, a_run.saturating_mul(session.points().len() as u64)))
 }
 
 /// A diagnostic of the whole scenario.
-fn bare(message: String) -> Diagnostic {
-    let span = Span { file: SHOWN.to_owned(), line: None, column: None };
+fn without_place(message: String) -> Diagnostic {
+    let span = Span { file: FILE_NAME.to_owned(), line: None, column: None };
     Diagnostic::warning(span, message, None)
 }
 
-/// A scenario of which one run after the other is carried out.
+/// A scenario whose runs are executed one by one.
 #[wasm_bindgen]
 pub struct Runs(Session);
 
@@ -74,40 +75,40 @@ impl Runs {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// What is wrong in it, with its place, as the command says it.
+    /// An error with its place, in the words of the command.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Runs, String> {
         read_text(text).map(Runs).map_err(|error| error.to_string())
     }
 
-    /// How many runs it has, those without faults among them.
+    /// The number of runs, including those without faults.
     pub fn runs(&self) -> usize {
         self.0.points().len()
     }
 
-    /// What the next run is called; nothing when all are done.
+    /// The name of the next run; `None` when all are done.
     pub fn next(&self) -> Option<String> {
         self.0.next().map(|index| self.0.name(index))
     }
 
-    /// Carries out the next run, if there is one.
+    /// Executes the next run, if there is one.
     pub fn simulate(&mut self) {
         let Some(index) = self.0.next() else { return };
         let end = run(&self.0.points()[index], &self.0.control(index));
         self.0.ended(index, end);
     }
 
-    /// The last run took so long, in seconds.
+    /// Records the duration of the last run, in seconds.
     pub fn took(&mut self, seconds: f64) {
         self.0.set_wall_time(seconds);
     }
 
-    /// The digests of the runs so far, in their order, as the command has them; empty for those that came to nothing.
+    /// The digests of the runs so far, in their order and equal to those of the command; empty for failed runs.
     pub fn digests(&self) -> Vec<String> {
         self.0.digests()
     }
 
-    /// The page of the report, of what there is.
+    /// The page of the report on the runs so far.
     pub fn page(&self) -> String {
         let program = format!("anabranch {}, in a page", env!("CARGO_PKG_VERSION"));
         anabranch_report::html(&self.0.results(), &Provenance { program, ..Provenance::default() })
@@ -160,10 +161,13 @@ fault = [{ kind = "link-down", links = "tor:0/up:0", at = "2us", duration = "20u
 
     #[test]
     fn errors_have_their_place() {
-        let said: Json = serde_json::from_str(&check(&TEXT.replace("schemes", "scheems"))).unwrap();
-        assert_eq!(said["error"]["line"], 3);
-        assert_eq!(said["error"]["help"], r#"schemes (did you mean "schemes"?)"#);
-        let said: Json = serde_json::from_str(&check(TEXT)).unwrap();
-        assert_eq!((&said["runs"], &said["hosts"], &said["packets"]), (&json!(4), &json!(16), &json!(1600)));
+        let diagnosis: Json = serde_json::from_str(&check(&TEXT.replace("schemes", "scheems"))).unwrap();
+        assert_eq!(diagnosis["error"]["line"], 3);
+        assert_eq!(diagnosis["error"]["help"], r#"schemes (did you mean "schemes"?)"#);
+        let diagnosis: Json = serde_json::from_str(&check(TEXT)).unwrap();
+        assert_eq!(
+            (&diagnosis["runs"], &diagnosis["hosts"], &diagnosis["packets"]),
+            (&json!(4), &json!(16), &json!(1600))
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! A load balancer of your own beside REPS: `cargo run --release --example own_balancer`.
+//! A custom load balancer, compared with REPS: `cargo run --release --example own_balancer`.
 //!
-//! It stays on a path until an ACK comes back marked, or a packet times out, and then draws another path.
+//! It keeps a path until ACKs arrive with ECN marks or a timeout expires, and then draws another one.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -42,7 +42,7 @@ impl LoadBalancer for Sticky {
     }
 }
 
-/// Scenarios name the balancer by its kind, as they name built-in ones.
+/// The scenario selects it by its kind, like a built-in one.
 const SCENARIO: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 
@@ -62,7 +62,7 @@ base = "reps"
 set = { lb = { kind = "sticky", patience = 4 } }
 "#;
 
-/// Runs all schemes. The number of threads does not change the results.
+/// Runs all schemes. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let patience = Parameter::new("patience", 8u32, "marked ACKs before a path is left")
         .must("be above 0", |patience: &u32| *patience > 0);
@@ -75,7 +75,7 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     while let Some(index) = session.next() {
         let control = Control { threads, ..session.control(index) };
         let end = run(&session.points()[index], &control);
-        // A panic of the balancer is an error of the run, too.
+        // A panic of the balancer is an error of the run too.
         if let Err(error) = &end {
             eprintln!("{}: {error}", session.name(index));
         }

@@ -1,7 +1,7 @@
-//! An observer of your own: `cargo run --release --example own_observer`.
+//! A custom observer: `cargo run --release --example own_observer`.
 //!
-//! It records the drops of each link, of which results have only the total. The scenario names it, and its records become
-//! curves of the run. An observer that no scenario needs to name is passed to `run_observed` instead.
+//! It records the drops of each link, of which results have only the total. The scenario names it, and its curves are among
+//! those of the run. An observer that scenarios need not name can be passed to `run_observed` instead.
 
 use anabranch_sim::base::LinkId;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 
-/// The times of drops, by link.
+/// The times of packet drops on each link.
 struct Drops {
     by_link: BTreeMap<LinkId, Vec<Time>>,
-    /// The fewest drops of a link with a curve.
+    /// The number of drops from which on a link has a curve.
     least: usize,
 }
 
 impl Observer for Drops {
-    /// Creates the observer of another node.
+    /// Makes the observer of a node.
     fn fork(&self) -> Self {
         Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// Joins the observers at the end. All events of a link are in one of them.
+    /// Joins the observers of all nodes at the end. Each link is observed by one of them.
     fn join(&mut self, other: Self) {
         self.by_link.extend(other.by_link);
     }
@@ -33,14 +33,14 @@ impl Observer for Drops {
         self.by_link.entry(link).or_default().push(now);
     }
 
-    /// The number of recorded points, so that a run ends before its curves fill the memory.
+    /// The number of recorded points, by which a run ends before its curves fill the memory.
     fn recorded(&self) -> u64 {
         self.by_link.values().map(|drops| drops.len() as u64).sum()
     }
 }
 
 impl Recorder for Drops {
-    /// A curve of the drops so far, with a point for each.
+    /// The number of drops so far, at the time of each drop.
     fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
         let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
         let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {
@@ -72,7 +72,7 @@ kind = "drops-by-link"
 least = 1
 "#;
 
-/// Runs the scenario. The number of threads does not change the results.
+/// Runs the scenario. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let least = Parameter::new("least", 10u32, "links with fewer drops are left out");
     let registry = Registry::new().observer("drops-by-link", [least], |_, _, parameters| {

@@ -1,6 +1,7 @@
-//! A program in switches: `cargo run --release --example own_program`.
+//! A custom program in switches: `cargo run --release --example own_program`.
 //!
-//! Each ToR sends the packets of each queue pair by its uplinks in turn, a few by each, whatever entropy values they have.
+//! Each ToR sends the packets of each queue pair over its uplinks in turn, a few over each, and ignores the hosts' entropy
+//! values.
 
 use anabranch_sim::proto::program::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use anabranch_sim::proto::{Packet, Repr};
@@ -12,7 +13,7 @@ use std::fmt::Write;
 /// The registers of one switch.
 struct RoundRobin {
     every: u32,
-    /// By queue pair: a counter of its packets, with a random first value.
+    /// The number of packets of each queue pair so far, from a random start.
     sent: Vec<Option<u32>>,
     spread: u64,
     random: Stream,
@@ -34,7 +35,7 @@ impl Program for RoundRobin {
         Verdict::Port((*sent / self.every % u32::from(at.ports)) as u16)
     }
 
-    /// The counters appear in `extra` of the run.
+    /// The counters in the `extra` of a run.
     fn counters(&self) -> Vec<ProgramCounter> {
         vec![ProgramCounter { name: "spread", value: self.spread, total: Total::Sum }]
     }
@@ -65,7 +66,7 @@ base = "ecmp"
 set = { "fabric.program" = { kind = "round-robin", every = 8 }, "fabric.program_at" = "tor:100%" }
 "#;
 
-/// Runs all schemes. The number of threads does not change the results.
+/// Runs all schemes. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let every =
         Parameter::new("every", 1u32, "packets by an uplink").must("be above 0", |every: &u32| *every > 0);

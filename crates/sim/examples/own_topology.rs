@@ -1,4 +1,4 @@
-//! Topologies of your own, a ring and a small dragonfly: `cargo run --release --example own_topology`.
+//! Custom topologies, a ring and a small dragonfly: `cargo run --release --example own_topology`.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::topology::TopologyBuilder;
@@ -6,7 +6,7 @@ use anabranch_sim::{Control, Duration, Parameter, Parameters, Rate, Refused, Reg
 use std::error::Error;
 use std::fmt::Write;
 
-/// A ring of switches with hosts.
+/// A ring of switches, with hosts on each.
 fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let switches: u32 = parameters.get("switches");
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -20,7 +20,7 @@ fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refu
     Ok(())
 }
 
-/// A dragonfly: groups of switches, each a full mesh, and a long cable between any two groups.
+/// Groups of switches: a full mesh within each group, and a long cable between each pair of groups.
 fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
@@ -40,7 +40,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
         for (index, &switch) in own.iter().enumerate() {
             own[index + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
-        // The switch of a group with the cable to another group.
+        // The switch of group `from` with the cable to group `to`.
         let gate =
             |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
         for other in group + 1..groups {
@@ -50,7 +50,7 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     Ok(())
 }
 
-/// Both topologies with the same hosts and a failing cable. Their links have names like those of built-in topologies.
+/// A scenario for both topologies, with a cable that fails. Links have names as in built-in topologies.
 const SCENARIO: &str = r#"
 schemes = ["reps"]
 
@@ -74,7 +74,7 @@ duration = "100us"
 "topology.kind" = ["ring", "dragonfly"]
 "#;
 
-/// Runs both. The number of threads does not change the results.
+/// Runs both topologies. The number of threads changes only the run time.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let common = || {
         let above_zero = |hosts: &u32| *hosts > 0;

@@ -1,25 +1,25 @@
-//! Making the compact form of a workload from convenient calls.
+//! A builder of workloads.
 
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
-/// The most messages that a generator makes. They take about 2.5 GB.
+/// The most messages that a generator makes, which occupy about 2.5 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// Collects queue pairs, messages, gates and activations, in the order of the calls.
 ///
 /// # Panics
-/// When more than 2^32 - 1 of one kind are added: ids have 32 bits.
+/// On more than 2^32 - 1 objects of one type, as ids have 32 bits.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadBuilder {
     workload: Workload,
     activations: Vec<(MessageId, Activation)>,
-    /// By the gate of a step.
+    /// The gate of a step, and a gate that the step activates.
     step_activations: Vec<(GateId, GateId)>,
 }
 
 impl WorkloadBuilder {
-    /// A builder with nothing in it.
+    /// An empty builder.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,7 +32,7 @@ impl WorkloadBuilder {
         builder
     }
 
-    /// A builder with room for as many messages, gates with a start each, and activations.
+    /// A builder with room for these numbers of messages, gates with one start each, and activations.
     pub(super) fn with_room(messages: usize, gates: usize, activations: usize) -> Self {
         let mut builder = Self::default();
         builder.workload.messages.reserve_exact(messages);
@@ -42,17 +42,17 @@ impl WorkloadBuilder {
         builder
     }
 
-    /// How many messages there are: the number of the next one.
+    /// The number of messages, which is the id of the next one.
     pub(super) fn messages(&self) -> u32 {
         last_id(self.workload.messages.len() + 1)
     }
 
-    /// Adds a job, of messages that are there and behind those of earlier jobs.
+    /// Adds a job. Its messages must have been added already, after those of earlier jobs.
     pub fn add_job(&mut self, job: Job) {
         self.workload.jobs.push(job);
     }
 
-    /// Gives the messages added since the last group, or since the beginning, a name in results.
+    /// Groups the messages added since the last group, or since the beginning, under a name in results.
     pub fn end_group(&mut self, name: &'static str) {
         let from = self.workload.groups.last().map_or(0, |group| group.messages.end);
         self.workload.groups.push(Group { name, messages: from..self.messages() });
@@ -64,14 +64,14 @@ impl WorkloadBuilder {
         QpId(last_id(self.workload.qps.len()))
     }
 
-    /// Adds a message of `bytes` bytes to `qp`. One with [`Start::ByGate`] needs a gate that lists it.
+    /// Adds a message of `bytes` bytes to `qp`. With [`Start::ByGate`] it needs a gate that lists it.
     pub fn add_message(&mut self, qp: QpId, bytes: u64, start: Start) -> MessageId {
         self.workload.messages.push(Message { bytes, qp, activations_from: 0, activations_len: 0, start });
         MessageId(last_id(self.workload.messages.len()))
     }
 
-    /// Adds a gate for `starts`, which were added with [`Start::ByGate`]; [`Opens::Each`] starts them in this
-    /// order.
+    /// Adds a gate that starts the messages `starts`, which were added with [`Start::ByGate`]. [`Opens::Each`] starts them
+    /// in this order.
     pub fn add_gate(&mut self, opens: Opens, starts: &[MessageId]) -> GateId {
         let starts_from = self.workload.gate_starts.len() as u32;
         self.workload.gate_starts.extend_from_slice(starts);
@@ -80,15 +80,15 @@ impl WorkloadBuilder {
         GateId(last_id(self.workload.gates.len()))
     }
 
-    /// Lets the end `on` of `message` activate `gate`. Activations of one message happen in the order of these
+    /// Makes the completion `on` of `message` activate `gate`. Activations of one message happen in the order of these
     /// calls.
     pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
         self.activations.push((message, Activation { on, gate }));
         last_id(self.activations.len());
     }
 
-    /// Adds a step of `host` on `processor` that waits for `needs` activations of the gate that comes back, takes so long,
-    /// and then posts `starts`, which were added with [`Start::ByGate`].
+    /// Adds a step of `host` on `processor` that waits for `needs` activations of the returned gate, lasts `takes`, and then
+    /// posts `starts`, which were added with [`Start::ByGate`].
     pub fn add_step(
         &mut self,
         (host, processor): (HostId, u32),
@@ -103,33 +103,34 @@ impl WorkloadBuilder {
         gate
     }
 
-    /// Lets the end of the step that has the gate `step` activate `gate`, those of one step in the order of these calls.
+    /// Makes the end of the step with gate `step` activate `gate`. Activations of one step happen in the order of these
+    /// calls.
     pub fn activate_after(&mut self, step: GateId, gate: GateId) {
         self.step_activations.push((step, gate));
         last_id(self.step_activations.len());
     }
 
-    /// Lets the step that has this gate wait for so many activations.
+    /// Sets the number of activations for which the step with gate `step` waits.
     pub(super) fn set_needs(&mut self, step: GateId, needs: u32) {
         if let Opens::Step(number) = self.workload.gates[step.index()].opens {
             self.workload.steps[number as usize].needs = needs;
         }
     }
 
-    /// Bytes of all messages.
+    /// The bytes of all messages.
     pub(super) fn bytes(&self) -> u64 {
         self.workload.messages.iter().map(|message| message.bytes).sum()
     }
 
-    /// How many steps there are: the number of the next one.
+    /// The number of steps, which is the number of the next one.
     pub(super) fn steps(&self) -> u32 {
         self.workload.steps.len() as u32
     }
 
-    /// The workload, in as little memory as it needs.
+    /// Builds the workload, without spare memory.
     ///
     /// # Errors
-    /// Those of [`Workload::validate`].
+    /// A workload that [`Workload::validate`] refuses.
     pub fn build(mut self) -> Result<Workload, WorkloadError> {
         self.activations.sort_by_key(|(message, _)| *message);
         let mut from = 0;
@@ -167,7 +168,7 @@ impl WorkloadBuilder {
     }
 }
 
-/// The id of the last of `len` things.
+/// The id of the last of `len` objects.
 fn last_id(len: usize) -> u32 {
     u32::try_from(len - 1).expect("a workload has fewer than 2^32 things of a kind")
 }

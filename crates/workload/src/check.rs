@@ -1,11 +1,11 @@
-//! Internal consistency of a workload, and its size.
+//! The internal consistency of a workload, and its size.
 
 use super::{Done, Fabric, Gate, Message, Opens, Start, Step, Workload, WorkloadError};
 use anabranch_base::{GateId, HostId, MessageId};
 use std::mem::size_of;
 use std::ops::Range;
 
-/// Refuses a workload without a message, or with hosts that the fabric does not have.
+/// Checks that a workload has messages, and only hosts of the fabric.
 pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), WorkloadError> {
     let ends = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]);
     let ranks = workload.jobs.iter().flat_map(|job| job.hosts.iter().copied());
@@ -18,10 +18,10 @@ pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), Work
 }
 
 impl Workload {
-    /// Checks that every id and range points at something, that no host sends to itself, that each message
-    /// has a byte and one start, and that every message can start.
+    /// Checks that every id and range is valid, that no host sends to itself, that each message has a byte and one start
+    /// condition, and that every message can start.
     ///
-    /// Whether the hosts exist is for the caller to check: a workload does not know the fabric.
+    /// The caller checks that the hosts exist, as a workload does not know the fabric.
     ///
     /// # Errors
     /// [`WorkloadError::Inconsistent`] names the first contradiction; [`WorkloadError::NeverStart`] names the
@@ -38,23 +38,28 @@ impl Workload {
         }
     }
 
-    /// Memory that this workload holds, in bytes.
+    /// The memory that this workload occupies, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        fn held<T>(of: &Vec<T>) -> usize {
-            of.capacity() * size_of::<T>()
+        fn heap<T>(vec: &Vec<T>) -> usize {
+            vec.capacity() * size_of::<T>()
         }
         size_of::<Workload>()
-            + held(&self.qps)
-            + held(&self.messages)
-            + held(&self.gates)
-            + held(&self.gate_starts)
-            + held(&self.activations)
-            + held(&self.steps)
-            + held(&self.step_gates)
-            + held(&self.jobs)
-            + held(&self.groups)
-            + self.jobs.iter().map(|job| held(&job.hosts)).sum::<usize>()
-            + self.jobs.iter().flat_map(|job| &job.collectives).map(|its| held(&its.members)).sum::<usize>()
+            + heap(&self.qps)
+            + heap(&self.messages)
+            + heap(&self.gates)
+            + heap(&self.gate_starts)
+            + heap(&self.activations)
+            + heap(&self.steps)
+            + heap(&self.step_gates)
+            + heap(&self.jobs)
+            + heap(&self.groups)
+            + self.jobs.iter().map(|job| heap(&job.hosts)).sum::<usize>()
+            + self
+                .jobs
+                .iter()
+                .flat_map(|job| &job.collectives)
+                .map(|collective| heap(&collective.members))
+                .sum::<usize>()
     }
 
     fn check_references(&self) -> Result<(), String> {
@@ -87,7 +92,7 @@ impl Workload {
         for (id, job) in self.jobs.iter().enumerate() {
             let Range { start, end } = job.steps;
             if start == end {
-                // It has none.
+                // A job without steps.
             } else if start < steps_from || end < start || end as usize > self.steps.len() {
                 return Err(format!(
                     "job {id} has steps {start} to {end}, which do not exist or are another's"
@@ -110,7 +115,7 @@ impl Workload {
         }
     }
 
-    /// Each gated message is listed once, each timed one never.
+    /// Checks that gates list each message with [`Start::ByGate`] once, and no others.
     fn check_starts(&self) -> Result<(), String> {
         let mut listed = vec![false; self.messages.len()];
         for (id, gate) in self.gates.iter().enumerate() {
@@ -139,7 +144,7 @@ impl Workload {
         }
     }
 
-    /// Steps and their gates name each other, and what they touch is at their host.
+    /// Checks that steps and their gates refer to each other, and only to messages and steps of their host.
     fn check_steps(&self) -> Result<(), String> {
         if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
             return Ok(());
@@ -185,7 +190,7 @@ impl Workload {
                 &self.activations[message.activations_from as usize..][..message.activations_len as usize];
             for activation in owned {
                 let host = if activation.on == Done::Delivered { ends.dst } else { ends.src };
-                if at[activation.gate.index()].is_some_and(|its| its != host) {
+                if at[activation.gate.index()].is_some_and(|other| other != host) {
                     return Err(format!(
                         "message {id} ends at host {host} and activates a step of another host"
                     ));
@@ -195,10 +200,10 @@ impl Workload {
         Ok(())
     }
 
-    /// The messages that never start, in order, when every started one ends; and the first step that never begins.
+    /// The messages that never start, in order, and the first step that never begins, if every started message completes.
     ///
-    /// A gate's opening depends only on how many activations it gets, and more of them never close it, so
-    /// the order in which messages end does not matter here.
+    /// A gate opens by the number of its activations alone, and further ones never close it, so the order in which messages
+    /// complete does not matter.
     fn never_started(&self) -> (Vec<MessageId>, Option<usize>) {
         let mut started: Vec<bool> = self.messages.iter().map(|m| m.start != Start::ByGate).collect();
         let mut ended: Vec<&Message> = self.messages.iter().filter(|m| m.start != Start::ByGate).collect();

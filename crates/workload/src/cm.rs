@@ -1,6 +1,6 @@
 //! The `.cm` connection matrices of htsim (csg-htsim, uet-htsim, the REPS paper's fork).
 //!
-//! A file is count lines, then the body, one thing a line:
+//! A file has lines with counts, then connections and triggers, one per line:
 //!
 //! ```text
 //! Nodes N  |  Connections N  |  Triggers N  |  Failures N
@@ -8,8 +8,8 @@
 //! trigger id N (oneshot | multishot | barrier count K)
 //! ```
 //!
-//! Blank lines, tabs and `#` comments may stand anywhere. `prio` and `addon` are read and have no effect. Lines
-//! with one id and `msg` are messages of one connection. A `start` counts in a unit that the file does not say.
+//! Blank lines, tabs and `#` comments are allowed everywhere. `prio` and `addon` are read and have no effect. Lines with
+//! equal ids and `msg` are messages of one connection. The file does not contain the unit of `start`.
 
 mod lines;
 
@@ -18,10 +18,10 @@ use anabranch_base::{Duration, HostId, MessageId, QpId};
 use lines::{Body, Connection, Count, Trigger};
 use std::collections::BTreeMap;
 
-/// Reads a matrix for a fabric of `hosts` hosts; message ids follow the file's connection lines.
+/// Reads a matrix for a fabric of `hosts` hosts; message ids follow the order of the connection lines.
 ///
 /// # Errors
-/// [`WorkloadError`] with the line and what to write instead.
+/// A malformed or contradictory line, with a replacement.
 pub(super) fn parse(
     file: &str,
     text: &str,
@@ -48,8 +48,8 @@ fn check_counts(file: &str, body: &Body) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// A count line must match what the body has, as in htsim, which ends with "Mismatch in connection count"
-/// (`ConnectionMatrix::load`); one that counts nothing may be left out.
+/// Checks a count line against the lines that it counts, as htsim does, which ends with "Mismatch in connection count"
+/// (`ConnectionMatrix::load`). The count line is optional if there is nothing to count.
 fn check_count(
     file: &str,
     key: &str,
@@ -77,22 +77,22 @@ fn check_count(
     }
 }
 
-/// What a trigger is tied to.
+/// The messages that refer to a trigger.
 #[derive(Clone, Default)]
-struct Ties {
+struct TriggerUses {
     /// The messages that it starts, in the order of the file.
     starts: Vec<MessageId>,
-    /// The ends of messages that fire it.
+    /// The completions of messages that activate it.
     fired_by: Vec<(MessageId, Done)>,
 }
 
-/// The matrix on its way to a workload.
+/// The conversion of a matrix into a workload.
 struct Assembly<'a> {
     file: &'a str,
     body: &'a Body,
     /// Position of each trigger id in the body's triggers.
     trigger_of: BTreeMap<u64, usize>,
-    ties: Vec<Ties>,
+    uses: Vec<TriggerUses>,
 }
 
 impl<'a> Assembly<'a> {
@@ -108,21 +108,21 @@ impl<'a> Assembly<'a> {
                 return Err(WorkloadError::line(file, trigger.line, what));
             }
         }
-        Ok(Assembly { file, body, trigger_of, ties: vec![Ties::default(); body.triggers.len()] })
+        Ok(Assembly { file, body, trigger_of, uses: vec![TriggerUses::default(); body.triggers.len()] })
     }
 
     fn build(mut self) -> Result<Workload, WorkloadError> {
         let mut builder = WorkloadBuilder::with_capacity(self.body.connections.len());
         self.add_messages(&mut builder)?;
-        for (trigger, ties) in self.body.triggers.iter().zip(&self.ties) {
-            check_trigger(trigger, ties)
+        for (trigger, uses) in self.body.triggers.iter().zip(&self.uses) {
+            check_trigger(trigger, uses)
                 .map_err(|what| WorkloadError::line(self.file, trigger.line, what))?;
-            let gate = builder.add_gate(trigger.opens, &ties.starts);
-            for (message, done) in &ties.fired_by {
+            let gate = builder.add_gate(trigger.opens, &uses.starts);
+            for (message, done) in &uses.fired_by {
                 builder.activate(*message, *done, gate);
             }
         }
-        builder.build().map_err(|error| self.in_lines(error))
+        builder.build().map_err(|error| self.with_line(error))
     }
 
     fn add_messages(&mut self, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
@@ -143,21 +143,21 @@ impl<'a> Assembly<'a> {
             let start = connection.start.map_or(Start::ByGate, Start::At);
             let message = builder.add_message(qp, connection.bytes, start);
             if let Some(id) = connection.trigger {
-                self.ties(connection, id)?.starts.push(message);
+                self.uses(connection, id)?.starts.push(message);
             }
             if let Some(id) = connection.send_done_trigger {
-                self.ties(connection, id)?.fired_by.push((message, Done::Acknowledged));
+                self.uses(connection, id)?.fired_by.push((message, Done::Acknowledged));
             }
             if let Some(id) = connection.recv_done_trigger {
-                self.ties(connection, id)?.fired_by.push((message, Done::Delivered));
+                self.uses(connection, id)?.fired_by.push((message, Done::Delivered));
             }
         }
         Ok(())
     }
 
-    fn ties(&mut self, user: &Connection, id: u64) -> Result<&mut Ties, WorkloadError> {
+    fn uses(&mut self, user: &Connection, id: u64) -> Result<&mut TriggerUses, WorkloadError> {
         match self.trigger_of.get(&id) {
-            Some(position) => Ok(&mut self.ties[*position]),
+            Some(position) => Ok(&mut self.uses[*position]),
             None => {
                 let what = format!(
                     "trigger {id} is not declared; add a line `trigger id {id} oneshot` and count it in `Triggers`"
@@ -167,8 +167,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Messages are connection lines here, so an error can name the line.
-    fn in_lines(&self, error: WorkloadError) -> WorkloadError {
+    /// The error with the line of the first message that never starts, as messages are connection lines.
+    fn with_line(&self, error: WorkloadError) -> WorkloadError {
         let WorkloadError::NeverStart { messages } = &error else { return error };
         let Some(first) = messages.first().map(|m| &self.body.connections[m.index()]) else { return error };
         let others = match messages.len() - 1 {
@@ -202,9 +202,9 @@ fn check_same_connection(first: &Connection, further: &Connection) -> Result<(),
     Ok(())
 }
 
-fn check_trigger(trigger: &Trigger, ties: &Ties) -> Result<(), String> {
+fn check_trigger(trigger: &Trigger, uses: &TriggerUses) -> Result<(), String> {
     let id = trigger.id;
-    let (starts, fired) = (ties.starts.len() as u64, ties.fired_by.len() as u64);
+    let (starts, fired) = (uses.starts.len() as u64, uses.fired_by.len() as u64);
     if fired == 0 {
         return Err(format!(
             "nothing fires trigger {id}; add `send_done_trigger {id}` or `recv_done_trigger {id}` to a connection"

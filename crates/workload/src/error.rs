@@ -1,50 +1,50 @@
-//! What can be wrong with a workload.
+//! Errors of workloads.
 
 use anabranch_base::{MessageId, Refused};
 
-/// A workload that cannot be built. Its text says where, what was expected and what to write instead.
+/// An error in a workload that cannot be built. The text names the place, the expected form and a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// A line of a workload file is wrong.
+    /// A malformed line of a workload file.
     #[error("{file}:{line}: {what}")]
     Line {
         /// The file's name, as the scenario gives it.
         file: String,
         /// The line, from 1.
         line: u32,
-        /// What is wrong and what to write.
+        /// The problem and a replacement.
         what: String,
     },
-    /// A workload file as a whole is wrong.
+    /// A problem of a workload file as a whole.
     #[error("{file}: {what}")]
     File {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// What is wrong and what to write.
+        /// The problem and a replacement.
         what: String,
     },
-    /// A key of the scenario's `[workload]` table is wrong.
+    /// A problem of a key in the scenario's `[workload]` table.
     #[error("workload.{key}: {what}")]
     Key {
         /// The key within `[workload]`.
         key: &'static str,
-        /// What is wrong and what to write.
+        /// The problem and a replacement.
         what: String,
     },
-    /// A parameter of a registered workload is wrong.
+    /// A problem of a parameter of a registered workload.
     #[error(transparent)]
     Parameter(#[from] Refused),
-    /// A workload made by calls contradicts itself.
+    /// A contradiction in a workload made by calls.
     #[error("inconsistent workload: {0}")]
     Inconsistent(String),
-    /// Messages whose gates can never open for them.
+    /// Messages for which no gate can ever open.
     #[error(
         "{} can never start: the gates that start them wait for messages that never end (a cycle), or for more \
          activations than there are",
         list(.messages)
     )]
     NeverStart {
-        /// All of them, in order.
+        /// All such messages, in order.
         messages: Vec<MessageId>,
     },
 }

@@ -1,27 +1,25 @@
-//! What workloads are made for.
+//! The view of a fabric that workloads are generated for.
 
 use anabranch_base::{HostId, Rate};
 use anabranch_fabric::Topology;
 
-/// What a workload has to know of the fabric.
+/// The properties of a fabric that workloads depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fabric {
     /// Number of hosts.
     pub hosts: u32,
-    /// Line rate of a host, which loads refer to.
+    /// Line rate of a host, to which loads refer.
     pub host_rate: Rate,
-    /// A number for the ToR of each host: equal for hosts on one switch.
+    /// The ToR of each host, as a number that is equal for hosts on one switch.
     pub tor_of: Vec<u32>,
-    /// Data centres; hosts are numbered by data centre, as many in each.
+    /// Number of data centres. Hosts are numbered by data centre, with equally many in each.
     pub dcs: u32,
-    /// By the number of a node in the file that the topology came from: its host, none for a switch. Empty where there is
-    /// no such file.
+    /// The host of each node number in the topology's file, `None` for a switch. Empty without such a file.
     pub file_nodes: Vec<Option<HostId>>,
 }
 
 impl Fabric {
-    /// What a workload has to know of `topology`. Where hosts have different line rates, a load refers to the
-    /// slowest.
+    /// The properties of `topology`. If hosts have different line rates, `host_rate` is the slowest.
     pub fn of(topology: &Topology) -> Self {
         let port = |host: u32| &topology.ports[topology.port_base[host as usize] as usize];
         let file_nodes = match topology.host_file_ids.is_empty() {

@@ -1,4 +1,4 @@
-//! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
+//! Workloads from specifications: the synthetic generators, and the choice of a file's reader.
 
 use super::{
     Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm,
@@ -12,8 +12,8 @@ use pipeline::Pipeline;
 mod incasts;
 mod pipeline;
 
-/// The files whose texts [`build`] wants for `spec`, as the scenario names them. A name of sizes is a file's when it
-/// has a `.` or a `/` in it.
+/// The files whose texts [`build`] needs for `spec`, as the scenario names them. A size distribution is a file if its name
+/// contains a `.` or a `/`.
 pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     match spec {
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => vec![file],
@@ -24,19 +24,18 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
-/// Warnings of parts of the files of `spec` that its workload lacks, each at its line; `file_text` as for
-/// [`build`].
+/// Warnings, with their lines, about parts of the files of `spec` that are not simulated; `file_text` as for [`build`].
 pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
     let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
     file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))
 }
 
-/// Makes the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed`
-/// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` has the texts
-/// of [`files_needed`] by their names.
+/// Builds the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed` matters to
+/// permutations, incasts, Poisson arrivals and collectives with random placement. `file_text` returns the texts of
+/// [`files_needed`] by their names.
 ///
 /// # Errors
-/// [`WorkloadError`] when the spec does not fit the fabric or its file is wrong.
+/// A specification that does not fit the fabric, or a malformed file.
 pub fn build<'a>(
     spec: &WorkloadSpec,
     hosts: &Fabric,
@@ -48,12 +47,12 @@ pub fn build<'a>(
             .ok_or_else(|| WorkloadError::file(file, "its text was not given; read the file first"))
     };
     match spec {
-        WorkloadSpec::Permutation { bytes, hosts: taking_part, cross_tor } => {
-            permutation(hosts, *bytes, *taking_part, *cross_tor, seed)
+        WorkloadSpec::Permutation { bytes, hosts: participants, cross_tor } => {
+            permutation(hosts, *bytes, *participants, *cross_tor, seed)
         }
         WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
         WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
-        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, inter, incast, pipeline } => {
+        WorkloadSpec::Poisson { sizes, load, hosts: participants, duration, inter, incast, pipeline } => {
             let sizes = match (SizeDistribution::named(sizes), files_needed(spec).pop()) {
                 (Some(known), _) => known,
                 (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
@@ -61,7 +60,8 @@ pub fn build<'a>(
             };
             let (load, duration, inter) = (*load, *duration, *inter);
             let (incast, pipeline) = (incast.as_ref(), pipeline.as_ref());
-            Poisson { sizes, load, hosts: *taking_part, duration, inter, incast, pipeline }.build(hosts, seed)
+            Poisson { sizes, load, hosts: *participants, duration, inter, incast, pipeline }
+                .build(hosts, seed)
         }
         WorkloadSpec::Messages { message } => listed(hosts, message),
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
@@ -71,12 +71,13 @@ pub fn build<'a>(
         }
         WorkloadSpec::Trace(spec) => trace::build(std::slice::from_ref(spec), &text_of, hosts, seed),
         WorkloadSpec::Jobs { job } => trace::build(job, &text_of, hosts, seed),
-        WorkloadSpec::Registered(its) => {
+        WorkloadSpec::Registered(custom) => {
             let mut builder = WorkloadBuilder::new();
             let random = stream(seed, 0, Purpose::Registered);
-            let made =
-                catch_foreign("workload", || its.factory()(&mut builder, hosts, its.parameters(), random));
-            made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
+            let outcome = catch_foreign("workload", || {
+                custom.factory()(&mut builder, hosts, custom.parameters(), random)
+            });
+            outcome.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
             let workload = builder.build()?;
             check::on_fabric(&workload, hosts)?;
             Ok(workload)
@@ -93,7 +94,7 @@ fn unknown_sizes(name: &str) -> WorkloadError {
     WorkloadError::key("sizes", what)
 }
 
-/// One message on its own queue pair for each pair, all at time 0.
+/// A message on its own queue pair for each pair of hosts, all at time 0.
 fn at_once(
     pairs: impl ExactSizeIterator<Item = (u32, u32)>,
     bytes: Bytes,
@@ -109,7 +110,7 @@ fn at_once(
     builder.build()
 }
 
-/// The messages of a list, in its order.
+/// The workload of listed messages, in their order.
 fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
     if messages.is_empty() {
         return Err(WorkloadError::key("message", "no message is listed; write at least one"));
@@ -132,7 +133,7 @@ fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, Workloa
     builder.build()
 }
 
-/// The first hosts that take part: at least 2, at most all.
+/// Checks the number of participating hosts: at least 2, at most all.
 fn check_hosts(fabric: &Fabric, hosts: u32) -> Result<(), WorkloadError> {
     if hosts < 2 {
         return Err(WorkloadError::key(
@@ -177,12 +178,13 @@ fn majority(group_of: &[u32]) -> Option<(u32, usize)> {
     (2 * largest.len() > sorted.len()).then(|| (largest[0], largest.len()))
 }
 
-/// A random permutation that sends nobody into its own group; no group may hold more than half of all.
+/// A random permutation in which no member has a destination in its own group; no group may have more than half of all
+/// members.
 ///
-/// A uniform shuffle, then one swap of destinations for each pair left inside its group. Let i of group T send
-/// into T. A partner j is good when j is outside of T and sends outside of T: after the swap both cross. At most
-/// |T| members are in T and |T| send into T, and i does both, so at most 2|T| - 1 of the n >= 2|T| are no
-/// partner: there always is one, and n swaps suffice. With one member in each group it is a derangement.
+/// A uniform shuffle is followed by one swap of destinations for each member that sends into its own group. Let i of group
+/// T send into T. A partner j is suitable if j is outside of T and sends outside of T: after the swap both cross. At most
+/// |T| members are in T and |T| send into T, and i does both, so at most 2|T| - 1 of the n >= 2|T| members are unsuitable:
+/// a partner always exists, and n swaps suffice. With one member in each group the result is a derangement.
 fn crossing(group_of: &[u32], seed: u64) -> Vec<u32> {
     let hosts = group_of.len() as u32;
     let mut random = stream(seed, 0, Purpose::WorkloadPairs);
@@ -220,7 +222,7 @@ fn tornado(fabric: &Fabric, bytes: Bytes, senders: u32) -> Result<Workload, Work
     at_once((0..senders).map(|host| (host, twin(host))), bytes)
 }
 
-/// The senders are drawn among all hosts but the target.
+/// An incast whose senders are drawn among all hosts but the target.
 fn incast(
     fabric: &Fabric,
     bytes: Bytes,
@@ -248,10 +250,11 @@ fn incast(
     at_once(senders.into_iter().map(|sender| (sender, target.0)), bytes)
 }
 
-/// The largest load. Some overload is a fair question; more is a percentage by mistake.
+/// The largest load. Some overload is a legitimate experiment; a larger load is likely a percentage.
 pub const MOST_LOAD: f64 = 1.5;
 
-/// Refuses a load that is none, or too much together with the loads `beside` it, which are `whose`.
+/// Checks that a load is above 0 and not too large together with the other loads, whose sum is `beside` and whose name in
+/// errors is `whose`.
 fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
     if load > 0.0 && load + beside <= MOST_LOAD {
         return Ok(());
@@ -263,9 +266,9 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
     Err(WorkloadError::key(key, what))
 }
 
-/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution. Incasts and then a
-/// pipeline come after them, so that with these or without the background has the same messages, numbers and random
-/// draws.
+/// A background of messages that each host starts with exponential gaps, uniform destinations and sizes from a
+/// distribution. Incasts and then a pipeline are added after it, so that its messages, their numbers and its random draws
+/// do not depend on them.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,
@@ -343,7 +346,7 @@ impl Poisson<'_> {
         builder.build()
     }
 
-    /// Who sends to whom on this fabric.
+    /// The choice of receivers on this fabric.
     fn receivers(&self, fabric: &Fabric) -> Result<Receivers, WorkloadError> {
         let Some(inter) = self.inter else { return Ok(Receivers::Uniform { hosts: self.hosts }) };
         if !(0.0..=1.0).contains(&inter) {
@@ -363,7 +366,7 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("hosts", what));
         }
-        // Hosts are numbered by data centre, as many in each.
+        // Hosts are numbered by data centre, with equally many in each.
         let of_dc = fabric.hosts / fabric.dcs;
         if of_dc < 2 && inter < 1.0 {
             let what = "a data centre has one host, which has none to send to there; write 1".to_owned();
@@ -372,7 +375,7 @@ impl Poisson<'_> {
         Ok(Receivers::ByDc { hosts: self.hosts, of_dc, inter })
     }
 
-    /// Gaps are rounded down to whole picoseconds.
+    /// Adds the arrivals of `host`. Gaps are rounded down to whole picoseconds.
     fn arrivals_of(
         &self,
         host: u32,
@@ -398,11 +401,11 @@ impl Poisson<'_> {
     }
 }
 
-/// How a sender's receiver is drawn, never the sender itself.
+/// The random choice of a receiver, which is never the sender itself.
 enum Receivers {
-    /// Of all others.
+    /// All other hosts are equally likely.
     Uniform { hosts: u32 },
-    /// Of those of other data centres with this probability, else of the sender's own.
+    /// The receiver is in another data centre with probability `inter`, else in the sender's own.
     ByDc { hosts: u32, of_dc: u32, inter: f64 },
 }
 

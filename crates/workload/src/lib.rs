@@ -1,6 +1,6 @@
-//! What the hosts send: messages on queue pairs, each with a start condition.
+//! Workloads: messages that hosts send on queue pairs, each with a start condition.
 //!
-//! [`build`] makes a [`Workload`] from what a scenario says; [`WorkloadBuilder`] makes one from calls.
+//! [`build`] makes a [`Workload`] from a scenario's specification; [`WorkloadBuilder`] makes one from calls.
 
 mod builder;
 mod check;
@@ -29,11 +29,11 @@ pub use trace::{
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
-/// The one form under every workload: messages on queue pairs, started by a time or by a gate.
+/// The common form of all workloads: messages on queue pairs, started at a time or by a gate.
 ///
-/// A message is posted to its queue pair when its start condition is met; a queue pair sends its messages in
-/// the order of posting. When a message is delivered (its last byte reached the receiver) or acknowledged
-/// (the sender learnt of all of it), it activates gates; a gate that opens posts the messages it starts.
+/// A message is posted to its queue pair when its start condition holds; a queue pair sends its messages in
+/// the order of posting. A message activates gates when it is delivered (the receiver has its last byte) or acknowledged
+/// (the sender has an acknowledgement of all of it); a gate that opens posts its messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Queue pairs, by [`QpId`].
@@ -42,108 +42,107 @@ pub struct Workload {
     pub messages: Vec<Message>,
     /// Gates, by [`GateId`].
     pub gates: Vec<Gate>,
-    /// The messages that gates start; each gate owns a range.
+    /// The messages that gates start; each gate has a range.
     pub gate_starts: Vec<MessageId>,
-    /// What messages activate; each message owns a range.
+    /// The activations of gates by messages; each message has a range.
     pub activations: Vec<Activation>,
-    /// What hosts compute between messages.
+    /// The computation of hosts between messages.
     pub steps: Vec<Step>,
-    /// The gates that steps activate; each step owns a range.
+    /// The gates that steps activate; each step has a range.
     pub step_gates: Vec<GateId>,
-    /// The jobs that the messages belong to, in the order of their messages; none where messages stand for
-    /// themselves.
+    /// The jobs of the messages, in the order of their messages; empty if the messages belong to no job.
     pub jobs: Vec<Job>,
-    /// Parts of the workload that results tell apart, in the order of their messages; none where it is one.
+    /// Parts of the workload that results report separately, in the order of their messages; empty if there is one part.
     pub groups: Vec<Group>,
 }
 
-/// Messages that results tell apart from the others.
+/// Messages that results report separately from the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name in results.
+    /// The name in results.
     pub name: &'static str,
-    /// Its messages, by number. No message is in two groups.
+    /// The numbers of its messages. No message is in two groups.
     pub messages: std::ops::Range<u32>,
 }
 
-/// A collective among some hosts, or all that a trace has ranks do.
+/// A collective among some hosts, or the whole work of a trace's ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The algorithm, under its name in scenarios; of a trace its format.
+    /// The algorithm's name in scenarios, or a trace's format.
     pub algorithm: &'static str,
-    /// Bytes of the collective, as the scenario gives them; of a trace the bytes of all its messages.
+    /// Bytes of the collective, as the scenario gives them, or of all messages of a trace.
     pub bytes: u64,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// Its messages, by number. No message is in two jobs.
+    /// The numbers of its messages. No message is in two jobs.
     pub messages: std::ops::Range<u32>,
-    /// Its steps, by number. No step is in two jobs.
+    /// The numbers of its steps. No step is in two jobs.
     pub steps: std::ops::Range<u32>,
-    /// The collectives that its trace names, in the order in which they were read.
+    /// The collectives of its trace, in the order of reading.
     pub collectives: Vec<JobCollective>,
 }
 
 /// A collective of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobCollective {
-    /// The algorithm that does it, under its name in scenarios.
+    /// The algorithm's name in scenarios.
     pub algorithm: &'static str,
-    /// Its bytes, as [`collective::Algorithm`] has them.
+    /// Its bytes, as [`collective::Algorithm`] counts them.
     pub bytes: u64,
-    /// Where the trace names it: the line, or the node of its first rank.
+    /// Its position in the trace: the line, or the node of its first rank.
     pub place: u64,
-    /// Its ranks, each with the steps at which it begins and at whose end it is over there.
+    /// Its ranks, each with the steps at which it begins and at whose end it is complete on that rank.
     pub members: Vec<(u32, [GateId; 2])>,
 }
 
-/// Something that a host does for a while, such as computing. It is ready when its gate ([`Opens::Step`]) has had as many
-/// activations as it needs, begins when its processor is free, and at its end posts the gate's messages and then activates
-/// its own gates.
+/// An activity of a host with a duration, such as computation. A step is ready when its gate ([`Opens::Step`]) has had as
+/// many activations as it needs, and begins when its processor is free. At its end it posts the gate's messages, then
+/// activates further gates.
 ///
-/// All of that is at one host: who activates its gate, the messages that it starts, and the gates that it activates, except
-/// for those of a [`Step::IDLE`] one.
+/// All of this happens on one host: the activations of its gate, the messages that it starts, and the gates that it
+/// activates. Only a [`Step::IDLE`] step may activate gates of other hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Where.
+    /// The host that executes it.
     pub host: HostId,
-    /// From its beginning to its end.
+    /// The time from its beginning to its end.
     pub takes: Duration,
-    /// Activations that it waits for; 0: it is ready at time 0.
+    /// The number of activations for which it waits; with 0 it is ready at time 0.
     pub needs: u32,
-    /// The processor of its host that it takes for itself, up to [`Step::LAST_PROCESSOR`]; those that wait for one go in the
-    /// order in which they got ready. [`Step::NO_PROCESSOR`]: it begins when it is ready. Others: what it does instead.
+    /// The processor of its host that it occupies, up to [`Step::LAST_PROCESSOR`]; steps that wait for a processor get it in
+    /// the order in which they became ready. The larger values are the constants of this type.
     pub processor: u32,
-    /// Its gate.
+    /// The gate whose activations it awaits, and whose messages it starts.
     pub gate: GateId,
-    /// First of the gates that it activates in [`Workload::step_gates`].
+    /// The first of the gates that it activates, in [`Workload::step_gates`].
     pub gates_from: u32,
-    /// Number of them.
+    /// The number of gates that it activates.
     pub gates_len: u32,
 }
 
 impl Step {
-    /// For steps that share their host with any others.
+    /// The step computes without occupying a processor: it begins when it is ready.
     pub const NO_PROCESSOR: u32 = u32::MAX;
-    /// For steps that send something within the host's server, one after the other.
+    /// The step sends data within the host's server, one such step at a time.
     pub const SERVER_LINK: u32 = u32::MAX - 1;
-    /// For steps in which the host does nothing: what it has sent within its server is on its way, or its job
-    /// has yet to begin. They may activate gates of other hosts, which are then of one cluster.
+    /// The host only waits, for data in flight within its server or for its job to begin. The step may activate gates of
+    /// other hosts, which are then of one cluster.
     pub const IDLE: u32 = u32::MAX - 2;
     /// The largest number of a processor.
     pub const LAST_PROCESSOR: u32 = u32::MAX - 3;
 
-    /// Whether its host computes.
+    /// Whether the step is computation.
     pub fn computes(&self) -> bool {
         self.processor <= Step::LAST_PROCESSOR || self.processor == Step::NO_PROCESSOR
     }
 
-    /// Whether it waits for others of its host.
+    /// Whether it occupies a processor or the server link, and thus waits for other such steps of its host.
     pub fn is_serial(&self) -> bool {
         self.processor <= Step::SERVER_LINK && self.processor != Step::IDLE
     }
 }
 
-/// A one-way connection.
+/// A queue pair: a connection that carries messages in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qp {
     /// The sending host.
@@ -152,43 +151,43 @@ pub struct Qp {
     pub dst: HostId,
 }
 
-/// Bytes to carry over a queue pair.
+/// A message to carry over a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Length in bytes, at least 1.
     pub bytes: u64,
     /// Its queue pair.
     pub qp: QpId,
-    /// First of its activations in [`Workload::activations`].
+    /// The first of its activations, in [`Workload::activations`].
     pub activations_from: u32,
-    /// Number of its activations.
+    /// The number of its activations.
     pub activations_len: u32,
-    /// When it is posted.
+    /// The condition under which it is posted.
     pub start: Start,
 }
 
-/// When a message is posted.
+/// The condition under which a message is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At a time.
+    /// Posted at a time.
     At(Time),
-    /// When a gate opens for it (exactly one gate lists it).
+    /// Posted when a gate opens for it. Exactly one gate lists it.
     ByGate,
 }
 
-/// A message's end that activates a gate.
+/// The activation of a gate by the completion of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activation {
-    /// Delivery or acknowledgement.
+    /// The completion that activates the gate.
     pub on: Done,
     /// The gate to activate.
     pub gate: GateId,
 }
 
-/// The two ends of a message.
+/// The two completions of a message, at its receiver and at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The receiver holds every byte.
+    /// The receiver has every byte.
     Delivered,
     /// The sender has an acknowledgement of every byte.
     Acknowledged,
@@ -197,21 +196,22 @@ pub enum Done {
 /// A condition on other messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// First of its messages in [`Workload::gate_starts`].
+    /// The first of its messages, in [`Workload::gate_starts`].
     pub starts_from: u32,
-    /// Number of its messages.
+    /// The number of its messages.
     pub starts_len: u32,
-    /// How it opens.
+    /// The rule by which activations open it.
     pub opens: Opens,
 }
 
-/// How activations open a gate.
+/// The rule by which activations open a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
-    /// After this many activations, for all its messages, once (1: `oneshot`; more: `barrier`).
+    /// Opens once, for all its messages, after this many activations. In connection matrices 1 is `oneshot`, more is
+    /// `barrier`.
     After(u32),
-    /// At each activation for its next message (`multishot`).
+    /// Opens at each activation, for its next message (`multishot`).
     Each,
-    /// When the step with this number in [`Workload::steps`] is over, for all its messages.
+    /// Opens for all its messages at the end of the step with this number in [`Workload::steps`].
     Step(u32),
 }

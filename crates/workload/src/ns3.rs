@@ -1,4 +1,4 @@
-//! The flow files of the ns-3 RDMA simulators: a count, then a flow a line, times in seconds.
+//! The flow files of the ns-3 RDMA simulators: a count, then one flow per line, with times in seconds.
 //!
 //! | Simulator | Columns of a flow |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | HPCC, ns3-datacenter | `src dst pg dport bytes start_s` |
 //! | ns3-rdma | `source destination priority packets start_s end_s` |
 //!
-//! Flows go between nodes of the simulator's topology file; for a fabric that is from no such file a node is the host of
-//! that number. Of more flows than are counted the first ones are read, as the simulators do.
+//! Flows connect nodes of the simulator's topology file; on a fabric that is not from such a file a node is the host with
+//! its number. Flows beyond the count are not read, as in the simulators.
 
 mod columns;
 #[cfg(test)]
@@ -18,20 +18,20 @@ use anabranch_base::Duration;
 use columns::Columns;
 use serde::{Deserialize, Serialize};
 
-/// Whose columns the flows of a file have.
+/// The simulator whose columns the flows of a file have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowFormat {
-    /// HPCC's: with the destination port.
+    /// HPCC, with the destination port.
     Hpcc,
-    /// ConWeave's: without it.
+    /// ConWeave, without the destination port.
     Conweave,
-    /// ns3-rdma's: packets instead of bytes, and an end.
+    /// ns3-rdma, with packets instead of bytes, and an end.
     Ns3Rdma,
 }
 
 impl FlowFormat {
-    /// Every format, by its name in scenarios.
+    /// Every format with its name in scenarios.
     pub const ALL: [(&'static str, FlowFormat); 3] =
         [("hpcc", FlowFormat::Hpcc), ("conweave", FlowFormat::Conweave), ("ns3-rdma", FlowFormat::Ns3Rdma)];
 
@@ -48,12 +48,12 @@ impl FlowFormat {
     }
 }
 
-/// Reads a flow file for a fabric; each flow becomes one message on its own queue pair, in the order of the file. `format`
-/// says whose columns it has; without it they tell. `origin` is the instant in the file at which the run starts. Priority
-/// groups and ports are checked and not used. Lines after the counted flows are ignored.
+/// Reads a flow file for a fabric; each flow becomes one message on its own queue pair, in the order of the file. Without
+/// `format`, the format is derived from the columns. `origin` is the time in the file at which the run starts. Priority
+/// groups and ports are checked but have no effect. Lines after the counted flows are ignored.
 ///
 /// # Errors
-/// [`WorkloadError::Line`] or [`WorkloadError::File`] with what to write instead.
+/// [`WorkloadError::Line`] or [`WorkloadError::File`] with a replacement.
 pub(super) fn parse(
     file: &str,
     text: &str,
@@ -61,7 +61,7 @@ pub(super) fn parse(
     origin: Duration,
     fabric: &Fabric,
 ) -> Result<Workload, WorkloadError> {
-    let flows = FlowFile::of(file, text)?;
+    let flows = FlowFile::read(file, text)?;
     let format = flows.format(format)?;
     let mut builder = WorkloadBuilder::with_capacity(flows.counted.len());
     for (line, content) in &flows.counted {
@@ -82,15 +82,15 @@ pub(super) fn parse(
     builder.build()
 }
 
-/// Warnings of parts of a flow file that are not simulated, each at its line.
+/// Warnings, with their lines, about parts of a flow file that are not simulated.
 pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Vec<WorkloadError> {
-    let Ok(flows) = FlowFile::of(file, text) else { return Vec::new() };
+    let Ok(flows) = FlowFile::read(file, text) else { return Vec::new() };
     let mut warnings = Vec::new();
-    if flows.left_out > 0 {
-        let noun = if flows.left_out == 1 { "flow" } else { "flows" };
+    if flows.unread > 0 {
+        let noun = if flows.unread == 1 { "flow" } else { "flows" };
         let what = format!(
             "left out of {file}, as its simulator does: {} {noun} behind the {} that its first line counts",
-            flows.left_out,
+            flows.unread,
             flows.counted.len()
         );
         warnings.push(WorkloadError::line(file, flows.count_line, what));
@@ -105,34 +105,34 @@ pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Ve
     warnings
 }
 
-/// The bytes of a packet of ns3-rdma: `PACKET_PAYLOAD_SIZE`, as `third.cc` and its `config.txt` have it.
+/// The bytes of a packet of ns3-rdma: the `PACKET_PAYLOAD_SIZE` of `third.cc` and its `config.txt`.
 const PACKET: u64 = 1000;
 
-/// A flow file, its lines not yet understood.
+/// The lines of a flow file, before they are parsed.
 struct FlowFile<'a> {
     file: &'a str,
     count_line: u32,
-    /// The flows that the first line counts, one at least.
+    /// The flows within the count of the first line, at least one.
     counted: Vec<(u32, &'a str)>,
-    /// The number of flows behind them.
-    left_out: usize,
+    /// The number of flows beyond the count.
+    unread: usize,
 }
 
-/// Whether a line is a flow, perhaps with a mistake, and no prose.
+/// Whether a line is a flow, perhaps with a mistake, rather than prose.
 fn is_flow(content: &str) -> bool {
     let numbers = content.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
     content.starts_with(|c: char| c.is_ascii_digit()) || numbers.count() > 2
 }
 
 impl<'a> FlowFile<'a> {
-    fn of(file: &'a str, text: &'a str) -> Result<FlowFile<'a>, WorkloadError> {
+    fn read(file: &'a str, text: &'a str) -> Result<FlowFile<'a>, WorkloadError> {
         let mut lines = text::lines(text);
         let Some((count_line, first)) = lines.next() else {
             return Err(WorkloadError::file(file, "it is empty; the first line must be the number of flows"));
         };
         let mut all: Vec<(u32, &str)> = lines.collect();
         let flows = all.iter().filter(|(_, content)| is_flow(content)).count();
-        // Prose stands behind them; a line with a mistake may begin with anything.
+        // Only the lines after the last flow are prose, as a malformed flow may begin with anything.
         all.truncate(all.iter().rposition(|(_, content)| is_flow(content)).map_or(0, |last| last + 1));
         let fail = |what: String| WorkloadError::line(file, count_line, what);
         let count = text::whole_u32(first, "the first line is the number of flows; it").map_err(|what| {
@@ -152,12 +152,12 @@ impl<'a> FlowFile<'a> {
             return Err(fail(format!("it counts no flows, and a workload needs at least one{instead}")));
         }
         let behind = all.split_off(count as usize);
-        let left_out = behind.iter().filter(|(_, content)| is_flow(content)).count();
-        Ok(FlowFile { file, count_line, counted: all, left_out })
+        let unread = behind.iter().filter(|(_, content)| is_flow(content)).count();
+        Ok(FlowFile { file, count_line, counted: all, unread })
     }
 
-    /// Whose columns the flows have; `said` where the scenario says it.
-    fn format(&self, said: Option<FlowFormat>) -> Result<FlowFormat, WorkloadError> {
+    /// The format of the flows: `declared` by the scenario, or derived from the columns.
+    fn format(&self, declared: Option<FlowFormat>) -> Result<FlowFormat, WorkloadError> {
         let all = |separator: &str| FlowFormat::ALL.map(|(_, format)| format.names()).join(separator);
         let mut first = None;
         let (mut may_be_hpcc, mut may_be_rdma) = (true, true);
@@ -166,7 +166,7 @@ impl<'a> FlowFile<'a> {
             let words: Vec<&str> = content.split_whitespace().collect();
             let found = words.len();
             let before = *first.get_or_insert(found);
-            match (said, found) {
+            match (declared, found) {
                 (Some(format), _) if found != format.columns() => {
                     return fail(format!("expected {}, but there are {found} columns", format.names()));
                 }
@@ -192,7 +192,7 @@ impl<'a> FlowFile<'a> {
                 _ => {}
             }
         }
-        if let Some(format) = said {
+        if let Some(format) = declared {
             return Ok(format);
         }
         let (line, content) = self.counted[0];
@@ -209,7 +209,7 @@ impl<'a> FlowFile<'a> {
             }
             (_, false, true) => Ok(FlowFormat::Ns3Rdma),
             (_, true, false) => Ok(FlowFormat::Hpcc),
-            // There is a mistake. Bytes have no point, and starts mostly have.
+            // A mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
             (_, false, false) => {
                 let fifth = content.split_whitespace().nth(4).unwrap_or_default();
                 Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })
@@ -217,7 +217,7 @@ impl<'a> FlowFile<'a> {
         }
     }
 
-    /// The start of the first flow, of those whose starts can be read.
+    /// The earliest start among the flows whose start can be read.
     fn earliest(&self, format: FlowFormat) -> Duration {
         let starts = self.counted.iter().filter_map(|(_, content)| columns::start(content, format));
         Duration(starts.map(|start| start.0).min().unwrap_or(0))

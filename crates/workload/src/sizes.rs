@@ -1,12 +1,12 @@
-//! Distributions of message sizes: tables of (bytes, cumulative percent), linear in between.
+//! Distributions of message sizes: tables of (bytes, cumulative percent) with linear interpolation.
 
 use super::WorkloadError;
 use super::text;
 
-/// How large messages are: an empirical distribution, sampled by its inverse.
+/// An empirical distribution of message sizes, sampled by its inverse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
-    /// From 0 to 100 percent, percents rising, bytes not falling; at least two points.
+    /// At least two points, from 0 to 100 percent, with rising percents and bytes that do not fall.
     points: Vec<(u64, f64)>,
 }
 
@@ -27,7 +27,7 @@ const WEBSEARCH: &[(u64, f64)] = &[
     (30_000_000, 100.0),
 ];
 
-/// Web search as the simulator published with the REPS paper has it: the last three points differ.
+/// Web search in the form of the simulator published with the REPS paper, whose last three points differ.
 const WEBSEARCH_REPS: &[(u64, f64)] = &[
     (0, 0.0),
     (10_000, 15.0),
@@ -80,8 +80,7 @@ const ALISTORAGE: &[(u64, f64)] = &[
     (2_000_000, 100.0),
 ];
 
-/// The published distributions by their names, each once: what reads a name, lists all, and says in the reference which there
-/// are is made of this.
+/// Defines the published distributions by their names, and with them the lookup, the list and the text of the reference.
 macro_rules! published {
     ($($name:literal = $points:ident),* $(,)?) => {
         impl SizeDistribution {
@@ -112,10 +111,10 @@ published!(
 impl SizeDistribution {
     /// Reads a file with `bytes cumulative-percent` on each line (the form that HPCC's and ConWeave's
     /// generators read), from 0 to 100 percent. Equal bytes on two lines make a step. Blank lines and `#`
-    /// comments are skipped. `file` is its name, for errors.
+    /// comments are skipped. `file` is the file's name in errors.
     ///
     /// # Errors
-    /// [`WorkloadError::Line`] or [`WorkloadError::File`] with what to write instead.
+    /// [`WorkloadError::Line`] or [`WorkloadError::File`] with a replacement.
     pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
         let mut points: Vec<(u64, f64)> = Vec::new();
         for (line, content) in text::lines(text) {
@@ -163,12 +162,12 @@ impl SizeDistribution {
         let above = self.points.partition_point(|(_, p)| *p <= percent).clamp(1, self.points.len() - 1);
         let ((low, from), (high, to)) = (self.points[above - 1], self.points[above]);
         let bytes = low as f64 + (high - low) as f64 * (percent - from) / (to - from);
-        // Rounding must not leave the segment, or sizes would not rise with `unit`.
+        // The size stays within the segment despite rounding, so that sizes rise with `unit`.
         ((bytes + 0.5) as u64).clamp(low, high).max(1)
     }
 }
 
-/// A size beyond this (an exbibyte) is a mistake, and below it a float holds sums of sizes well.
+/// The largest size, an exbibyte. A larger one is a mistake, and up to it floats are precise enough for sums of sizes.
 const LARGEST: u64 = 1 << 60;
 
 fn read_point(content: &str) -> Result<(u64, f64), String> {

@@ -1,4 +1,4 @@
-//! What a workload is made from, every default explicit.
+//! Specifications of workloads, with every default explicit.
 
 use crate::TraceSpec;
 use crate::collective::CollectiveSpec;
@@ -8,24 +8,24 @@ use anabranch_base::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What the hosts send.
+/// The messages that the hosts send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WorkloadSpec {
-    /// Every host (of the first `hosts`) sends one message and receives one.
+    /// Each of the first `hosts` hosts sends one message and receives one.
     Permutation {
         /// Message length.
         bytes: Bytes,
-        /// How many hosts take part, from host 0.
+        /// Number of participating hosts, from host 0.
         hosts: u32,
-        /// Every pair crosses ToRs.
+        /// Whether sender and receiver are always under different ToRs.
         cross_tor: bool,
     },
-    /// Host i sends to its twin in the other half of the fabric.
+    /// Host i sends to the host half the fabric away.
     Tornado {
         /// Message length.
         bytes: Bytes,
-        /// The first `senders` hosts send (all of them: the whole fabric).
+        /// Number of sending hosts, from host 0.
         senders: u32,
     },
     /// `degree` hosts send to one.
@@ -37,29 +37,29 @@ pub enum WorkloadSpec {
         /// The receiver.
         target: HostId,
     },
-    /// Poisson arrivals at a load, sizes from a distribution, destinations uniform.
+    /// Poisson arrivals at a given load, with sizes from a distribution and uniform destinations.
     Poisson {
-        /// One of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
+        /// The size distribution: one of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
         sizes: String,
-        /// Share of a host's line rate, above 0; of the slowest host's, where hosts differ.
+        /// Share of the line rate of a host, above 0; of the slowest host if their rates differ.
         load: f64,
-        /// How many hosts send and receive, from host 0.
+        /// Number of hosts that send and receive, from host 0.
         hosts: u32,
-        /// Arrivals stop after this long.
+        /// Time after which arrivals stop.
         duration: Duration,
-        /// Share of the messages whose receiver is in another data centre; uniform receivers unless said.
+        /// Share of the messages whose receiver is in another data centre; without it receivers are uniform.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inter: Option<f64>,
-        /// Incasts beside it, none unless said.
+        /// Incasts in addition to this background.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incast: Option<IncastsSpec>,
-        /// Pipeline parallelism across data centres beside it, none unless said.
+        /// Pipeline parallelism across data centres in addition to this background.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pipeline: Option<PipelineSpec>,
     },
     /// The messages of a list, each on a queue pair of its own.
     Messages {
-        /// The list.
+        /// The messages.
         message: Vec<MessageSpec>,
     },
     /// Jobs that run a collective.
@@ -75,55 +75,55 @@ pub enum WorkloadSpec {
     Ns3Flows {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// The instant in the file at which the run starts.
+        /// The time in the file at which the run starts.
         origin: Duration,
-        /// Whose columns it has, where the file does not tell.
+        /// The simulator whose columns it has, needed if the file fits several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         format: Option<FlowFormat>,
     },
-    /// A job from a file of another tool.
+    /// A job from a trace file of another tool.
     Trace(TraceSpec),
-    /// Several of them, no host in two.
+    /// Several jobs from traces, on disjoint hosts.
     Jobs {
-        /// The list.
+        /// The jobs.
         job: Vec<TraceSpec>,
     },
-    /// Somebody else's, from a registry.
+    /// A custom workload from a registry.
     #[serde(skip)]
     Registered(RegisteredWorkload),
 }
 
 serde_but_registered!(WorkloadSpec);
 
-/// A workload of somebody else's with its parameters.
+/// A custom workload with its parameters.
 pub type RegisteredWorkload = Registered<WorkloadFactory>;
 
-/// Puts queue pairs, messages and gates into a builder, for a fabric; it draws from the stream.
+/// A function that adds queue pairs, messages and gates for a fabric to a builder, and draws from the stream.
 pub type WorkloadFactory =
     dyn Fn(&mut WorkloadBuilder, &Fabric, &Parameters, Stream) -> Result<(), Refused> + Send + Sync;
 
-/// Incasts that come at random beside a background, among its hosts and for as long.
+/// Incasts at random times in addition to a background, among its hosts and for its duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncastsSpec {
-    /// Senders of an incast, all different and none the receiver.
+    /// Senders of an incast, which are distinct and not the receiver.
     pub degree: u32,
-    /// What each of them sends.
+    /// Message length of each sender.
     pub bytes: Bytes,
-    /// The bytes of all incasts as a share of what all hosts can send, above 0: as the load of the background.
+    /// The bytes of all incasts as a share of the capacity of all hosts, above 0, like the load of the background.
     pub load: f64,
 }
 
-/// Pipeline parallelism across data centres: every host is a stage and sends the activations of each micro-batch to the
-/// host at the same place in the next data centre, at fixed intervals, for as long as the background lasts.
+/// Pipeline parallelism across data centres: every host is a stage and sends the activations of each micro-batch at fixed
+/// intervals to the host at the same position in the next data centre, for the duration of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineSpec {
-    /// The activations of a micro-batch, one message.
+    /// Size of the activations of a micro-batch, which are one message.
     pub bytes: Bytes,
-    /// All these messages as a share of what all hosts can send, above 0: as the load of the background.
+    /// The bytes of these messages as a share of the capacity of all hosts, above 0, like the load of the background.
     pub load: f64,
-    /// A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
+    /// Whether a stage sends all its messages on one persistent queue pair instead of one per message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub persistent: bool,
 }
@@ -134,10 +134,10 @@ pub struct PipelineSpec {
 pub struct MessageSpec {
     /// The sending host.
     pub from: HostId,
-    /// The receiving host, another one.
+    /// The receiving host, not the sender itself.
     pub to: HostId,
     /// Message length.
     pub bytes: Bytes,
-    /// When it is posted.
+    /// The time at which it is posted.
     pub start: Duration,
 }

@@ -1,10 +1,10 @@
-//! What the readers of workload files share: lines, numbers, suggestions.
+//! Lines, numbers and suggestions, shared by the readers of workload files.
 
 use anabranch_base::{Bytes, Duration, Time, nearest};
 use std::fmt::Display;
 
-/// The lines that say something, with their numbers from 1: without comments (`#` to the end of the line),
-/// surrounding blanks and carriage returns.
+/// The lines that are not empty, with their numbers from 1, without comments (`#` to the end of the line) and surrounding
+/// blanks.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     text.lines()
         .enumerate()
@@ -42,7 +42,7 @@ pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
 }
 
-/// [`whole`] for numbers of bytes, whose error says what to write for a size with a unit.
+/// [`whole`] for numbers of bytes. The error for a size with a unit proposes the number of bytes.
 pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
     whole(word, what, most).map_err(|error| match word.parse::<Bytes>() {
         Ok(bytes) if bytes.0 <= most => format!("{error}; write {}", bytes.0),
@@ -50,7 +50,7 @@ pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u
     })
 }
 
-/// The end of an error about a time that has a unit where there must be none: what it is in `unit`s.
+/// The end of an error about a time with a unit where none is allowed: the number of `unit`s.
 pub(super) fn without_unit(word: &str, unit: Duration) -> String {
     match word.parse::<Duration>() {
         Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {
@@ -60,8 +60,8 @@ pub(super) fn without_unit(word: &str, unit: Duration) -> String {
     }
 }
 
-/// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds, without floats: exact,
-/// and rounded down where the file has digits below a picosecond.
+/// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds. It is exact, as no floats are used;
+/// digits below a picosecond are dropped.
 pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, String> {
     let wrong = || format!("{what} must be a number such as 0 or 1.5, not {}", quote(word));
     let too_large = || format!("{what} is too large: {}", quote(word));
@@ -94,10 +94,11 @@ pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, St
 
 /// The latest start that a file may give (106 days), so that sums of times stay in range.
 const LATEST: u128 = i64::MAX as u128;
-/// More digits behind the point than any unit can use; a numerator of as many times any unit fits 128 bits.
+/// The digits after the point that are read, more than any unit needs. A numerator of that many digits times any unit fits
+/// into 128 bits.
 const FRACTION_DIGITS: usize = 19;
 
-/// Splits `digits` before position `point`, which may lie outside of them, filling with zeros.
+/// Splits `digits` before position `point`. If that is outside of them, they are padded with zeros.
 fn split_at_point(digits: &str, point: i64) -> (String, String) {
     let inside = point.clamp(0, digits.len() as i64) as usize;
     let mut ones = digits[..inside].trim_start_matches('0').to_owned();

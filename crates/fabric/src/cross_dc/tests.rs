@@ -39,7 +39,7 @@ fn names(t: &Topology, path: &[LinkId]) -> Vec<String> {
 fn the_papers_fabric_has_its_nodes_links_and_sites() {
     let t = fabric(paper());
     assert_eq!((t.hosts, t.tors(), t.nodes(), t.top_tier()), (32, 8, 50, 3));
-    // 32 hosts, 2 times 4 x 4 from ToR to leaf, 8 from leaf to ESW, 1 long one; two directions each.
+    // Cables: 32 to hosts, 2 x 4 x 4 between ToRs and leaves, 8 between leaves and ESWs, 1 long one.
     assert_eq!(t.links(), 2 * (32 + 32 + 8 + 1));
     assert!(t.is_connected());
     let site = |nodes: std::ops::Range<u32>| {
@@ -84,8 +84,9 @@ fn links_of_other_data_centres_do_not_exist() {
     }
 }
 
-/// The artifact of the paper prints 1,012,365 ns for the longest round trip of this fabric: seven links there and
-/// back, and the time that a packet of 1000 B takes for each link there. Its headers and the ACK take none.
+/// The artifact of the paper prints 1,012,365 ns for the longest round trip of this fabric: the propagation delay of seven
+/// links in both directions, and the serialization of a packet of 1000 B on each link forward. It counts no headers and
+/// no serialization of the ACK.
 #[test]
 fn the_longest_round_trip_is_that_of_the_papers_simulator() {
     let t = fabric(paper());

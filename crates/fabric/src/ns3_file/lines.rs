@@ -1,4 +1,4 @@
-//! The lines of a topology file, each understood by itself, and the counts at its head.
+//! The lines of a topology file, and the counts in its header.
 
 use super::super::assemble::MAX_LINKS;
 use super::super::error::TopologyError;
@@ -6,15 +6,15 @@ use super::units;
 use anabranch_base::{Duration, Rate};
 use std::collections::BTreeSet;
 
-/// A topology file, line by line.
+/// A topology file, divided into lines.
 pub(super) struct File<'a> {
     name: &'a str,
     pub header: Header<'a>,
-    /// The lines behind the header that say something.
+    /// The lines after the header that are not empty.
     body: Vec<Line<'a>>,
 }
 
-/// The first line.
+/// The first line that is not empty.
 pub(super) struct Header<'a> {
     pub line: usize,
     pub dialect: Dialect,
@@ -24,19 +24,19 @@ pub(super) struct Header<'a> {
     words: Vec<&'a str>,
 }
 
-/// The simulator that a file is for, by the columns of its first line.
+/// The family of simulators that reads a file, recognized by the columns of its first line.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Dialect {
-    /// HPCC's simulator, those made from it, and ns3-rdma.
+    /// HPCC's simulator, its descendants, and ns3-rdma.
     Hpcc,
-    /// The columns of ns3-datacenter (inet-tub): the ToRs and, of Reverie, the rates of its ports are of no use here.
+    /// ns3-datacenter (inet-tub). Its number of ToRs and Reverie's port rates are ignored.
     Datacenter,
-    /// SimAI's, the last column a word.
+    /// SimAI, whose last column is a word.
     SimAi,
 }
 
 impl Dialect {
-    fn of(words: &[&str]) -> Option<Dialect> {
+    fn of_header(words: &[&str]) -> Option<Dialect> {
         match words {
             [_, _, _] => Some(Dialect::Hpcc),
             [_, _, _, _] => Some(Dialect::Datacenter),
@@ -46,7 +46,7 @@ impl Dialect {
         }
     }
 
-    /// The columns of the nodes, the switches and the links; SimAI's NVSwitches stand before its switches.
+    /// The columns of the nodes, the switches and the links. SimAI's NVSwitches are in the column before its switches.
     fn columns(self) -> [usize; 3] {
         match self {
             Dialect::Hpcc => [0, 1, 2],
@@ -64,7 +64,7 @@ impl Dialect {
     }
 }
 
-/// A line of the file: a cable between two nodes, by the file's numbers.
+/// A cable of the file, with the file's node numbers.
 pub(super) struct Link {
     pub line: usize,
     pub ends: [u32; 2],
@@ -73,7 +73,7 @@ pub(super) struct Link {
     pub loss: f64,
 }
 
-/// The two nodes of a line that is a cable, right or wrong.
+/// The two nodes of a line that is a cable, well-formed or not.
 fn ends(words: &[&str]) -> Option<[u32; 2]> {
     match words {
         [a, b, _, ..] => Some([a.parse().ok()?, b.parse().ok()?]),
@@ -81,25 +81,25 @@ fn ends(words: &[&str]) -> Option<[u32; 2]> {
     }
 }
 
-/// Whether a line is a cable, perhaps with a mistake, and no prose.
+/// Whether a line is a cable, perhaps with a mistake, rather than prose.
 fn is_like_cable(words: &[&str]) -> bool {
     let [a, b, rate, ..] = words else { return false };
-    let right = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
-    right.into_iter().filter(|right| *right).count() > 1
+    let valid = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
+    valid.into_iter().filter(|valid| *valid).count() > 1
 }
 
-/// The numbers of a line that has nothing else.
+/// The numbers of a line that has nothing but numbers.
 fn numbers(words: &[&str]) -> Option<Vec<u32>> {
     words.iter().map(|word| word.parse().ok()).collect()
 }
 
-/// A line that says something: its number and words.
+/// The number and the words of a line.
 type Line<'a> = (usize, Vec<&'a str>);
 
-/// The switches that stand first, and the lines behind them.
-fn parts<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>]) {
+/// The switches, if the first line lists them, and the lines after it.
+fn switches_and_cables<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>]) {
     match body.split_first().and_then(|(first, rest)| Some((numbers(&first.1)?, rest))) {
-        Some(parts) => parts,
+        Some(found) => found,
         None => (Vec::new(), body),
     }
 }
@@ -110,11 +110,11 @@ fn cables<'b>(lines: &'b [Line<'_>]) -> impl Iterator<Item = [u32; 2]> + 'b {
 }
 
 impl<'a> File<'a> {
-    /// The lines of a file, whose counts are possible.
+    /// Divides a file into lines and reads its header.
     ///
     /// # Errors
-    /// The file is empty, or its header is none.
-    pub(super) fn of(name: &'a str, text: &'a str) -> Result<File<'a>, TopologyError> {
+    /// An empty file, or a header that is malformed or has impossible counts.
+    pub(super) fn read(name: &'a str, text: &'a str) -> Result<File<'a>, TopologyError> {
         let mut lines = text
             .trim_start_matches('\u{feff}')
             .lines()
@@ -126,7 +126,7 @@ impl<'a> File<'a> {
             return Err(TopologyError::file(name, 1, problem));
         };
         let body: Vec<_> = lines.collect();
-        let Some(dialect) = Dialect::of(&words) else {
+        let Some(dialect) = Dialect::of_header(&words) else {
             let mut problem = format!(
                 "this line has {} columns; it must have 3: {} (HPCC), 4: {} (ns3-datacenter), or 6: {} (SimAI)",
                 words.len(),
@@ -134,11 +134,14 @@ impl<'a> File<'a> {
                 Dialect::Datacenter.names(),
                 Dialect::SimAi.names()
             );
-            problem
-                .extend(counted(Dialect::Hpcc, &["0", "0", "0"], &body).map(|fit| format!("; write {fit}")));
+            problem.extend(
+                corrected_header(Dialect::Hpcc, &["0", "0", "0"], &body).map(|fit| format!("; write {fit}")),
+            );
             return Err(TopologyError::file(name, line, problem));
         };
-        let fit = || counted(dialect, &words, &body).map(|fit| format!("; write {fit}")).unwrap_or_default();
+        let fit = || {
+            corrected_header(dialect, &words, &body).map(|fit| format!("; write {fit}")).unwrap_or_default()
+        };
         let number = |column: usize| -> Result<u32, TopologyError> {
             words[column].parse().map_err(|_| {
                 let what = dialect.names().split(' ').nth(column).unwrap_or("a rate");
@@ -151,30 +154,30 @@ impl<'a> File<'a> {
         let nvswitches = if dialect == Dialect::SimAi { number(2)? } else { 0 };
         let (nodes, links) = (number(nodes)?, number(links)?);
         let switches = number(switches)?.saturating_add(nvswitches);
-        if let Some(problem) = impossible(nodes, switches, links) {
+        if let Some(problem) = count_problem(nodes, switches, links) {
             return Err(TopologyError::file(name, line, format!("{problem}{}", fit())));
         }
         Ok(File { name, header: Header { line, dialect, nodes, switches, links, words }, body })
     }
 
-    /// The number of cables in the file, whether its header counts them or not.
+    /// The number of cables in the file, including those beyond the header's count.
     pub(super) fn cables(&self) -> usize {
-        cables(parts(&self.body).1).count()
+        cables(switches_and_cables(&self.body).1).count()
     }
 
-    /// The header, where it counts these instead.
+    /// The header with these counts.
     pub(super) fn header_of(&self, nodes: usize, switches: usize, links: usize) -> String {
         match self.header.dialect {
-            // The switches that a file gets so are no NVSwitches.
+            // SimAI's NVSwitch columns do not fit the switches that are added to a file.
             Dialect::SimAi => format!("{nodes} {switches} {links}"),
-            dialect => counting(dialect, &self.header.words, [nodes, switches, links]),
+            dialect => header_with_counts(dialect, &self.header.words, [nodes, switches, links]),
         }
     }
 
-    /// By node: whether it is a switch.
+    /// Whether each node is a switch.
     ///
     /// # Errors
-    /// The line of switches does not give each one once.
+    /// A line of switches that does not list each one once.
     pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {
         let Header { nodes, switches: count, line: header, .. } = self.header;
         let mut is_switch = vec![false; nodes as usize];
@@ -203,7 +206,7 @@ impl<'a> File<'a> {
                 "the count of switches in line {header} is {count}, but line {line} gives {}",
                 ids.len()
             );
-            return match counted(self.header.dialect, &self.header.words, &self.body) {
+            return match corrected_header(self.header.dialect, &self.header.words, &self.body) {
                 Some(fit) if ids.iter().copied().collect::<BTreeSet<u32>>() == likely => {
                     Err(self.in_header(format!("{problem}; write {fit}")))
                 }
@@ -221,21 +224,21 @@ impl<'a> File<'a> {
         Ok(is_switch)
     }
 
-    /// The nodes that have several cables, which hosts have not.
+    /// The nodes with several cables, which hosts do not have.
     fn likely_switches(&self) -> BTreeSet<u32> {
         let mut once = BTreeSet::new();
-        let ends = cables(parts(&self.body).1).flatten();
+        let ends = cables(switches_and_cables(&self.body).1).flatten();
         ends.filter(|node| *node < self.header.nodes && !once.insert(*node)).collect()
     }
 
     /// The cables that the header counts.
     ///
     /// # Errors
-    /// There are fewer, or one is wrong.
+    /// Fewer cables than that, or a malformed one.
     pub(super) fn links(&self, is_switch: &[bool]) -> Result<Vec<Link>, TopologyError> {
         let Header { links: count, switches, .. } = self.header;
         let body = &self.body[usize::from(switches > 0).min(self.body.len())..];
-        // Its lines have no error rate (ns3-rdma), unless another one has.
+        // ns3-rdma's cables have no error rate; in the other files of this dialect all have one.
         let mut all = body.iter().filter(|(_, words)| ends(words).is_some());
         let width = match self.header.dialect == Dialect::Hpcc && all.all(|(_, words)| words.len() == 4) {
             true => 4,
@@ -253,7 +256,7 @@ impl<'a> File<'a> {
         }
         let found = links.len();
         let problem = format!("line {} counts {count} links, but the file has {found}", self.header.line);
-        let fit = counted(self.header.dialect, &self.header.words, &self.body);
+        let fit = corrected_header(self.header.dialect, &self.header.words, &self.body);
         let fit = fit.map(|fit| format!("; write {fit}")).unwrap_or_default();
         Err(self.in_header(format!("{problem}{fit}")))
     }
@@ -303,7 +306,7 @@ impl<'a> File<'a> {
         )
     }
 
-    /// The line of the switches, where these stand behind them.
+    /// The line of the switches with `more` appended.
     pub(super) fn switches_and(&self, more: std::ops::Range<u32>) -> String {
         let there = if self.header.switches > 0 { self.body[0].1.as_slice() } else { &[] };
         let all: Vec<String> =
@@ -322,24 +325,24 @@ impl<'a> File<'a> {
     }
 }
 
-/// The header that fits what stands behind it; none where it is the one that is there, or is none either.
-fn counted(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<String> {
-    let (switches, lines) = parts(body);
+/// The header that fits the lines after it; `None` if that is the present one, or its counts are impossible too.
+fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<String> {
+    let (switches, lines) = switches_and_cables(body);
     let nodes = cables(lines).flatten().chain(switches.iter().copied()).max()?.checked_add(1)?;
     let (switches, links) = (switches.len(), cables(lines).count());
-    if impossible(nodes, u32::try_from(switches).ok()?, u32::try_from(links).ok()?).is_some() {
+    if count_problem(nodes, u32::try_from(switches).ok()?, u32::try_from(links).ok()?).is_some() {
         return None;
     }
     let nvswitches = match dialect {
         Dialect::SimAi => words[2].parse().ok()?,
         _ => 0,
     };
-    let fit = counting(dialect, words, [nodes as usize, switches.checked_sub(nvswitches)?, links]);
+    let fit = header_with_counts(dialect, words, [nodes as usize, switches.checked_sub(nvswitches)?, links]);
     (fit != words.join(" ")).then_some(fit)
 }
 
-/// The header, where it counts these nodes, switches and links instead.
-fn counting(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> String {
+/// The header with these numbers of nodes, switches and links.
+fn header_with_counts(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> String {
     let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     for (column, count) in dialect.columns().into_iter().zip(counts) {
         words[column] = count.to_string();
@@ -347,8 +350,8 @@ fn counting(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> String {
     words.join(" ")
 }
 
-/// Why no graph has these counts.
-fn impossible(nodes: u32, switches: u32, links: u32) -> Option<String> {
+/// The reason why no graph can have these counts, if there is one.
+fn count_problem(nodes: u32, switches: u32, links: u32) -> Option<String> {
     let hosts = nodes.saturating_sub(switches);
     if switches > nodes {
         Some(format!("{switches} switches among {nodes} nodes are not possible"))

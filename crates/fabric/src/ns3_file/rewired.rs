@@ -1,18 +1,18 @@
-//! Hosts that have several links or are joined to each other, which fabrics here do not have: what to write instead.
+//! Hosts with several links or with a link to another host, which fabrics cannot have, and the file that replaces them.
 
 use super::super::error::TopologyError;
 use super::lines::{Dialect, File, Link};
 use anabranch_base::Rate;
 
 impl File<'_> {
-    /// That no host has several links or a link to another host.
+    /// Checks that no host has several links or a link to another host.
     ///
     /// # Errors
-    /// At the first line of such a link, with what all of them take instead: a switch for each such host, which has its
-    /// links, and a link between both of all their rates together.
+    /// The first line of such a link, with a replacement for all of them: a switch for each such host, which takes over the
+    /// host's links, and one link between host and switch with the sum of their rates.
     pub(super) fn check_hosts(&self, is_switch: &[bool], links: &[Link]) -> Result<(), TopologyError> {
         let mut of_host: Vec<(u32, Rate)> = vec![(0, Rate(0)); is_switch.len()];
-        let mut apart = vec![false; is_switch.len()];
+        let mut multihomed = vec![false; is_switch.len()];
         let mut first = None;
         for link in links {
             let to_host = link.ends.iter().all(|end| !is_switch[*end as usize]);
@@ -20,18 +20,19 @@ impl File<'_> {
                 let (count, rate) = &mut of_host[end];
                 *count += 1;
                 *rate = Rate(rate.0.saturating_add(link.rate.0));
-                apart[end] |= to_host || *count > 1;
-                if apart[end] {
+                multihomed[end] |= to_host || *count > 1;
+                if multihomed[end] {
                     first.get_or_insert((link, end));
                 }
             }
         }
         let Some((link, host)) = first else { return Ok(()) };
-        let apart: Vec<u32> = (0..is_switch.len() as u32).filter(|node| apart[*node as usize]).collect();
-        let problem = self.several_links(link, (host, of_host[host].0), &apart, is_switch);
-        let instead = self.with_switches(&apart, links, of_host[apart[0] as usize].1);
+        let multihomed: Vec<u32> =
+            (0..is_switch.len() as u32).filter(|node| multihomed[*node as usize]).collect();
+        let problem = self.several_links(link, (host, of_host[host].0), &multihomed, is_switch);
+        let instead = self.with_switches(&multihomed, links, of_host[multihomed[0] as usize].1);
         Err(match self.header.dialect {
-            // Switches of their own would carry what passes within a server over NICs as well, and other servers' traffic.
+            // With a switch per host, NVLink traffic would pass over NICs as well, and other servers' traffic over NVLink.
             Dialect::SimAi => self.in_header(format!(
                 "{problem}; write a fat tree by keys into the scenario, with [workload.server] for the NVLink of a trace"
             )),
@@ -43,7 +44,7 @@ impl File<'_> {
         &self,
         link: &Link,
         (host, count): (usize, u32),
-        apart: &[u32],
+        multihomed: &[u32],
         is_switch: &[bool],
     ) -> String {
         let [a, b] = link.ends;
@@ -52,7 +53,7 @@ impl File<'_> {
             false => format!("host {host} has {count} links"),
         };
         let hosts = is_switch.iter().filter(|is_switch| !**is_switch).count();
-        let such = match apart.len() {
+        let such = match multihomed.len() {
             1 => "it is the only such host".to_owned(),
             such => format!("{such} of the {hosts} hosts have several links or one to another host"),
         };
@@ -63,23 +64,26 @@ impl File<'_> {
         format!("{whose}{this}, but a host here has one link, to a switch ({such}){instead}")
     }
 
-    /// The file in which each host of `apart` has a switch: its first lines, and what becomes of the links.
-    fn with_switches(&self, apart: &[u32], links: &[Link], rate: Rate) -> String {
-        let (nodes, more) = (self.header.nodes, apart.len() as u32);
+    /// Instructions for a file in which each host of `multihomed` has a switch of its own: the first lines, and the changed links.
+    fn with_switches(&self, multihomed: &[u32], links: &[Link], rate: Rate) -> String {
+        let (nodes, more) = (self.header.nodes, multihomed.len() as u32);
         let header = self.header_of(
             (nodes + more) as usize,
             (self.header.switches + more) as usize,
-            links.len() + apart.len(),
+            links.len() + multihomed.len(),
         );
         let line = self.header.line;
-        let (first, last) = (apart[0], apart[apart.len() - 1]);
+        let (first, last) = (multihomed[0], multihomed[multihomed.len() - 1]);
         let of_hosts = match last - first + 1 == more && more > 1 {
             true => format!("{nodes} to {} for hosts {first} to {last}", nodes + more - 1),
             false => {
-                let each =
-                    apart.iter().zip(nodes..).take(4).map(|(host, node)| format!("{node} for host {host}"));
+                let each = multihomed
+                    .iter()
+                    .zip(nodes..)
+                    .take(4)
+                    .map(|(host, node)| format!("{node} for host {host}"));
                 let each: Vec<String> = each.collect();
-                let rest = if apart.len() > 4 { " and so on" } else { "" };
+                let rest = if multihomed.len() > 4 { " and so on" } else { "" };
                 format!("{}{rest}", each.join(", "))
             }
         };

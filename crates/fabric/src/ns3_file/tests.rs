@@ -28,7 +28,8 @@ fn nodes_are_renumbered_and_keep_their_numbers() {
     let lossy = t.ports[t.link(NodeId(4), 1).index()];
     assert_eq!((lossy.loss, lossy.latency), (0.25, Duration::from_us(1)));
     assert_eq!(t.ports[1].loss, 0.25);
-    assert_eq!(t.error_rates, ErrorRate::all([(0.25, 4)].into_iter()));
+    let rates: Vec<_> = t.error_rates.iter().map(|rate| (rate.probability, &rate.lines[..])).collect();
+    assert_eq!(rates, [(0.25, &[4][..])]);
     let own = t.link(NodeId(6), 3);
     assert_eq!(t.reverse(own), t.link(NodeId(6), 4));
     assert_eq!(t.reverse(t.link(NodeId(5), 3)), t.link(NodeId(6), 2));
@@ -59,7 +60,7 @@ fn tiers_follow_the_distance_to_the_nearest_tor() {
     assert!(chain(256).unwrap_err().contains("switch 257 is more than 254 links away"));
 }
 
-/// A mistake in [`GOOD`], and what is said about it.
+/// A mistake in [`GOOD`], and the message about it.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("7 3 8", "7 3", "g.txt:1: this line has 2 columns; it must have 3: nodes switches links (HPCC), 4: "),
     ("7 3 8", "7 x 8", "g.txt:1: \"x\" is not the number of switches"),
@@ -95,14 +96,14 @@ const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("3 0 400", "6 6 400", "g.txt:1: the graph is not connected: host 1 cannot reach host 4"),
 ];
 
-/// The place, the problem and what to write of an error.
+/// The place, the problem and the proposed text of an error.
 fn told(error: &str) -> (usize, &str, Option<&str>) {
     let line = error.split(':').nth(1).unwrap().parse().unwrap();
     let (problem, instead) = error.rsplit_once("; write ").map_or((error, None), |(a, b)| (a, Some(b)));
     (line, problem, instead)
 }
 
-/// The text with another line at this place, or above it.
+/// The text with a line replaced, or with another one above it.
 fn followed(text: &str, line: usize, instead: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     match instead.strip_suffix(" above it") {
@@ -132,7 +133,7 @@ fn a_hint_followed_gives_what_was_meant() {
     }
 }
 
-/// The value that was meant is not known here, but a file in which the hint is followed can be read.
+/// A file in which the hint is followed can be read, whatever value its author had in mind.
 #[test]
 fn a_hint_that_is_an_example_can_be_read() {
     for (from, to, expected) in [
@@ -165,7 +166,7 @@ fn files_without_their_lines_are_refused() {
 fn of_more_links_than_are_counted_the_first_are_read() {
     let seven = GOOD.replacen("7 3 8", "7 3 7", 1);
     assert_eq!(read(&seven).unwrap().links(), 14);
-    assert_eq!((left_out("g.txt", &seven), left_out("g.txt", GOOD)), (Some((1, 7, 1)), None));
+    assert_eq!((unread_cables("g.txt", &seven), unread_cables("g.txt", GOOD)), (Some((1, 7, 1)), None));
     let spec = crate::TopologySpec::Graph { file: "g.txt".into(), switch_latency: Duration::ZERO };
     assert_eq!(
         crate::warnings(&spec, Some(&seven)).unwrap().to_string(),
@@ -173,7 +174,7 @@ fn of_more_links_than_are_counted_the_first_are_read() {
     );
 }
 
-/// Two hosts at a switch, in the words of each simulator.
+/// Two hosts on a switch, in the syntax of each simulator.
 #[test]
 fn dialects_are_told_by_their_columns() {
     let hpcc = read("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n").unwrap();
@@ -209,7 +210,8 @@ fn dialects_are_told_by_their_columns() {
     }
 }
 
-/// Does what a hint says about hosts with several links: its lines at the head, other ends of links, and a link a host.
+/// Follows a hint about hosts with several links: the new first lines, other ends of links, and an additional link for
+/// each host.
 fn rewired(text: &str, instead: &str) -> String {
     let mut quoted = instead.split('`').skip(1).step_by(2);
     let (header, switches, last) = (quoted.next().unwrap(), quoted.next().unwrap(), quoted.next().unwrap());

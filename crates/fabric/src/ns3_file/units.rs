@@ -1,15 +1,15 @@
-//! Rates, latencies and error rates as the ns-3 simulators write and read them. An error is a problem in words, and the
-//! word that should stand there instead, where one is likely.
+//! Rates, latencies and error rates in the syntax of the ns-3 simulators.
 
 use anabranch_base::{Duration, Rate};
 use std::fmt::Display;
 
+/// A problem in words, and a likely replacement of the malformed word.
 type Problem = (String, Option<String>);
 
-/// Plain rates below are hardly meant as bits a second, though ns-3 reads them so.
+/// The least plain rate that is taken as bits per second. ns-3 reads smaller ones so too, but a unit is likely missing.
 const LEAST_PLAIN_RATE: u64 = 1_000_000;
 
-/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits a second.
+/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits per second.
 pub(super) fn rate(word: &str) -> Result<Rate, Problem> {
     let split = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(split);
@@ -24,12 +24,12 @@ pub(super) fn rate(word: &str) -> Result<Rate, Problem> {
         )),
         None => Err((
             format!("{word:?} is no rate such as 100Gbps, 100Gb/s or, in bits a second, 100000000000"),
-            meant::<Rate>(word),
+            suggestion::<Rate>(word),
         )),
     }
 }
 
-/// The bits of a second in a unit of ns-3's `DataRate`, and those in Tbps, which ns-3 has not.
+/// The bits per second of a unit of ns-3's `DataRate`, and of Tbps, which ns-3 lacks.
 fn scale(unit: &str) -> Option<u64> {
     if unit.is_empty() {
         return Some(1);
@@ -70,17 +70,17 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
     match (word.parse::<Duration>(), plain) {
         (Ok(latency), _) => Ok(latency),
         (Err(_), Some(0.0)) => Ok(Duration::ZERO),
-        // A number below 0.01 is meant in seconds, as ns-3 reads it; others are in us, from 50 on in ns.
+        // The proposal takes a number below 0.01 as seconds, as ns-3 does, one below 50 as us, and a larger one as ns.
         (Err(_), Some(number)) => {
-            let meant = match number {
+            let instead = match number {
                 small if small < 0.01 => Duration((small * 1e12).round() as u64).to_string(),
                 ns if ns >= 50.0 => format!("{word}ns"),
                 us => format!("{us}us"),
             };
-            Err((format!("the latency {word} has no unit, and ns-3 reads it as seconds"), Some(meant)))
+            Err((format!("the latency {word} has no unit, and ns-3 reads it as seconds"), Some(instead)))
         }
         (Err(_), None) => {
-            Err((format!("{word:?} is no latency such as 1000ns or 0.001ms"), meant::<Duration>(word)))
+            Err((format!("{word:?} is no latency such as 1000ns or 0.001ms"), suggestion::<Duration>(word)))
         }
     }
 }
@@ -92,16 +92,16 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
         return Ok(loss);
     }
     let percent = number.or_else(|| word.strip_suffix('%')?.parse().ok());
-    let meant = match percent {
+    let instead = match percent {
         Some(percent) if percent > 0.0 && percent <= 100.0 => (percent / 100.0).to_string(),
         Some(negative) if (-1.0..0.0).contains(&negative) => (-negative).to_string(),
         _ => "0".to_owned(),
     };
-    Err((format!("the error rate {word:?} is no probability, a number from 0 to 1"), Some(meant)))
+    Err((format!("the error rate {word:?} is no probability, a number from 0 to 1"), Some(instead)))
 }
 
-/// The replacement for a word that is like a quantity of a scenario.
-fn meant<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<String> {
+/// The replacement that the parser of scenarios proposes for a malformed quantity.
+fn suggestion<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<String> {
     let problem = word.parse::<T>().err()?.to_string();
     problem.rsplit_once("; write ").map(|(_, instead)| instead.to_owned())
 }

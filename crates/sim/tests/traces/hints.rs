@@ -244,6 +244,8 @@ fn what_is_offered_for_a_file_works_there() {
         ("lines.rs", include_str!("../../../workload/src/cm/lines.rs")),
         ("text.rs", include_str!("../../../workload/src/text.rs")),
         ("simai.rs", include_str!("../../../workload/src/trace/simai.rs")),
+        ("simai.rs", include_str!("../../../workload/src/trace/simai/groups.rs")),
+        ("simai.rs", include_str!("../../../workload/src/trace/simai/layer.rs")),
         ("goal.rs", include_str!("../../../workload/src/trace/goal.rs")),
         ("graph.rs", include_str!("../../../workload/src/trace/graph.rs")),
         ("msccl.rs", include_str!("../../../workload/src/trace/msccl.rs")),

@@ -1,9 +1,9 @@
-//! The lines of a connection matrix, each understood by itself.
+//! The lines of a connection matrix.
 
 use super::super::{Opens, WorkloadError, text};
 use anabranch_base::{Duration, Time};
 
-/// A matrix as its lines say it.
+/// The lines of a matrix.
 #[derive(Default)]
 pub(super) struct Body {
     pub counts: Counts,
@@ -11,7 +11,7 @@ pub(super) struct Body {
     pub triggers: Vec<Trigger>,
 }
 
-/// The count lines, as far as they stand in the file.
+/// The count lines that the file has.
 #[derive(Default)]
 pub(super) struct Counts {
     nodes: Option<Count>,
@@ -26,7 +26,7 @@ pub(super) struct Count {
     pub line: u32,
 }
 
-/// A connection line. Exactly one of `start` and `trigger` is there.
+/// A connection line, with either `start` or `trigger`.
 pub(super) struct Connection {
     pub line: u32,
     pub src: u32,
@@ -126,7 +126,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The file's nodes are the fabric's first hosts.
+    /// Checks that the fabric has enough hosts, as the file's nodes are its first hosts.
     fn check_nodes(&self, body: &Body) -> Result<(), String> {
         match body.counts.nodes {
             Some(nodes) if nodes.value == 0 => Err("`Nodes 0`: there must be at least 2 to send".into()),
@@ -177,7 +177,7 @@ impl Reader {
         })
     }
 
-    /// `words` are those after `trigger`.
+    /// Reads the words after `trigger`.
     fn trigger(&self, words: &[&str]) -> Result<Trigger, String> {
         let form = "`trigger id N oneshot`, `trigger id N multishot` or `trigger id N barrier count K`";
         let &["id", id, kind, ref rest @ ..] = words else {

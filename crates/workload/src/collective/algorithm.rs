@@ -1,47 +1,47 @@
-//! The algorithms: who sends which bytes to whom, step by step.
+//! The algorithms of collectives as steps of transfers between ranks.
 
 use super::plan::{Action, Plan, Planner, Send, Transfer};
 use serde::{Deserialize, Serialize};
 
-/// How a collective is carried out.
+/// The algorithm of a collective.
 ///
-/// A buffer of B bytes is split into N blocks (N ranks) that differ by at most one byte, the longer ones first;
-/// with fewer bytes than ranks the last blocks are empty and nothing is sent for them.
+/// A buffer of B bytes is split into N blocks (for N ranks) that differ by at most one byte, the longer ones first;
+/// with fewer bytes than ranks the last blocks are empty and are not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// AllReduce on a ring: N-1 steps reduce, N-1 steps hand round the result, a block a step. `bytes` is the
-    /// buffer of each rank.
+    /// AllReduce on a ring: N-1 steps reduce and N-1 steps distribute the result, one block per step. `bytes` is the buffer
+    /// of each rank.
     AllreduceRing,
-    /// AllReduce on two binary trees, each with half of the buffer: a node sends to its parent what it has from
-    /// both its children, the root sends the result down. `bytes` is the buffer of each rank.
+    /// AllReduce on two binary trees, each with half of the buffer: a node sends its parent the sum of its own data and its
+    /// children's, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
     /// The trees are those of NCCL: an inner node of one is a leaf of the other.
     AllreduceDoubleBinaryTree,
-    /// AllReduce by recursive halving (which reduces) and recursive doubling (which hands round), of
-    /// Rabenseifner. `bytes` is the buffer of each rank.
+    /// Rabenseifner's AllReduce by recursive halving, which reduces, and recursive doubling, which distributes the result.
+    /// `bytes` is the buffer of each rank.
     ///
-    /// With N no power of two, as Thakur, Rabenseifner and Gropp (Optimization of Collective Communication
-    /// Operations in MPICH, 2005): of the first 2r ranks, with N - r the next lower power of two, each even one
-    /// first gives its buffer to its odd neighbour, which takes part for both and returns the result at the end.
+    /// If N is no power of two, the algorithm follows Thakur, Rabenseifner and Gropp (Optimization of Collective
+    /// Communication Operations in MPICH, 2005). With N - r the next lower power of two, each even rank among the first 2r
+    /// sends its buffer to its odd neighbour, which participates for both and returns the result at the end.
     AllreduceHalvingDoubling,
-    /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
-    /// rank. N that is no power of two: as for halving and doubling.
+    /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each rank. An
+    /// N that is no power of two is treated as in halving and doubling.
     AllreduceRecursiveDoubling,
     /// AllGather on a ring, N-1 steps. `bytes` is the result; each rank starts with its block of it.
     AllgatherRing,
     /// ReduceScatter on a ring, N-1 steps. `bytes` is the input of each rank; each ends with its block reduced.
     ReducescatterRing,
-    /// Broadcast along the ring, from the first rank to the last, N-1 steps of all bytes: each rank hands on a chunk when it
-    /// has it, as NCCL's. `bytes` is the buffer of the first rank.
+    /// Broadcast along the ring from the first rank to the last, N-1 steps of all bytes: each rank forwards a chunk when it
+    /// has received it, as in NCCL. `bytes` is the buffer of the first rank.
     BroadcastRing,
-    /// Each rank has a block for every rank: the next rank's first, then the one after it, and so on. `bytes` is
-    /// the input of a rank, the block for itself (which is not sent) included. A block is one message.
+    /// All-to-all: each rank sends a block to every other rank, first to the next rank, then to the one after it, and so on.
+    /// `bytes` is the input of a rank, including the block for itself, which is not sent. A block is one message.
     Alltoall,
 }
 
 impl Algorithm {
-    /// Every algorithm, by its name in scenarios.
+    /// Every algorithm with its name in scenarios.
     pub const ALL: [(&'static str, Algorithm); 8] = [
         ("allreduce-ring", Algorithm::AllreduceRing),
         ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
@@ -53,21 +53,21 @@ impl Algorithm {
         ("alltoall", Algorithm::Alltoall),
     ];
 
-    /// Its name in scenarios.
+    /// The name in scenarios.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
-    /// The collective that it carries out: `allreduce`, `allgather`, `reducescatter`, `broadcast` or `alltoall`.
+    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast` or `alltoall`.
     pub fn collective(self) -> &'static str {
         self.name().split('-').next().unwrap_or_default()
     }
 
-    /// What `ranks` ranks (at least 1) send, in chunks of at most `chunk` bytes (at least 1). An all-to-all sends
-    /// whole blocks, of which a rank has at most `connections` open.
+    /// The plan for `ranks` ranks (at least 1), in chunks of at most `chunk` bytes (at least 1). An all-to-all sends whole
+    /// blocks, of which a rank has at most `connections` in flight.
     ///
     /// # Panics
-    /// When there are more than 2^32 messages or dependencies; see [`Algorithm::messages`].
+    /// On more than 2^32 messages or dependencies; see [`Algorithm::messages`].
     pub fn plan(self, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
             self.messages(ranks, bytes, chunk) <= u64::from(u32::MAX),
@@ -91,7 +91,7 @@ impl Algorithm {
         planner.finish()
     }
 
-    /// How many messages [`Algorithm::plan`] has.
+    /// The number of messages of [`Algorithm::plan`].
     pub fn messages(self, ranks: u32, bytes: u64, chunk: u64) -> u64 {
         let n = u64::from(ranks);
         let chunks = |(from, to): (u64, u64)| (to - from).div_ceil(chunk);
@@ -111,16 +111,16 @@ impl Algorithm {
             Algorithm::BroadcastRing => whole.saturating_mul(n - 1),
             Algorithm::AllreduceDoubleBinaryTree => of_blocks(bytes, 2).saturating_mul(2 * (n - 1)),
             Algorithm::AllreduceRecursiveDoubling => whole
-                .saturating_mul(u64::from(fold.taking_part) * u64::from(fold.taking_part.ilog2()))
+                .saturating_mul(u64::from(fold.participants) * u64::from(fold.participants.ilog2()))
                 .saturating_add(folding),
             Algorithm::AllreduceHalvingDoubling => {
-                let blocks = Blocks { bytes, count: fold.taking_part };
+                let blocks = Blocks { bytes, count: fold.participants };
                 let step = |step: u32| {
-                    let width = fold.taking_part >> (step + 1);
-                    let parts = (0..fold.taking_part / width).map(|part| blocks.range(part * width, width));
+                    let width = fold.participants >> (step + 1);
+                    let parts = (0..fold.participants / width).map(|part| blocks.range(part * width, width));
                     parts.map(chunks).fold(0, u64::saturating_add).saturating_mul(u64::from(width))
                 };
-                let halving = (0..fold.taking_part.ilog2()).map(step).fold(0, u64::saturating_add);
+                let halving = (0..fold.participants.ilog2()).map(step).fold(0, u64::saturating_add);
                 halving.saturating_mul(2).saturating_add(folding)
             }
             Algorithm::Alltoall => bytes.min(n).saturating_mul(n - 1),
@@ -147,7 +147,8 @@ impl Blocks {
     }
 }
 
-/// After step s, rank r holds the sum of s + 2 ranks of block r - 2 - s; after the last step, block r of all.
+/// ReduceScatter on a ring. After step s, rank r has the sum of s + 2 ranks for block r - 2 - s; after the last step, the
+/// sum of all ranks for block r.
 fn ring_reduce_scatter(planner: &mut Planner, blocks: Blocks) {
     let n = blocks.count;
     for step in 0..n - 1 {
@@ -155,7 +156,7 @@ fn ring_reduce_scatter(planner: &mut Planner, blocks: Blocks) {
     }
 }
 
-/// Rank r begins with block r; in each step it hands on the block that it received in the one before.
+/// AllGather on a ring. Rank r begins with block r; in each step it forwards the block that it received in the one before.
 fn ring_all_gather(planner: &mut Planner, blocks: Blocks) {
     let n = blocks.count;
     for step in 0..n - 1 {
@@ -169,7 +170,7 @@ fn ring_broadcast(planner: &mut Planner, ranks: u32, bytes: u64) {
     }
 }
 
-/// Rank `src` sends to the next one the block `ahead` of its own number.
+/// The transfer of block `src + ahead` (modulo the ranks) from rank `src` to the next one.
 fn around(src: u32, blocks: Blocks, ahead: u32, action: Action) -> Transfer {
     let n = u64::from(blocks.count);
     let modulo = |number: u64| (number % n) as u32;
@@ -183,7 +184,7 @@ fn double_binary_tree(planner: &mut Planner, ranks: u32, bytes: u64) {
         let range = halves.range(tree as u32, 1);
         let depths = depths(parents);
         let deepest = depths.iter().copied().max().unwrap_or(0);
-        // The children and parents of one level.
+        // The edges (child, parent) whose child is at `depth`.
         let level = |depth: u32| {
             let at = move |&(_, &of): &(usize, &u32)| of == depth;
             let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
@@ -210,27 +211,27 @@ fn double_binary_tree(planner: &mut Planner, ranks: u32, bytes: u64) {
     }
 }
 
-/// The parent of each rank in the two trees; a root has none.
+/// The parent of each rank in the two trees; `None` for a root.
 ///
-/// The first is NCCL's binary tree over the bits of the rank: odd ranks are its leaves. The second is its mirror
-/// image for even N, where odd and even change places, and the first one turned by one rank for odd N.
+/// The first is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. The second is its mirror image for
+/// even N, which exchanges odd and even ranks, and the first one rotated by one rank for odd N.
 fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
-    let place_of = |rank: u32| match ranks % 2 {
+    let position_of = |rank: u32| match ranks % 2 {
         0 => ranks - 1 - rank,
         _ => (rank + ranks - 1) % ranks,
     };
-    let rank_at = |place: u32| match ranks % 2 {
-        0 => ranks - 1 - place,
-        _ => (place + 1) % ranks,
+    let rank_at = |position: u32| match ranks % 2 {
+        0 => ranks - 1 - position,
+        _ => (position + 1) % ranks,
     };
     [
         (0..ranks).map(|rank| tree_parent(rank, ranks)).collect(),
-        (0..ranks).map(|rank| tree_parent(place_of(rank), ranks).map(rank_at)).collect(),
+        (0..ranks).map(|rank| tree_parent(position_of(rank), ranks).map(rank_at)).collect(),
     ]
 }
 
-/// With b the lowest bit of the rank, its parent has that bit cleared and the next one set; where no such rank
-/// is, only cleared.
+/// The parent of a rank in the first tree: the rank with its lowest set bit cleared and the next higher bit set, or only
+/// cleared if there is no such rank.
 fn tree_parent(rank: u32, ranks: u32) -> Option<u32> {
     if rank == 0 {
         return None;
@@ -246,22 +247,22 @@ fn depths(parents: &[Option<u32>]) -> Vec<u32> {
     (0..parents.len()).map(|rank| depth(rank) as u32).collect()
 }
 
-/// How a count of ranks is brought to a power of two.
+/// The reduction of a number of ranks to a power of two.
 #[derive(Clone, Copy)]
 struct Fold {
-    /// The highest power of two that is not above the count.
-    taking_part: u32,
-    /// The ranks beyond it: as many even ranks, from 0, give their buffer to the odd one above.
+    /// The highest power of two that is at most the number of ranks.
+    participants: u32,
+    /// The number of ranks beyond `participants`. So many even ranks, from 0, are represented by the next odd rank.
     extra: u32,
 }
 
 impl Fold {
     fn of(ranks: u32) -> Self {
-        let taking_part = 1 << ranks.ilog2();
-        Fold { taking_part, extra: ranks - taking_part }
+        let participants = 1 << ranks.ilog2();
+        Fold { participants, extra: ranks - participants }
     }
 
-    /// The rank that takes part as number `number`.
+    /// The rank of participant `number`.
     fn rank(self, number: u32) -> u32 {
         if number < self.extra { 2 * number + 1 } else { number + self.extra }
     }
@@ -289,10 +290,10 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
     }));
 }
 
-/// Partners first half the ranks away, then a quarter, and so on, each giving away the half of its blocks that
-/// the partner keeps; then the same way back, each with all that it has.
+/// Exchanges with partners at half the ranks' distance, then a quarter, and so on: each sends the half of its blocks that
+/// the partner keeps. Then come the reverse distances, with all blocks that a rank has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
-    let n = fold.taking_part;
+    let n = fold.participants;
     let blocks = Blocks { bytes, count: n };
     let mut exchange = |distance: u32, kept_by_partner: bool, action: Action| {
         planner.step((0..n).map(|number| {
@@ -312,8 +313,8 @@ fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
 }
 
 fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
-    for bit in 0..fold.taking_part.ilog2() {
-        planner.step((0..fold.taking_part).map(|number| Transfer {
+    for bit in 0..fold.participants.ilog2() {
+        planner.step((0..fold.participants).map(|number| Transfer {
             src: fold.rank(number),
             dst: fold.rank(number ^ (1 << bit)),
             range: (0, bytes),
@@ -322,10 +323,10 @@ fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     }
 }
 
-/// The order keeps an incast away: in round k, rank r sends to r + k. // STrack, section 4.3
+/// All-to-all. In round k, rank r sends to r + k, an order without incasts (STrack, section 4.3).
 fn alltoall(blocks: Blocks, connections: u32) -> Plan {
     let n = blocks.count;
-    let mut plan = Plan { ranks: n, open: Some(connections), ..Plan::default() };
+    let mut plan = Plan { ranks: n, per_rank: Some(connections), ..Plan::default() };
     for round in 1..n {
         for src in 0..n {
             let dst = ((u64::from(src) + u64::from(round)) % u64::from(n)) as u32;
@@ -382,7 +383,7 @@ mod tests {
                 let deepest = depths(tree).into_iter().max().unwrap();
                 assert!(deepest <= ranks.ilog2() + 1, "{ranks} ranks, depth {deepest}");
             }
-            // With an odd count one rank more is an inner node of both.
+            // With an odd number of ranks, one rank is an inner node of both.
             let leaf = |tree: &[Option<u32>], rank: u32| children(tree, rank) == 0;
             let neither = (0..ranks).filter(|&rank| !leaf(&trees[0], rank) && !leaf(&trees[1], rank)).count();
             let both = (0..ranks).filter(|&rank| leaf(&trees[0], rank) && leaf(&trees[1], rank)).count();

@@ -1,7 +1,7 @@
-//! Collectives: jobs whose ranks send to each other in chunks that depend on each other.
+//! Collectives: jobs whose ranks exchange chunks that depend on each other.
 //!
-//! An [`Algorithm`] gives a [`Plan`] for a number of ranks; each job puts it on its hosts, with one queue pair for
-//! each ordered pair of ranks that communicate. A rank's own reduction takes no time.
+//! An [`Algorithm`] makes a [`Plan`] for a number of ranks; each job maps it to its hosts, with one queue pair for each
+//! ordered pair of ranks that communicate. The reduction within a rank takes no time.
 
 mod algorithm;
 mod place;
@@ -10,15 +10,15 @@ mod plan;
 pub use algorithm::Algorithm;
 pub use plan::{Action, Plan, Send};
 
-/// The hosts of a job, by rank, which are free no more; of several jobs each has a number.
-pub(super) fn placed(
+/// Places job `number`: its hosts, by rank, are taken out of `free`.
+pub(super) fn place_job(
     placement: Placement,
     ranks: u32,
     (free, number): (&mut Vec<u32>, u64),
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Vec<u32>, WorkloadError> {
-    let hosts = place::among(placement, (ranks, 1), (free.clone(), number), fabric, seed)?;
+    let hosts = place::place_among(placement, (ranks, 1), (free.clone(), number), fabric, seed)?;
     let hosts = hosts.into_iter().next().unwrap_or_default();
     let taken: BTreeSet<u32> = hosts.iter().copied().collect();
     free.retain(|host| !taken.contains(host));
@@ -30,51 +30,51 @@ use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Purpose, QpId, 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The chunk of a scenario that does not say one.
+/// The default chunk of a collective in a scenario.
 pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);
 
 /// Jobs that each run one collective, all from time 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectiveSpec {
-    /// How.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// Size of the collective; see [`Algorithm`] for what it is the size of.
+    /// Size of the collective, as defined by the variants of [`Algorithm`].
     pub bytes: Bytes,
-    /// Who takes part.
+    /// The hosts that take part.
     #[serde(flatten)]
     pub members: Members,
-    /// Most bytes of a message. Not for an all-to-all, which sends whole blocks.
+    /// The most bytes of a message. Not for an all-to-all, which sends whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// Only for an all-to-all: most destinations that a rank has open at once. When all of the block of one is
-    /// acknowledged, the next one starts.
+    /// The most blocks that a rank has in flight, only for an all-to-all. When all of a block is acknowledged, the next one
+    /// starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Not for an all-to-all: most chunks that a rank has open to another one. The next one starts, in the order of the
-    /// algorithm and once the rank has what it sends, when the first open one is through, as `clock` says. Without it a
-    /// rank sends what it has.
+    /// The most chunks that a rank has in flight to another rank, not for an all-to-all. The next one, in the order of the
+    /// algorithm, starts when the rank has its data and the first one in flight is complete as `clock` defines. Without a
+    /// depth a rank sends a chunk as soon as it has its data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// With `depth`: when a chunk is through.
+    /// The event that completes a chunk, with `depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// Only for an all-to-all: each rank begins at a time drawn from 0 to this.
+    /// The latest start of a rank, only for an all-to-all: each rank begins at a random time from 0 to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
 }
 
-/// When a chunk makes room for the next one.
+/// The event that completes a chunk, so that the next one may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// When the sender has its acknowledgement.
+    /// The sender has its acknowledgement.
     Ack,
-    /// When the receiver has it, which the sender knows at once, as where a receiver asks for the next chunk at no cost.
+    /// The receiver has all of it. The sender knows at once, as if the receiver requested the next chunk at no cost.
     Delivered,
 }
 
 impl Clock {
-    /// Every clock, by its name in scenarios.
+    /// Every clock with its name in scenarios.
     pub const ALL: [(&'static str, Clock); 2] = [("ack", Clock::Ack), ("delivered", Clock::Delivered)];
 
     fn done(self) -> Done {
@@ -85,49 +85,49 @@ impl Clock {
     }
 }
 
-/// Who takes part in the jobs.
+/// The hosts that take part in the jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Members {
-    /// The hosts of each job, by rank. A host may be in several jobs.
+    /// Explicit hosts. A host may be in several jobs.
     Groups {
-        /// One list a job.
+        /// The hosts of each job, by rank.
         groups: Vec<Vec<u32>>,
     },
-    /// Jobs of one size, no host in two of them.
+    /// Jobs of equal size on disjoint hosts.
     Placed {
-        /// Ranks of a job.
+        /// Number of ranks of a job.
         ranks: u32,
         /// Number of jobs.
         jobs: u32,
-        /// Which hosts they are on.
+        /// The rule that assigns hosts.
         placement: Placement,
     },
 }
 
-/// How jobs are put on hosts.
+/// The rule that assigns hosts to jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Hosts drawn by the seed, in the order drawn.
+    /// Random hosts, in the order in which the seed draws them.
     Random,
-    /// The hosts in their order: job 0 has the first ones.
+    /// Consecutive hosts, from job 0 on the first ones.
     Blocks,
-    /// Each rank of a job under a different ToR: those with the most free hosts, the lowest host of each.
+    /// A different ToR for each rank of a job: the ToRs with the most free hosts, and the lowest host of each.
     Spread,
 }
 
 impl Placement {
-    /// Every placement, by its name in scenarios.
+    /// Every placement with its name in scenarios.
     pub const ALL: [(&'static str, Placement); 3] =
         [("random", Placement::Random), ("blocks", Placement::Blocks), ("spread", Placement::Spread)];
 }
 
 impl CollectiveSpec {
-    /// Checks what does not depend on which host is under which ToR.
+    /// Checks the specification for a fabric of `hosts` hosts, except for the conditions on their ToRs.
     ///
     /// # Errors
-    /// [`WorkloadError::Key`] with what to write instead.
+    /// [`WorkloadError::Key`] with a replacement.
     pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
         if self.bytes.0 == 0 {
             return Err(WorkloadError::key("bytes", "a collective of no bytes sends nothing; write \"8MB\""));
@@ -193,7 +193,7 @@ impl CollectiveSpec {
         }
     }
 
-    /// Elsewhere a rank would send on what it received before it has begun.
+    /// Checks that only an all-to-all has jitter. In another algorithm a rank would forward received data before it begins.
     fn check_jitter(&self) -> Result<(), WorkloadError> {
         if self.jitter.is_none() || self.algorithm == Algorithm::Alltoall {
             return Ok(());
@@ -237,7 +237,7 @@ impl CollectiveSpec {
         self.chunk.map_or(u64::MAX, |chunk| chunk.0)
     }
 
-    /// When a rank of a job begins.
+    /// The time at which a rank of a job begins.
     fn begin(&self, job: u64, rank: u64, seed: u64) -> Time {
         let Some(jitter) = self.jitter else { return Time::ZERO };
         let drawn = stream(seed, job << 32 | rank, Purpose::WorkloadArrivals).unit();
@@ -248,7 +248,7 @@ impl CollectiveSpec {
         let connections = self.connections.unwrap_or(ranks - 1);
         let plan = self.algorithm.plan(ranks, self.bytes.0, self.chunk_bytes(), connections);
         let clock = self.clock.unwrap_or(Clock::Ack);
-        Plan { to_each: self.depth.map(|depth| (depth, clock.done())), ..plan }
+        Plan { per_pair: self.depth.map(|depth| (depth, clock.done())), ..plan }
     }
 }
 
@@ -262,7 +262,7 @@ impl Members {
     }
 }
 
-/// Ranks that are too few, for both ways to say them.
+/// The error for too few ranks, shared by `ranks` and `groups`.
 const TOO_FEW: &str = "a collective is among 2 ranks at least";
 
 fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> {
@@ -289,19 +289,19 @@ fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> 
 }
 
 fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
-    let wrong = |what: String| Err(WorkloadError::key("groups", what));
+    let invalid = |what: String| Err(WorkloadError::key("groups", what));
     if groups.is_empty() {
-        return wrong("there must be a group; write [[0, 1]]".to_owned());
+        return invalid("there must be a group; write [[0, 1]]".to_owned());
     }
     for (number, group) in groups.iter().enumerate() {
         if group.len() < 2 {
-            return wrong(format!(
+            return invalid(format!(
                 "{TOO_FEW}, and group {number} has {}; write at least 2 hosts",
                 group.len()
             ));
         }
         if let Some(outside) = group.iter().find(|&&host| host >= hosts) {
-            return wrong(format!(
+            return invalid(format!(
                 "group {number} has host {outside}, which does not exist; write hosts of 0 to {}",
                 hosts.saturating_sub(1)
             ));
@@ -309,20 +309,22 @@ fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
         let mut sorted = group.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return wrong(format!("group {number} has host {} twice; write each host once", twice[0]));
+            return invalid(format!("group {number} has host {} twice; write each host once", twice[0]));
         }
     }
     Ok(())
 }
 
-/// The workload of `spec`; the seed matters to random placement.
+/// Builds the workload of `spec`; the seed matters to random placement.
 pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
     spec.check(fabric.hosts)?;
     let groups = match &spec.members {
         Members::Groups { groups } => groups.clone(),
-        Members::Placed { ranks, jobs, placement } => place::groups(*placement, *ranks, *jobs, fabric, seed)?,
+        Members::Placed { ranks, jobs, placement } => {
+            place::place_all(*placement, *ranks, *jobs, fabric, seed)?
+        }
     };
-    // All jobs of one size have one plan.
+    // Jobs of equal size share a plan.
     let mut plans: BTreeMap<usize, Plan> = BTreeMap::new();
     for group in &groups {
         plans.entry(group.len()).or_insert_with(|| spec.plan(group.len() as u32));
@@ -339,25 +341,25 @@ pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result
 }
 
 impl Plan {
-    /// Gates that a job of this plan has.
+    /// The number of gates of a job of this plan.
     fn gates(&self) -> usize {
-        match self.open {
-            None if self.to_each.is_some() => self.sends.len(),
+        match self.per_rank {
+            None if self.per_pair.is_some() => self.sends.len(),
             None => self.sends.iter().filter(|send| send.waits_len > 0).count(),
             Some(_) => self.ranks as usize,
         }
     }
 
-    /// Activations that a job of this plan has, at most.
+    /// The most activations of a job of this plan.
     fn activations(&self) -> usize {
-        match self.open {
-            None if self.to_each.is_some() => self.waits.len() + self.sends.len(),
+        match self.per_rank {
+            None if self.per_pair.is_some() => self.waits.len() + self.sends.len(),
             None => self.waits.len(),
             Some(_) => self.sends.len(),
         }
     }
 
-    /// Adds a job of this plan on `hosts`, which are as many as its ranks and begin at `begins`.
+    /// Adds a job of this plan with the host and the start time of each rank.
     fn add_job(
         &self,
         builder: &mut WorkloadBuilder,
@@ -367,36 +369,36 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // By rank, how many of its sends may still start at once.
-        let mut at_once = vec![self.open.unwrap_or(0); self.ranks as usize];
+        // The number of sends of each rank that may still start at once.
+        let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
-        let mut pace = self.to_each.map(|(depth, on)| (Pace::new(depth), on));
+        let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
         for (number, send) in (0..).zip(&self.sends) {
             let qp = *qps
                 .entry((send.src, send.dst))
                 .or_insert_with(|| builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]));
             let src = send.src as usize;
-            let through = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
-            let waits = match self.open {
-                None => send.waits_len as usize + through.len() > 0,
+            let earlier = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
+            let waits = match self.per_rank {
+                None => send.waits_len as usize + earlier.len() > 0,
                 Some(_) => at_once[src] == 0,
             };
             at_once[src] = at_once[src].saturating_sub(1);
             let start = if waits { Start::ByGate } else { Start::At(begins[src]) };
             let message = builder.add_message(qp, send.bytes, start);
-            if waits && self.open.is_some() {
+            if waits && self.per_rank.is_some() {
                 queued[src].push(message);
             } else if waits {
-                let gate = builder.add_gate(Opens::After(send.waits_len + through.len() as u32), &[message]);
+                let gate = builder.add_gate(Opens::After(send.waits_len + earlier.len() as u32), &[message]);
                 for wait in self.waits_of(send) {
                     builder.activate(MessageId(first + wait), Done::Delivered, gate);
                 }
                 if let Some((_, on)) = pace {
-                    through.iter().for_each(|wait| builder.activate(MessageId(first + wait), on, gate));
+                    earlier.iter().for_each(|wait| builder.activate(MessageId(first + wait), on, gate));
                 }
             }
         }
-        if self.open.is_some() {
+        if self.per_rank.is_some() {
             self.open_one_by_one(builder, first, &queued);
         }
         let messages = first..builder.messages();
@@ -404,7 +406,7 @@ impl Plan {
         builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0, collectives: Vec::new() });
     }
 
-    /// Lets every end of a rank's send start its next queued one.
+    /// Makes the acknowledgement of each send start the next queued send of its rank.
     fn open_one_by_one(&self, builder: &mut WorkloadBuilder, first: u32, queued: &[Vec<MessageId>]) {
         let gates: Vec<Option<GateId>> = queued
             .iter()
@@ -418,40 +420,41 @@ impl Plan {
     }
 }
 
-/// What the sends of a plan also wait for where ranks have few open to each other one.
+/// The additional dependencies of sends in a plan with a limited number of sends in flight per pair of ranks.
 struct Pace {
     depth: usize,
-    /// By sending and receiving rank: the sends so far.
-    to_each: BTreeMap<(u32, u32), Vec<u32>>,
-    /// By sending rank and step: the sends so far.
+    /// The sends so far, by sending and receiving rank.
+    of_pair: BTreeMap<(u32, u32), Vec<u32>>,
+    /// The sends so far, by sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
-    /// By send: the one to the same rank that must be through.
+    /// For each send, the earlier one to the same rank that must be complete.
     room: Vec<Option<u32>>,
 }
 
 impl Pace {
     fn new(depth: u32) -> Self {
-        Pace { depth: depth as usize, to_each: BTreeMap::new(), of_step: BTreeMap::new(), room: Vec::new() }
+        Pace { depth: depth as usize, of_pair: BTreeMap::new(), of_step: BTreeMap::new(), room: Vec::new() }
     }
 
-    /// The sends that must be through before this one, the next of the plan, may start: the one `depth` before it to the
-    /// same rank, and those for which the rank's sends wait that carry what it held before the step in which it received
-    /// what this one waits for. (Of exchanges: a rank must not reduce what it receives into bytes that it has yet to send.)
+    /// The earlier sends that must be complete before send `number`, the next of the plan, may start. The first is the one
+    /// `depth` sends before it to the same rank. The others are needed by exchanges, as a rank must not reduce received data
+    /// into bytes that it has yet to send: if the rank received what this send waits for in a step in which it also sent
+    /// the same bytes, this send waits for whatever those own sends wait for.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
-        let to_it = self.to_each.entry((send.src, send.dst)).or_default();
-        let room = to_it.len().checked_sub(self.depth).map(|place| to_it[place]);
-        to_it.push(number);
+        let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();
+        let room = same_pair.len().checked_sub(self.depth).map(|position| same_pair[position]);
+        same_pair.push(number);
         self.room.push(room);
         self.of_step.entry((send.src, send.step)).or_default().push(number);
         let mut before: Vec<u32> = room.into_iter().collect();
         for received in plan.waits_of(send).iter().map(|&wait| &plan.sends[wait as usize]) {
             let own = self.of_step.get(&(send.src, received.step)).into_iter().flatten();
-            let held = own.map(|&own| (own, &plan.sends[own as usize]));
-            let held = held.filter(|(_, own)| {
+            let own = own.map(|&own| (own, &plan.sends[own as usize]));
+            let own = own.filter(|(_, own)| {
                 own.from < received.from + received.bytes && received.from < own.from + own.bytes
             });
-            before.extend(held.filter_map(|(own, _)| self.room[own as usize]));
+            before.extend(own.filter_map(|(own, _)| self.room[own as usize]));
         }
         before.sort_unstable();
         before.dedup();

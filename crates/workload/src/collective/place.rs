@@ -1,22 +1,23 @@
-//! Which hosts the ranks of each job are on.
+//! The placement of jobs on hosts.
 
 use super::super::{Fabric, WorkloadError};
 use super::Placement;
 use anabranch_base::{Purpose, stream};
 
-/// The hosts of each of `jobs` jobs, by rank. There are hosts enough.
-pub(super) fn groups(
+/// The hosts of each of `jobs` jobs, by rank. The caller has checked that there are enough hosts.
+pub(super) fn place_all(
     placement: Placement,
     ranks: u32,
     jobs: u32,
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Vec<Vec<u32>>, WorkloadError> {
-    among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
+    place_among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
 }
 
-/// The same among the hosts that are free, by rising number; of several draws from them each has a number.
-pub(super) fn among(
+/// The hosts of each of `jobs` jobs, by rank, among free hosts in ascending order. `number` selects the random stream, as
+/// there may be several placements.
+pub(super) fn place_among(
     placement: Placement,
     (ranks, jobs): (u32, u32),
     (mut hosts, number): (Vec<u32>, u64),
@@ -31,7 +32,7 @@ pub(super) fn among(
     Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
 }
 
-/// Taking from the ToRs with the most free hosts leaves later jobs as many ToRs as can be.
+/// [`Placement::Spread`]. Taking hosts of the ToRs with the most free ones leaves as many ToRs as possible to later jobs.
 fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
     let mut by_tor: Vec<(u32, u32)> =
         hosts.iter().map(|&host| (fabric.tor_of[host as usize], host)).collect();
@@ -47,7 +48,7 @@ fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<V
     }
     let mut groups = Vec::with_capacity(jobs as usize);
     for job in 0..jobs {
-        // The sort is stable: among equals the first ToR comes first.
+        // The sort is stable, so the first ToR comes first among equals.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|&tor| std::cmp::Reverse(tors[tor].len()));
         order.truncate(ranks as usize);

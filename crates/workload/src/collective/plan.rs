@@ -1,23 +1,23 @@
-//! What the ranks of one collective send to each other, chunk by chunk, and what each chunk waits for.
+//! The plan of a collective: the chunks that its ranks exchange, and their dependencies.
 
 use crate::Done;
 use std::collections::BTreeMap;
 
-/// A collective among ranks `0..ranks`, as messages that depend on each other.
+/// A collective among ranks `0..ranks` as messages with dependencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Number of ranks.
     pub ranks: u32,
-    /// Every message; those that one waits for come before it.
+    /// All messages; each comes after those for which it waits.
     pub sends: Vec<Send>,
-    /// The messages (places in `sends`) that others wait for; each send owns a range.
+    /// The dependencies, as positions in `sends`; each send has a range.
     pub waits: Vec<u32>,
-    /// Where set, a rank has at most this many sends open: the first ones start at once, each later one (in the
-    /// order of `sends`) when one that is open is acknowledged.
-    pub open: Option<u32>,
-    /// Where set, a rank has at most this many sends open to each other one: a later one also waits until the one so
-    /// many before it to the same rank is delivered or acknowledged.
-    pub to_each: Option<(u32, Done)>,
+    /// The most sends in flight per rank, if limited. The first ones start at once; each acknowledgement starts the next one
+    /// in the order of `sends`.
+    pub per_rank: Option<u32>,
+    /// The most sends in flight per pair of ranks, if limited, and their completion: a send also waits for the one that
+    /// many positions before it to the same rank.
+    pub per_pair: Option<(u32, Done)>,
 }
 
 /// One message of a collective: a piece of the sender's buffer.
@@ -27,32 +27,32 @@ pub struct Send {
     pub src: u32,
     /// The receiving rank.
     pub dst: u32,
-    /// First byte, in the buffer of the collective (for an all-to-all, in the sender's own input).
+    /// The first byte, in the buffer of the collective, or of the sender's own input in an all-to-all.
     pub from: u64,
     /// Length in bytes, at least 1.
     pub bytes: u64,
-    /// What the receiver does with it.
+    /// The receiver's use of the data.
     pub action: Action,
-    /// The step of the algorithm. Within a step a rank sends what it held before the step: what it receives in
-    /// the step is reduced or copied behind that.
+    /// The step of the algorithm. Within a step a rank sends its data from before the step; data that it receives in the
+    /// step are reduced or copied after that.
     pub step: u32,
-    /// First of the messages it waits for, in [`Plan::waits`].
+    /// The first of its dependencies, in [`Plan::waits`].
     pub waits_from: u32,
-    /// Number of them. The sender has received them all when it starts; 0 starts at once.
+    /// The number of its dependencies, which the sender has received when it starts; with 0 it starts at once.
     pub waits_len: u32,
 }
 
-/// What a receiver does with the bytes.
+/// The use of received data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Combines them with its own.
+    /// They are combined with the receiver's own data.
     Reduce,
-    /// Puts them in the place of its own.
+    /// They replace the receiver's own data.
     Copy,
 }
 
 impl Plan {
-    /// The messages that `send` waits for, all delivered to its sender.
+    /// The dependencies of `send`, which are all messages to its sender.
     pub fn waits_of(&self, send: &Send) -> &[u32] {
         &self.waits[send.waits_from as usize..][..send.waits_len as usize]
     }
@@ -63,29 +63,29 @@ impl Plan {
 pub(super) struct Transfer {
     pub src: u32,
     pub dst: u32,
-    /// From the first byte to behind the last; nothing is sent when it is empty.
+    /// The first byte and the one after the last. Nothing is sent if the range is empty.
     pub range: (u64, u64),
     pub action: Action,
 }
 
-/// Makes a plan out of steps.
+/// A builder of plans from steps.
 ///
-/// What a chunk waits for is not said by the algorithms: it is every chunk that put something into the bytes it
-/// carries since they were last overwritten. That is what a rank needs to have received, no more and no less.
+/// Algorithms do not declare dependencies. A chunk waits for every chunk that contributed to its bytes since they were last
+/// overwritten, which is exactly what a rank must have received.
 pub(super) struct Planner {
     plan: Plan,
     chunk: u64,
     step: u32,
-    written: Vec<Written>,
+    logs: Vec<WriteLog>,
 }
 
 impl Planner {
     pub(super) fn new(ranks: u32, chunk: u64) -> Self {
         let plan = Plan { ranks, ..Plan::default() };
-        Planner { plan, chunk, step: 0, written: (0..ranks).map(|_| Written::default()).collect() }
+        Planner { plan, chunk, step: 0, logs: (0..ranks).map(|_| WriteLog::default()).collect() }
     }
 
-    /// One step: all of it is sent from what the ranks held before.
+    /// Adds a step, in which all ranks send their data from before the step.
     pub(super) fn step(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
         let mut received = Vec::new();
         for transfer in transfers {
@@ -102,7 +102,7 @@ impl Planner {
             }
         }
         for (transfer, writer) in received {
-            self.written[transfer.dst as usize].write(transfer.range, writer, transfer.action);
+            self.logs[transfer.dst as usize].write(transfer.range, writer, transfer.action);
         }
         self.step += 1;
     }
@@ -113,9 +113,9 @@ impl Planner {
 
     fn send(&mut self, transfer: &Transfer, from: u64, to: u64) {
         let waits_from = self.plan.waits.len();
-        self.written[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
+        self.logs[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
         self.plan.waits[waits_from..].sort_unstable();
-        // Pieces of one earlier chunk may be known apart from each other.
+        // Several pieces may have been written by one earlier chunk.
         let mut kept = waits_from;
         for next in waits_from..self.plan.waits.len() {
             if kept == waits_from || self.plan.waits[kept - 1] != self.plan.waits[next] {
@@ -137,21 +137,21 @@ impl Planner {
     }
 }
 
-/// The chunks of a transfer: they follow each other from `start` in places from `first`.
+/// The chunks of a transfer: consecutive sends from number `first`, with consecutive bytes from `start`.
 #[derive(Clone, Copy, Debug)]
 struct Writer {
     first: u32,
     start: u64,
 }
 
-/// Which received transfers made up a rank's buffer. Bytes in no piece are the rank's own input.
+/// The received transfers that contributed to each piece of a rank's buffer. Bytes in no piece are the rank's own input.
 #[derive(Default)]
-struct Written {
-    /// By first byte: the byte behind the last, and who wrote the piece.
+struct WriteLog {
+    /// The byte after the last and the writers of each piece, by its first byte.
     pieces: BTreeMap<u64, (u64, Vec<Writer>)>,
 }
 
-impl Written {
+impl WriteLog {
     fn write(&mut self, (start, end): (u64, u64), writer: Writer, action: Action) {
         self.split(start);
         self.split(end);
@@ -178,7 +178,7 @@ impl Written {
         }
     }
 
-    /// Cuts the piece around `at` in two, so that one begins there.
+    /// Splits the piece around `at`, so that a piece begins there.
     fn split(&mut self, at: u64) {
         let Some((&from, (to, writers))) = self.pieces.range_mut(..at).next_back() else { return };
         if at < *to {
@@ -189,7 +189,7 @@ impl Written {
         }
     }
 
-    /// Adds the chunks that wrote into `from..to`, some perhaps twice.
+    /// Adds the chunks that wrote into `from..to`, possibly with duplicates.
     fn writers(&self, from: u64, to: u64, chunk: u64, into: &mut Vec<u32>) {
         let before = self.pieces.range(..=from).next_back().map_or(from, |(&start, _)| start);
         for (&start, (end, writers)) in self.pieces.range(before..to) {

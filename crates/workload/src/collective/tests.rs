@@ -4,7 +4,7 @@ use anabranch_base::Rate;
 
 const GBPS: u64 = 1_000_000_000;
 
-/// `tors` ToRs with `hosts_per_tor` hosts each.
+/// A fabric of `tors` ToRs with `hosts_per_tor` hosts each.
 fn fabric(tors: u32, hosts_per_tor: u32) -> Fabric {
     let hosts = tors * hosts_per_tor;
     Fabric {
@@ -80,8 +80,8 @@ fn jobs_have_ranges_of_messages_and_a_queue_pair_for_each_pair() {
     assert_eq!(at_once, 3 * 12);
 }
 
-/// A ring of 4 with 3 chunks a block: of the chunks to the next rank the k-th waits for what it carries, and for the
-/// (k-2)-th to be through.
+/// In a ring of 4 ranks with 3 chunks per block and depth 2, the k-th chunk to the next rank waits for its data, and for the
+/// completion of the (k-2)-th.
 #[test]
 fn with_a_depth_a_chunk_waits_for_an_earlier_one_to_the_same_rank() {
     for (clock, on) in [(Clock::Ack, Done::Acknowledged), (Clock::Delivered, Done::Delivered)] {
@@ -227,7 +227,7 @@ fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
     assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
 }
 
-/// Each rank's first messages start together, at a time of its own below the jitter; seeds draw other times.
+/// The first messages of a rank start together, at a random time of that rank below the jitter; seeds draw other times.
 #[test]
 fn ranks_of_an_all_to_all_begin_at_random() {
     let fabric = fabric(8, 4);

@@ -1,11 +1,11 @@
-//! Incasts that come now and then beside a background, as in the figures of DCP (section 6.3).
+//! Incasts at random times in addition to a background, as in the figures of DCP (section 6.3).
 
 use crate::IncastsSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, HostId, Purpose, Rate, Time, stream};
 
-/// Incasts among the first `hosts` hosts, which arrive as a Poisson process: each has a receiver, and senders among the
-/// others, all drawn at random, and every sender sends its message at that moment.
+/// Incasts among the first `hosts` hosts, which arrive as a Poisson process. The receiver and the senders of each are drawn
+/// at random, and all senders start at the same time.
 pub(super) struct Incasts<'a> {
     pub spec: &'a IncastsSpec,
     pub hosts: u32,
@@ -14,10 +14,10 @@ pub(super) struct Incasts<'a> {
 }
 
 impl Incasts<'_> {
-    /// Messages that are to be expected.
+    /// The expected number of messages.
     ///
     /// # Errors
-    /// A degree or a length that cannot be.
+    /// A degree or a length out of range.
     pub(super) fn expected(&self) -> Result<f64, WorkloadError> {
         let (degree, hosts) = (self.spec.degree, self.hosts);
         if degree == 0 || degree >= hosts {
@@ -30,8 +30,8 @@ impl Incasts<'_> {
         Ok(f64::from(degree) * self.duration.0 as f64 / self.mean_gap_ps())
     }
 
-    /// From one incast to the next on average. The load is that of a background: the bytes of all incasts over what
-    /// all hosts could send, so that an incast of `degree` messages stands for as many messages of single hosts.
+    /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all incasts
+    /// over the capacity of all hosts, so that an incast of `degree` messages counts like `degree` messages of single hosts.
     fn mean_gap_ps(&self) -> f64 {
         let bits = 8.0 * f64::from(self.spec.degree) * self.spec.bytes.0 as f64;
         bits / (self.spec.load * f64::from(self.hosts) * self.host_rate.0 as f64) * 1e12
@@ -40,7 +40,7 @@ impl Incasts<'_> {
     /// Adds the incasts, each message on a queue pair of its own.
     ///
     /// # Errors
-    /// There would be none.
+    /// A duration without any incast.
     pub(super) fn add(&self, seed: u64, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
         let mean_gap = self.mean_gap_ps();
         let mut gaps = stream(seed, 0, Purpose::IncastArrivals);

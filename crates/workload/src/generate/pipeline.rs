@@ -1,18 +1,18 @@
-//! Pipeline parallelism across data centres beside a background, as in figure 14 of Themis-longhaul (section VII-B),
-//! which says no more of it than its load.
+//! Pipeline parallelism across data centres in addition to a background, as in figure 14 of Themis-longhaul (section VII-B).
+//! The paper gives nothing but its load.
 
 use super::{Fabric, share_in_all};
 use crate::PipelineSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, HostId, Purpose, Time, stream};
 
-/// Each host is a stage, whose next stage is the host at the same place in the next data centre (in the first one
-/// after the last): it sends the activations of a micro-batch there at fixed intervals. The stages of different hosts
-/// are not in step.
+/// A pipeline in which each host is a stage. Its next stage is the host at the same position in the next data centre (the
+/// first one after the last), to which it sends the activations of a micro-batch at fixed intervals. The phases of
+/// different hosts are independent.
 ///
-/// Assumed: a message each micro-batch, and intervals that do not wait for the messages before, so that the load is the
-/// same whatever the scheme. A message has a queue pair of its own, as the flows of the paper's simulator have, or the
-/// stage has one for all of them, as a training job keeps it.
+/// Assumptions: a micro-batch is one message, and intervals do not depend on the completion of earlier messages, so that
+/// all schemes have the same load. A message has a queue pair of its own, like the flows of the paper's simulator, or the
+/// stage keeps one for all of them, like a training job.
 pub(super) struct Pipeline<'a> {
     pub spec: &'a PipelineSpec,
     pub fabric: &'a Fabric,
@@ -20,11 +20,11 @@ pub(super) struct Pipeline<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Messages that are to be expected, when `hosts` hosts take part in the background and all other loads together
-    /// are `beside`.
+    /// The expected number of messages, if `hosts` hosts take part in the background and the sum of all other loads is
+    /// `beside`.
     ///
     /// # Errors
-    /// One data centre, hosts that are left out, a load or a length that cannot be.
+    /// A single data centre, hosts that take no part in the background, or a load or length out of range.
     pub(super) fn expected(&self, hosts: u32, beside: f64) -> Result<f64, WorkloadError> {
         if self.fabric.dcs < 2 {
             let what =
@@ -47,7 +47,7 @@ impl Pipeline<'_> {
         Ok(f64::from(hosts) * self.duration.0 as f64 / self.interval_ps())
     }
 
-    /// From one micro-batch to the next.
+    /// The time from one micro-batch to the next, in picoseconds.
     fn interval_ps(&self) -> f64 {
         8.0 * self.spec.bytes.0 as f64 / (self.spec.load * self.fabric.host_rate.0 as f64) * 1e12
     }
@@ -55,7 +55,7 @@ impl Pipeline<'_> {
     /// Adds the messages, in the order of their starts.
     ///
     /// # Errors
-    /// There would be none.
+    /// A duration without any message.
     pub(super) fn add(&self, seed: u64, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
         let interval = self.interval_ps();
         let mut starts: Vec<(Time, u32)> = Vec::new();
@@ -73,7 +73,7 @@ impl Pipeline<'_> {
             return Err(WorkloadError::key("duration", what));
         }
         starts.sort_unstable();
-        // Hosts are numbered by data centre, as many in each.
+        // Hosts are numbered by data centre, with equally many in each.
         let of_dc = self.fabric.hosts / self.fabric.dcs;
         let mut stages = vec![None; self.fabric.hosts as usize];
         for (start, host) in starts {

@@ -4,7 +4,7 @@ use anabranch_base::Rate;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
+/// A fabric of `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
 fn fabric(hosts: u32, per_tor: u32) -> Fabric {
     let tor_of = (0..hosts).map(|host| hosts + host / per_tor).collect();
     Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1, file_nodes: Vec::new() }
@@ -30,7 +30,7 @@ fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSp
     }
 }
 
-/// WebSearch at load 0.3 on all of 32 hosts for 20 ms, with incasts.
+/// A WebSearch background at load 0.3 on all of 32 hosts for 20 ms, with incasts.
 fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let duration = Duration::from_us(20_000);
     let incast = Some(IncastsSpec { degree, bytes: Bytes(bytes), load });
@@ -173,7 +173,7 @@ fn incasts_meet_their_load_and_each_has_its_own_hosts() {
         let w = build(&with_incasts(degree, bytes, load), &fabric(64, 16), 1, &|_| None).unwrap();
         let of = w.groups[1].messages.start as usize..w.groups[1].messages.end as usize;
         assert!(w.messages[of.clone()].iter().all(|message| message.bytes == bytes));
-        // What 32 hosts at 100 Gb/s can send in 20 ms is 8 GB.
+        // 32 hosts at 100 Gb/s can send 8 GB in 20 ms.
         let found = of.len() as f64 * bytes as f64 / 8e9;
         assert!((found / load - 1.0).abs() < 0.1, "{degree}: load {found}, not {load}");
         let pairs = &pairs(&w)[of.clone()];
@@ -294,7 +294,7 @@ fn a_published_flow_file_loads() {
     assert_eq!((w.messages[0].bytes, w.messages[0].start), (616, Start::At(Time(9_000))));
     let last = w.messages.last().unwrap();
     assert_eq!((last.bytes, last.start), (3_370, Start::At(Time(4_998_501_000))));
-    // Drawn from the same distribution at 25 % load, so ours must look alike.
+    // It was drawn from the same distribution at 25 % load, so the generated workload must be alike.
     let ours =
         build(&poisson("alistorage", 0.25, 128, Duration::from_us(5_000)), &fabric(128, 16), 1, &|_| None)
             .unwrap();
@@ -339,17 +339,17 @@ proptest! {
 
 #[test]
 fn half_of_the_hosts_on_one_tor_cross_quickly() {
-    // The tightest case: two ToRs, so that every swap has ever fewer partners.
+    // The tightest case: with two ToRs, each swap leaves fewer partners.
     let w = build(&permutation_of(20_000, true), &fabric(20_000, 10_000), 1, &|_| None).unwrap();
     assert!(pairs(&w).iter().all(|(src, dst)| (src / 10_000) != (dst / 10_000)));
 }
 
-/// [`fabric`] in `dcs` data centres.
+/// A [`fabric`] in `dcs` data centres.
 fn across(hosts: u32, dcs: u32) -> Fabric {
     Fabric { dcs, ..fabric(hosts, 4) }
 }
 
-/// WebSearch and incasts at 0.3 each on all of `hosts` hosts for 20 ms, with a pipeline.
+/// A WebSearch background and incasts at load 0.3 each on all of `hosts` hosts for 20 ms, with a pipeline.
 fn with_pipeline(hosts: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load, persistent: false });
     match with_incasts(8, 64_000, 0.3) {
@@ -507,7 +507,7 @@ fn listed_messages_are_as_listed() {
     }
 }
 
-/// Only receivers change: who sends when, and how much, is what it is without a share.
+/// Without a share, only the receivers differ: senders, times and sizes stay equal.
 #[test]
 fn a_share_between_data_centres_is_met() {
     let fabric = across(32, 2);

@@ -1,5 +1,4 @@
-//! The columns of a flow, each understood by itself. What is said about a mistake ends with the line as it should be, where
-//! that is likely.
+//! The columns of a flow. An error ends with the corrected line if the correction is likely.
 
 use super::super::{Fabric, text};
 use super::{FlowFormat, PACKET};
@@ -8,7 +7,7 @@ use anabranch_base::{Bytes, Duration, HostId, Time};
 const SECOND: Duration = Duration(1_000_000_000_000);
 const MOST_PORT: u64 = 65_535;
 
-/// A line with as many words as its format has columns.
+/// A line with the number of words that its format has columns.
 pub(super) struct Columns<'a> {
     pub words: Vec<&'a str>,
     pub format: FlowFormat,
@@ -20,21 +19,21 @@ pub(super) struct Flow<'a> {
     pub dst: HostId,
     pub bytes: u64,
     pub start: Time,
-    /// The start as it stands in the file.
+    /// The start as the file spells it.
     pub written_start: &'a str,
 }
 
-/// The column of the start.
+/// The number of the start's column, from 0.
 fn start_column(format: FlowFormat) -> usize {
     if format == FlowFormat::Hpcc { 5 } else { 4 }
 }
 
-/// The start of a flow, where it can be read.
+/// The start of a flow, if it can be read.
 pub(super) fn start(content: &str, format: FlowFormat) -> Option<Time> {
     text::instant(content.split_whitespace().nth(start_column(format))?, "", SECOND).ok()
 }
 
-/// Whether the last columns may be a port, bytes and a start.
+/// Whether the last columns can be a port, bytes and a start.
 pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
     let whole = |word: &str, most: u64| text::whole(word, "", most).ok();
     whole(words[3], MOST_PORT).is_some()
@@ -42,7 +41,7 @@ pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
         && text::instant(words[5], "", SECOND).is_ok()
 }
 
-/// Whether the last columns may be packets, a start and a later end.
+/// Whether the last columns can be packets, a start and a later end.
 pub(super) fn may_be_rdma(words: &[&str]) -> bool {
     let instant = |word: &str| text::instant(word, "", SECOND).ok();
     text::whole(words[3], "", u64::MAX).is_ok_and(|packets| packets > 0)
@@ -80,7 +79,7 @@ impl<'a> Columns<'a> {
         Ok(Flow { src, dst, bytes, start, written_start: self.words[column] })
     }
 
-    /// The host that a column names.
+    /// The host in a column.
     fn host(&self, column: usize, what: &str) -> Result<HostId, String> {
         let node = text::whole_u32(self.words[column], what)?;
         let nodes = &self.fabric.file_nodes;
@@ -101,7 +100,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// A whole number above 0.
+    /// The whole number above 0 in a column.
     fn amount(&self, column: usize, what: &str) -> Result<u64, String> {
         let word = self.words[column];
         let amount = text::whole(word, what, u64::MAX).map_err(|problem| {
@@ -118,7 +117,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// A time in seconds.
+    /// The time in seconds in a column.
     fn instant(&self, column: usize, what: &str) -> Result<Time, String> {
         let word = self.words[column];
         let what = format!("{what} in seconds");

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 const TWO_SECONDS: Duration = Duration(2_000_000_000_000);
 
-/// A fabric by keys.
+/// A fabric that is not from a topology file.
 fn by_keys(hosts: u32) -> Fabric {
     Fabric { hosts, ..Fabric::default() }
 }
 
-/// The fabric of a topology file whose nodes 0 and 1 are switches, and 2 to 5 hosts.
+/// The fabric of a topology file in which nodes 0 and 1 are switches, and nodes 2 to 5 hosts.
 fn of_file() -> Fabric {
     let hosts = (0..4).map(|host| Some(HostId(host)));
     Fabric { hosts: 4, file_nodes: [None, None].into_iter().chain(hosts).collect(), ..Fabric::default() }
@@ -29,7 +29,7 @@ fn warned(text: &str) -> Vec<String> {
     warnings("f.txt", text, None).iter().map(ToString::to_string).collect()
 }
 
-/// From, to, bytes and start of each flow.
+/// Source, destination, bytes and start of each flow.
 fn flows(workload: &Workload) -> Vec<(u32, u32, u64, Start)> {
     let of = |m: &crate::Message| {
         let qp = workload.qps[m.qp.index()];
@@ -63,7 +63,7 @@ fn flows_of_ns3_rdma_have_packets_and_an_end() {
     );
 }
 
-/// A port of 10,000, two bytes and a start at 9 s, or 10,000 packets from 2 s to 9 s.
+/// An ambiguous flow: port 10,000, two bytes and a start at 9 s, or 10,000 packets from 2 s to 9 s.
 const EITHER: &str = "1\n1 0 3 10000 2 9";
 
 #[test]
@@ -76,7 +76,7 @@ fn six_columns_that_fit_two_simulators_are_refused_until_the_key_says_whose_they
     let said = |format| flows(&read(EITHER, Some(format), &by_keys(16)).unwrap());
     assert_eq!(said(FlowFormat::Ns3Rdma), [(1, 0, 10_000_000, Start::At(Time(0)))]);
     assert_eq!(said(FlowFormat::Hpcc), [(1, 0, 2, Start::At(Time(7_000_000_000_000)))]);
-    // Any line that fits one alone decides.
+    // Any line that fits only one format decides.
     let decided = |more: &str| {
         read(&format!("2\n1 0 3 10000 2 9\n{more}"), None, &by_keys(16)).unwrap().messages[0].bytes
     };
@@ -122,7 +122,7 @@ fn of_more_flows_than_are_counted_the_first_are_read() {
 
 const GOOD: &str = "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n\nsrc dst pg dport bytes start\n";
 
-/// A mistake in [`GOOD`], what is said about it, and what to write.
+/// A mistake in [`GOOD`], the message about it, and the proposed line.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("2\n1", "3\n1", "f.txt:1: it counts 3 flows, but has 2; write 2"),
     ("2\n1", "0\n1", "f.txt:1: it counts no flows, and a workload needs at least one; write 2"),
@@ -211,7 +211,7 @@ fn mistakes_without_a_likely_line_are_explained() {
     assert_eq!(said, "f.txt:2: expected `src dst pg dport bytes start_s` (HPCC), but there are 5 columns");
 }
 
-/// The value that was meant is not in the file, but a file in which the hint is followed can be read.
+/// A file in which the hint is followed can be read, whatever value its author had in mind.
 #[test]
 fn hints_that_are_examples_can_be_read() {
     for (text, expected, followed) in [

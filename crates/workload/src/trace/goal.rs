@@ -1,11 +1,11 @@
 //! GOAL, the group operation assembly language of LogGOPSim, as text.
 //!
-//! `num_ranks N`, then for each rank `rank R { ... }` with a statement a line: `[label:] send SIZEb to R [tag T]`, `recv SIZEb
-//! from R [tag T]`, `calc NANOSECONDS`, each with `cpu C` and `nic C` behind it, and `LABEL requires LABEL`, `LABEL irequires
+//! `num_ranks N`, then for each rank `rank R { ... }` with one statement per line: `[label:] send SIZEb to R [tag T]`, `recv SIZEb
+//! from R [tag T]`, `calc NANOSECONDS`, each optionally followed by `cpu C` and `nic C`, and `LABEL requires LABEL`, `LABEL irequires
 //! LABEL`. Comments are `//` to the end of the line and `/* */`.
 //!
-//! Computations of one `cpu` (0 unless said) go one after the other, in the order in which they get ready. `nic` is
-//! refused unless it is 0: a host has one here. The `cpu` of a send or receive changes nothing, as posting takes no time.
+//! A `cpu` (0 by default) executes one computation at a time, in the order in which they become ready. `nic` must be 0, as a
+//! host has one NIC. The `cpu` of a send or receive has no effect, as posting takes no time.
 
 use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Reads a file.
 ///
 /// # Errors
-/// The line, what was expected there and what to write instead.
+/// A malformed line, with the expected form and a replacement.
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader::default();
@@ -26,13 +26,13 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     })?;
     for (index, line) in plain.lines().enumerate() {
         let number = index as u32 + 1;
-        // Braces may share a line with anything.
+        // Braces may share a line with statements.
         for part in line.replace('{', " {\n").replace('}', "\n}\n").lines() {
             let words: Vec<&str> = part.split_whitespace().collect();
             if !words.is_empty() {
                 reader.line = number;
-                let taken = reader.take(&words, &mut graph);
-                taken.map_err(|what| WorkloadError::line(file, reader.line, what))?;
+                let result = reader.read(&words, &mut graph);
+                result.map_err(|what| WorkloadError::line(file, reader.line, what))?;
             }
         }
     }
@@ -54,7 +54,10 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     Err(WorkloadError::line(file, reader.counted, what))
 }
 
-/// The same text, with as many lines; or the line of a comment that does not end.
+/// The text without comments, with an equal number of lines.
+///
+/// # Errors
+/// The line of a comment that does not end.
 fn without_comments(text: &str) -> Result<String, u32> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -80,22 +83,23 @@ fn without_comments(text: &str) -> Result<String, u32> {
 
 #[derive(Default)]
 struct Reader {
-    /// The line that is read, or about which an error is.
+    /// The current line, or the line of the error.
     line: u32,
     /// The line with the number of ranks.
     counted: u32,
-    /// By rank.
+    /// Whether each rank has occurred.
     seen: Vec<bool>,
-    /// The rank whose braces are open, and whether its `{` came.
+    /// The open rank, and whether its `{` has occurred.
     rank: Option<(u32, bool)>,
-    /// Of the open rank.
+    /// The node of each label of the open rank.
     labels: BTreeMap<String, u32>,
-    /// `requires` of the open rank: who waits, for whom, until it is over or has begun, and the line.
+    /// The dependencies of the open rank: the waiting label, the label for which it waits, whether until its beginning
+    /// (`irequires`) rather than its end, and the line.
     waits: Vec<(String, String, bool, u32)>,
 }
 
 impl Reader {
-    fn take(&mut self, words: &[&str], graph: &mut Graph) -> Result<(), String> {
+    fn read(&mut self, words: &[&str], graph: &mut Graph) -> Result<(), String> {
         match (self.rank, words) {
             (None, ["num_ranks", count]) if graph.ranks.is_empty() => {
                 let count = text::whole(count, "the number of ranks", MOST_RANKS.into())?;
@@ -162,7 +166,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A rank is complete: its `requires` find their labels.
+    /// Ends a rank, and resolves the labels of its dependencies.
     fn end(&mut self, nodes: &mut [Node]) -> Result<(), String> {
         let labels = std::mem::take(&mut self.labels);
         self.rank = None;

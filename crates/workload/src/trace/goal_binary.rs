@@ -1,23 +1,24 @@
-//! GOAL as LogGOPSim's `txt2bin` writes it: schedules of all ranks with a table of where each begins.
+//! GOAL in the binary form of LogGOPSim's `txt2bin`: the schedules of all ranks, and a table of their positions.
 //!
-//! All numbers are little-endian. A cookie (u64), then, from where positions count: the number of ranks (u32), the largest
-//! CPU and NIC (u8 each), and for each rank where its part begins and ends (u64 each). A part has the number of its
-//! operations and of those that wait for none (u32 each), the numbers of the latter (u32 each), the operations, and an
-//! appendix of numbers of operations (u32 each). An operation: for how many others it waits (u32), its type (u8: 1 send, 2
-//! recv, 3 calc), peer (u32), size (u64), tag (u32), CPU and NIC (u8 each), then twice how many operations wait for it and
-//! where they begin in the appendix (u32 each): until it is over, and until it has begun.
+//! All numbers are little-endian. The file begins with a cookie (u64). Positions count from the byte after it, where the
+//! header begins: the number of ranks (u32), the largest CPU and NIC (u8 each), and the start and end of each rank's part
+//! (u64 each). A part consists of the number of its operations and of the independent ones (u32 each), the numbers of the
+//! independent ones (u32 each), the operations, and an appendix of operation numbers (u32 each). An operation consists of
+//! its number of dependencies (u32), type (u8: 1 send, 2 recv, 3 calc), peer (u32), size (u64), tag (u32), CPU and NIC (u8
+//! each), and two ranges of the appendix, each as length and start (u32 each): the operations that wait for its end, and
+//! those that wait for its beginning.
 //!
-//! It is put into GOAL as text, which is what a scenario keeps.
+//! The file is converted to GOAL text, which a scenario keeps.
 
 use crate::WorkloadError;
 use std::fmt::Write;
 
-/// What begins such a file.
+/// The first number of a file.
 const COOKIE: u64 = 4223;
-/// What LogGOPSim leaves there when it has used the file up.
+/// The number with which LogGOPSim replaces the cookie when a simulation has consumed the file.
 const USED_UP: u64 = 2342;
 
-/// Whether a file is one, and no text.
+/// Whether a file is binary GOAL rather than text.
 pub fn is_binary(bytes: &[u8]) -> bool {
     matches!(number::<8>(bytes, 0), Some(COOKIE | USED_UP))
 }
@@ -25,7 +26,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 /// The text of a file.
 ///
 /// # Errors
-/// Where it does not hold together.
+/// A part that is truncated, out of range or contradictory.
 pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     let wrong = |what: String| WorkloadError::file(file, format!("{what}; write the file anew with txt2bin"));
     if number::<8>(bytes, 0) == Some(USED_UP) {
@@ -46,7 +47,7 @@ pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     Ok(text)
 }
 
-/// Bytes of an operation.
+/// The bytes of an operation.
 const LENGTH: u64 = 39;
 
 fn add_rank(text: &mut String, rank: u64, part: &[u8]) -> Result<(), String> {
@@ -90,15 +91,17 @@ fn add_rank(text: &mut String, rank: u64, part: &[u8]) -> Result<(), String> {
     }
     text.push_str("}\n");
     for (operation, waits) in (0..).zip(waits) {
-        let said = word(first + LENGTH * operation)?;
-        if said != waits {
-            return Err(format!("operation {operation} waits for {said} others, and {waits} have it wait"));
+        let declared = word(first + LENGTH * operation)?;
+        if declared != waits {
+            return Err(format!(
+                "operation {operation} waits for {declared} others, and {waits} have it wait"
+            ));
         }
     }
     Ok(())
 }
 
-/// The number of `N` bytes at a place.
+/// The number of `N` bytes at position `at`.
 fn number<const N: usize>(bytes: &[u8], at: u64) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let bytes = bytes.get(at..at.checked_add(N)?)?;

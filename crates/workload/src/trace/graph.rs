@@ -1,4 +1,4 @@
-//! The form under every trace: what each rank does, and what waits for what, and whether that can be.
+//! The common form of all traces: the nodes of each rank and their dependencies, with checks that they can be executed.
 
 use super::super::collective::Algorithm;
 use super::Format;
@@ -6,98 +6,98 @@ use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::Duration;
 use std::collections::BTreeMap;
 
-/// What all ranks do.
+/// The nodes of all ranks.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// By rank, its nodes.
+    /// The nodes of each rank.
     pub ranks: Vec<Vec<Node>>,
-    /// Collectives among some of them.
+    /// The collectives among the ranks.
     pub collectives: Vec<Collective>,
 }
 
-/// Something that a rank does.
+/// An activity of a rank.
 #[derive(Debug)]
 pub struct Node {
-    /// What.
+    /// The operation.
     pub op: Op,
-    /// Where it stands in its file: a line, or a node's number.
+    /// The place in its file: a line, or a node's number.
     pub place: u64,
-    /// Nodes of its rank that are over before it begins.
+    /// The nodes of its rank that must have ended before it begins.
     pub after: Vec<u32>,
-    /// Nodes of its rank that have begun before it begins.
+    /// The nodes of its rank that must have begun before it begins.
     pub with: Vec<u32>,
 }
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Sends a message; over when [`SendEnds`](super::SendEnds) says so.
+    /// Sends a message, and ends as [`SendEnds`](super::SendEnds) specifies.
     Send {
-        /// To this rank.
+        /// The receiving rank.
         to: u32,
-        /// Its bytes.
+        /// The length in bytes.
         bytes: u64,
-        /// By which the receiver knows it.
+        /// The tag, by which the receiver selects it.
         tag: u64,
         /// Messages on different channels have queue pairs of their own.
         channel: u32,
     },
-    /// Receives a message; over when it is there and the node has begun.
+    /// Receives a message, and ends when it has arrived and the node has begun.
     Receive {
-        /// From this rank.
+        /// The sending rank.
         from: u32,
-        /// Its bytes, where the receiver says them.
+        /// The length in bytes, if the receiver gives it.
         bytes: Option<u64>,
-        /// By which the receiver knows it.
+        /// The tag of the message.
         tag: u64,
     },
     /// Computes.
     Compute {
-        /// For so long.
+        /// The duration.
         takes: Duration,
-        /// On this processor of its rank; none: beside whatever else it computes.
+        /// The processor of its rank that it occupies, if any.
         processor: Option<u32>,
     },
-    /// Waits until the message of a send of its rank is acknowledged, whatever [`SendEnds`](super::SendEnds) says.
+    /// Waits until the message of a send of its rank is acknowledged, for any [`SendEnds`](super::SendEnds).
     Acknowledged {
-        /// The node that sends it, which is among those over before this one.
+        /// The node that sends it, which is one of [`Node::after`].
         send: u32,
     },
-    /// Takes part in the collective of this number; over when all that it sends is acknowledged, and all that it receives
-    /// is there.
+    /// Takes part in the collective with this number, and ends when all of the rank's sends are acknowledged and all of its
+    /// receives have arrived.
     Collective(u32),
 }
 
-/// A collective of some ranks, which each take part when their node begins.
+/// A collective of some ranks, each of which joins when its node begins.
 #[derive(Debug)]
 pub struct Collective {
-    /// How.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// See [`Algorithm`].
+    /// The size, as defined by the variants of [`Algorithm`].
     pub bytes: u64,
-    /// Most bytes of a message.
+    /// The most bytes of a message.
     pub chunk: u64,
-    /// Its communicator: what is on one uses the same queue pairs.
+    /// The communicator. Collectives on one communicator share queue pairs.
     pub channel: u32,
     /// The ranks in their order, each with its node.
     pub members: Vec<(u32, u32)>,
 }
 
-/// How a format names the place of a node in errors.
+/// The names of nodes in the errors of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Naming<'a> {
-    /// Name of the file.
+    /// The name of the file.
     pub file: &'a str,
-    /// `line`, `node`.
+    /// The word for a node's place: `line`, `node` or `operation`.
     pub place: &'static str,
-    /// Whether some nodes wait for others by control, which a scenario can leave out.
+    /// Whether there are control dependencies, which a scenario can ignore.
     pub control: bool,
-    /// The file's.
+    /// The format of the file.
     pub format: Format,
 }
 
 impl Naming<'_> {
-    /// An error about a node.
+    /// An error at a node.
     pub fn wrong(&self, rank: usize, place: u64, what: impl std::fmt::Display) -> WorkloadError {
         match u32::try_from(place) {
             Ok(line) if self.place == "line" => {
@@ -107,8 +107,11 @@ impl Naming<'_> {
         }
     }
 
-    /// The send of what `rank` receives from another one with a tag, which sends it as `sent`.
-    fn received(
+    /// The node that sends what `rank` receives, where `sent` is the next send with that tag.
+    ///
+    /// # Errors
+    /// No such send, or one of another length.
+    fn matching_send(
         &self,
         rank: u32,
         place: u64,
@@ -132,31 +135,31 @@ impl Naming<'_> {
         Err(self.wrong(rank as usize, place, what))
     }
 
-    /// The end of an error that says what to write, where the format is written by hand.
+    /// The end of an error that proposes a text, only for a format that people write.
     fn instead(&self, what: impl FnOnce() -> String) -> String {
         if self.format == Format::Goal { format!("; write {}", what()) } else { String::new() }
     }
 }
 
-/// By rank and node.
+/// A value for each rank and node.
 pub type PerNode<T> = Vec<Vec<T>>;
-/// By sending rank and node, the receiving rank and its node.
+/// The receiving rank and node of each sending rank and node.
 pub type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 
 impl Graph {
-    /// The sends and receives that belong together, where all of it can be simulated.
+    /// Checks the graph, and returns its pairs of sends and receives.
     ///
     /// # Errors
-    /// A send without a receive, or the other way round; nodes that wait for each other; too many messages.
+    /// A send without a receive, a receive without a send, nodes that wait for each other, or too many messages.
     pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
-        let pairs = self.matched(naming)?;
+        let pairs = self.match_sends(naming)?;
         self.check_order(&pairs, naming)?;
         self.check_size(naming)?;
         Ok(pairs)
     }
 
-    /// By sending rank and node, the node of the receiving rank.
-    fn matched(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
+    /// Matches sends and receives by rank and tag, in the order of the nodes.
+    fn match_sends(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let mut sent: BTreeMap<(u32, u32, u64), Vec<(u32, u64)>> = BTreeMap::new();
         let all = || {
             let ranks = (0_u32..).zip(&self.ranks);
@@ -200,7 +203,7 @@ impl Graph {
         for (rank, number, node) in all() {
             let Op::Receive { from, bytes, tag } = node.op else { continue };
             let sent = sent.get_mut(&(from, rank, tag)).and_then(Vec::pop);
-            let send = naming.received(rank, node.place, (from, bytes, tag), sent)?;
+            let send = naming.matching_send(rank, node.place, (from, bytes, tag), sent)?;
             pairs.insert((from, send), (rank, number));
         }
         match sent.iter().find_map(|(&(from, to, tag), sends)| Some((from, to, tag, *sends.last()?))) {
@@ -216,7 +219,7 @@ impl Graph {
         }
     }
 
-    /// Whether every node comes to its turn.
+    /// Checks that every node begins.
     fn check_order(&self, pairs: &Pairs, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut waits: PerNode<u32> = self
             .ranks
@@ -231,8 +234,8 @@ impl Graph {
             ready
                 .extend((0_u32..).zip(waits).filter(|(_, waits)| **waits == 0).map(|(node, _)| (rank, node)));
         }
-        let nowhere: PerNode<bool> = self.ranks.iter().map(|nodes| vec![false; nodes.len()]).collect();
-        let (mut begun, mut ended) = (nowhere.clone(), nowhere);
+        let none: PerNode<bool> = self.ranks.iter().map(|nodes| vec![false; nodes.len()]).collect();
+        let (mut begun, mut ended) = (none.clone(), none);
         let mut done = 0;
         while let Some((rank, node)) = ready.pop() {
             done += 1;
@@ -274,7 +277,7 @@ impl Graph {
         Err(self.cycle(pairs, &begun, &ended, naming))
     }
 
-    /// The error that names nodes which wait for each other, where some never begin.
+    /// The error for nodes that never begin, which names a cycle of nodes that wait for each other.
     fn cycle(
         &self,
         pairs: &Pairs,
@@ -284,7 +287,7 @@ impl Graph {
     ) -> WorkloadError {
         let sends: BTreeMap<_, _> = pairs.iter().map(|(send, receive)| (*receive, *send)).collect();
         let is = |which: &PerNode<bool>, (rank, node): (u32, u32)| which[rank as usize][node as usize];
-        // What a node that is not over waits for.
+        // A node for which a node that has not ended waits.
         let waits_for = |at: (u32, u32)| {
             let node = &self.ranks[at.0 as usize][at.1 as usize];
             if is(begun, at) {
@@ -297,8 +300,9 @@ impl Graph {
             let with = || node.with.iter().map(own).find(|before| !is(begun, *before));
             after.or_else(with).or_else(|| sends.get(&at).copied().filter(|send| !is(ended, *send)))
         };
-        let all =
-            (0..).zip(begun).flat_map(|(rank, its)| (0..).zip(its).map(move |(node, b)| ((rank, node), *b)));
+        let all = (0..)
+            .zip(begun)
+            .flat_map(|(rank, begun)| (0..).zip(begun).map(move |(node, b)| ((rank, node), *b)));
         let mut at = all.filter(|(_, begun)| !begun).map(|(at, _)| at).next().unwrap_or_default();
         let mut way = vec![at];
         while let Some(next) = waits_for(at) {
@@ -335,7 +339,10 @@ impl Graph {
     fn check_size(&self, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let sends =
             self.ranks.iter().flatten().filter(|node| matches!(node.op, Op::Send { .. })).count() as u64;
-        let of = |its: &Collective| its.algorithm.messages(its.members.len() as u32, its.bytes, its.chunk);
+        let of = |collective: &Collective| {
+            let Collective { algorithm, bytes, chunk, members, .. } = collective;
+            algorithm.messages(members.len() as u32, *bytes, *chunk)
+        };
         let messages = self.collectives.iter().map(of).fold(sends, u64::saturating_add);
         if messages == 0 {
             return Err(WorkloadError::file(
@@ -353,7 +360,7 @@ impl Graph {
         Ok(())
     }
 
-    /// By node, those that wait for it.
+    /// The followers of each node.
     pub fn followers(&self) -> PerNode<Followers> {
         let of_rank = |nodes: &Vec<Node>| {
             let mut followers: Vec<Followers> = nodes.iter().map(|_| Followers::default()).collect();
@@ -367,11 +374,11 @@ impl Graph {
     }
 }
 
-/// Nodes of a rank that wait for one.
+/// The nodes of a rank that wait for a node.
 #[derive(Clone, Debug, Default)]
 pub struct Followers {
-    /// Until it is over.
+    /// The nodes that wait until it has ended.
     pub over: Vec<u32>,
-    /// Until it has begun.
+    /// The nodes that wait until it has begun.
     pub begun: Vec<u32>,
 }

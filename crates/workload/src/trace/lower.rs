@@ -1,4 +1,4 @@
-//! From a graph to a workload: steps, messages and what starts them.
+//! The translation of a graph into steps, messages and gates of a workload.
 
 use super::graph::{Graph, Naming, Op, Pairs, PerNode};
 use super::{SendEnds, ServerSpec};
@@ -7,38 +7,38 @@ use crate::{Done, Job, JobCollective, Opens, Start, Step, WorkloadBuilder, Workl
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 use std::collections::BTreeMap;
 
-/// How messages go from rank to rank.
+/// The mapping of a job to hosts and time.
 #[derive(Clone, Copy)]
-pub struct Ways<'a> {
+pub struct Mapping<'a> {
     /// The host of each rank.
     pub hosts: &'a [HostId],
-    /// When a send is over.
+    /// The event that ends a send.
     pub ends: SendEnds,
-    /// Ranks that have another way to each other.
+    /// The servers, within which ranks do not use the network.
     pub server: Option<ServerSpec>,
-    /// When all of it begins.
+    /// The time at which the job begins.
     pub start: Duration,
 }
 
 impl Graph {
-    /// Adds the job of rank after rank.
+    /// Adds the job to a workload.
     ///
     /// # Errors
-    /// The errors of [`Graph::check`].
+    /// A graph that [`Graph::check`] refuses.
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,
         format: &'static str,
-        ways: Ways<'_>,
+        mapping: Mapping<'_>,
         naming: Naming<'_>,
     ) -> Result<(), WorkloadError> {
         let pairs = self.check(naming)?;
         let (messages, steps, bytes) = (builder.messages(), builder.steps(), builder.bytes());
-        let collectives = Lowering::lower(self, ways, &pairs, builder);
+        let collectives = Lowering::lower(self, mapping, &pairs, builder);
         builder.add_job(Job {
             algorithm: format,
             bytes: builder.bytes() - bytes,
-            hosts: ways.hosts.to_vec(),
+            hosts: mapping.hosts.to_vec(),
             messages: messages..builder.messages(),
             steps: steps..builder.steps(),
             collectives,
@@ -47,41 +47,41 @@ impl Graph {
     }
 }
 
-/// Something that was sent.
+/// Data on the way from one rank to another.
 #[derive(Clone, Copy)]
-enum Sent {
-    /// Over the network.
+enum Transfer {
+    /// A message over the network.
     Message(MessageId),
-    /// Within a server: the step at whose end it is there.
-    Within(GateId),
+    /// A transfer within a server, with the gate of the step at whose end it arrives.
+    InServer(GateId),
 }
 
-fn activate(builder: &mut WorkloadBuilder, sent: Sent, on: Done, gate: GateId) {
-    match sent {
-        Sent::Message(message) => builder.activate(message, on, gate),
-        // Its sender knows when it is there.
-        Sent::Within(step) => builder.activate_after(step, gate),
+fn activate(builder: &mut WorkloadBuilder, transfer: Transfer, on: Done, gate: GateId) {
+    match transfer {
+        Transfer::Message(message) => builder.activate(message, on, gate),
+        // Arrival and acknowledgement coincide.
+        Transfer::InServer(step) => builder.activate_after(step, gate),
     }
 }
 
-/// A graph on its way to being a workload.
+/// The state of the translation.
 struct Lowering<'a> {
     graph: &'a Graph,
-    ways: Ways<'a>,
+    mapping: Mapping<'a>,
     builder: &'a mut WorkloadBuilder,
-    /// The step that is a node's beginning.
+    /// The gate of the step with which each node begins.
     begins: PerNode<GateId>,
-    /// Where a node's end is another step than its beginning.
-    over: PerNode<Option<GateId>>,
-    /// Of sends.
-    sent: PerNode<Option<Sent>>,
+    /// The gate of the step with which each node ends, if it is not the first one.
+    ends: PerNode<Option<GateId>>,
+    /// The transfer of each send node.
+    sent: PerNode<Option<Transfer>>,
     qps: BTreeMap<(u32, u32, u32), QpId>,
 }
 
 impl<'a> Lowering<'a> {
     fn lower(
         graph: &'a Graph,
-        ways: Ways<'a>,
+        mapping: Mapping<'a>,
         pairs: &Pairs,
         builder: &'a mut WorkloadBuilder,
     ) -> Vec<JobCollective> {
@@ -90,17 +90,17 @@ impl<'a> Lowering<'a> {
         }
         let mut lowering = Lowering {
             graph,
-            ways,
+            mapping,
             builder,
             begins: empty(graph, GateId(0)),
-            over: empty(graph, None),
+            ends: empty(graph, None),
             sent: empty(graph, None),
             qps: BTreeMap::new(),
         };
         lowering.add_nodes();
         for (&(from, send), &(to, receive)) in pairs {
             let sent = lowering.sent[from as usize][send as usize];
-            let over = lowering.over[to as usize][receive as usize];
+            let over = lowering.ends[to as usize][receive as usize];
             if let (Some(sent), Some(over)) = (sent, over) {
                 lowering.activate(sent, Done::Delivered, over);
             }
@@ -110,56 +110,62 @@ impl<'a> Lowering<'a> {
         lowering.collectives()
     }
 
-    /// What the trace's collectives are, where they have more than one rank.
+    /// The trace's collectives with more than one rank.
     fn collectives(&self) -> Vec<JobCollective> {
-        let several = self.graph.collectives.iter().filter(|its| its.members.len() > 1);
-        let named = several.map(|its| {
+        let several = self.graph.collectives.iter().filter(|collective| collective.members.len() > 1);
+        let named = several.map(|collective| {
             let member = |&(rank, node): &(u32, u32)| {
                 let begins = self.begins[rank as usize][node as usize];
-                (rank, [begins, self.over[rank as usize][node as usize].unwrap_or(begins)])
+                (rank, [begins, self.ends[rank as usize][node as usize].unwrap_or(begins)])
             };
-            let (rank, node) = its.members[0];
+            let (rank, node) = collective.members[0];
             JobCollective {
-                algorithm: its.algorithm.name(),
-                bytes: its.bytes,
+                algorithm: collective.algorithm.name(),
+                bytes: collective.bytes,
                 place: self.graph.ranks[rank as usize][node as usize].place,
-                members: its.members.iter().map(member).collect(),
+                members: collective.members.iter().map(member).collect(),
             }
         });
         named.collect()
     }
 
     fn qp(&mut self, src: u32, dst: u32, channel: u32) -> QpId {
-        let ends = (self.ways.hosts[src as usize], self.ways.hosts[dst as usize]);
+        let ends = (self.mapping.hosts[src as usize], self.mapping.hosts[dst as usize]);
         *self.qps.entry((src, dst, channel)).or_insert_with(|| self.builder.add_qp(ends.0, ends.1))
     }
 
-    /// Lets an end of what was sent activate a gate.
-    fn activate(&mut self, sent: Sent, on: Done, gate: GateId) {
-        activate(self.builder, sent, on, gate);
+    /// Makes the completion `on` of a transfer activate a gate.
+    fn activate(&mut self, transfer: Transfer, on: Done, gate: GateId) {
+        activate(self.builder, transfer, on, gate);
     }
 
-    /// Something that rank `src` sends to another one of its server after `needs` activations of the first gate.
-    fn send_within(&mut self, server: &ServerSpec, src: u32, bytes: u64, needs: u32) -> (GateId, Sent) {
-        let host = self.ways.hosts[src as usize];
+    /// Adds a transfer from rank `src` within its server, which starts after `needs` activations of the returned gate.
+    fn send_in_server(
+        &mut self,
+        server: &ServerSpec,
+        src: u32,
+        bytes: u64,
+        needs: u32,
+    ) -> (GateId, Transfer) {
+        let host = self.mapping.hosts[src as usize];
         let takes = server.link.time_for(bytes);
         let sends = self.builder.add_step((host, Step::SERVER_LINK), needs, takes, &[]);
         let arrives = self.builder.add_step((host, Step::IDLE), 1, server.link_latency, &[]);
         self.builder.activate_after(sends, arrives);
-        (sends, Sent::Within(arrives))
+        (sends, Transfer::InServer(arrives))
     }
 
-    /// The server that two ranks share.
+    /// The server of two ranks, if they share one.
     fn server_of(&self, one: u32, other: u32) -> Option<ServerSpec> {
-        self.ways.server.filter(|server| server.joins(one, other))
+        self.mapping.server.filter(|server| server.joins(one, other))
     }
 
-    /// A step for the beginning of each node, and one for the end of those that do not end by themselves.
+    /// Adds a step for the beginning of each node, and one for the end of nodes that end with an event.
     fn add_nodes(&mut self) {
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
-            let host = (self.ways.hosts[rank as usize], Step::NO_PROCESSOR);
-            let starts = (self.ways.start > Duration::ZERO && !nodes.is_empty())
-                .then(|| self.builder.add_step((host.0, Step::IDLE), 0, self.ways.start, &[]));
+            let host = (self.mapping.hosts[rank as usize], Step::NO_PROCESSOR);
+            let starts = (self.mapping.start > Duration::ZERO && !nodes.is_empty())
+                .then(|| self.builder.add_step((host.0, Step::IDLE), 0, self.mapping.start, &[]));
             for (number, node) in nodes.iter().enumerate() {
                 let waits = (node.after.len() + node.with.len()) as u32;
                 let starts = starts.filter(|_| waits == 0);
@@ -174,7 +180,7 @@ impl<'a> Lowering<'a> {
                         let (begins, sent) = match self.server_of(rank, to) {
                             Some(server) => {
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[]);
-                                let (sends, sent) = self.send_within(&server, rank, bytes, 1);
+                                let (sends, sent) = self.send_in_server(&server, rank, bytes, 1);
                                 self.builder.activate_after(begins, sends);
                                 (begins, sent)
                             }
@@ -182,11 +188,11 @@ impl<'a> Lowering<'a> {
                                 let qp = self.qp(rank, to, channel);
                                 let message = self.builder.add_message(qp, bytes, Start::ByGate);
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[message]);
-                                (begins, Sent::Message(message))
+                                (begins, Transfer::Message(message))
                             }
                         };
                         self.sent[rank as usize][number] = Some(sent);
-                        if self.ways.ends == SendEnds::Acknowledged {
+                        if self.mapping.ends == SendEnds::Acknowledged {
                             let end = self.builder.add_step(host, 1, Duration::ZERO, &[]);
                             self.activate(sent, Done::Acknowledged, end);
                             over = Some(end);
@@ -198,8 +204,8 @@ impl<'a> Lowering<'a> {
                         self.builder.add_step(host, needs, Duration::ZERO, &[])
                     }
                     Op::Collective(number) => {
-                        let its = &self.graph.collectives[number as usize];
-                        over = (its.members.len() > 1)
+                        let collective = &self.graph.collectives[number as usize];
+                        over = (collective.members.len() > 1)
                             .then(|| self.builder.add_step(host, 0, Duration::ZERO, &[]));
                         self.builder.add_step(host, needs, Duration::ZERO, &[])
                     }
@@ -208,17 +214,17 @@ impl<'a> Lowering<'a> {
                     self.builder.activate_after(starts, begins);
                 }
                 self.begins[rank as usize][number] = begins;
-                self.over[rank as usize][number] = over;
+                self.ends[rank as usize][number] = over;
             }
         }
     }
 
-    /// Lets nodes follow each other.
+    /// Adds the dependencies between the nodes of a rank.
     fn connect(&mut self) {
         for (rank, followers) in self.graph.followers().iter().enumerate() {
             let begins = &self.begins[rank];
             for (number, followers) in followers.iter().enumerate() {
-                let (begun, over) = (begins[number], self.over[rank][number]);
+                let (begun, over) = (begins[number], self.ends[rank][number]);
                 match (self.graph.ranks[rank][number].op, over) {
                     (Op::Receive { .. }, Some(over)) => self.builder.activate_after(begun, over),
                     (Op::Acknowledged { send }, Some(over)) => {
@@ -239,31 +245,32 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The messages of collectives: each waits for what its algorithm says, and for its rank to take part.
+    /// Adds the messages of collectives. Each waits for its dependencies in the plan, and for the node of its rank.
     fn add_collectives(&mut self) {
         let mut plans: BTreeMap<(&str, u64, u64, usize), Plan> = BTreeMap::new();
         let graph = self.graph;
-        for its in &graph.collectives {
-            let ranks = its.members.len();
+        for collective in &graph.collectives {
+            let ranks = collective.members.len();
             if ranks < 2 {
                 continue;
             }
-            let key = (its.algorithm.name(), its.bytes, its.chunk, ranks);
-            let plan = plans
-                .entry(key)
-                .or_insert_with(|| its.algorithm.plan(ranks as u32, its.bytes, its.chunk, ranks as u32 - 1));
-            let mut all_sent: Vec<Sent> = Vec::with_capacity(plan.sends.len());
+            let key = (collective.algorithm.name(), collective.bytes, collective.chunk, ranks);
+            let plan = plans.entry(key).or_insert_with(|| {
+                collective.algorithm.plan(ranks as u32, collective.bytes, collective.chunk, ranks as u32 - 1)
+            });
+            let mut all_sent: Vec<Transfer> = Vec::with_capacity(plan.sends.len());
             let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); ranks];
             let mut ends: Vec<u32> = vec![0; ranks];
             for send in &plan.sends {
-                let (src, dst) = (its.members[send.src as usize], its.members[send.dst as usize]);
+                let (src, dst) =
+                    (collective.members[send.src as usize], collective.members[send.dst as usize]);
                 let needs = send.waits_len + 1;
                 let (gate, sent) = match self.server_of(src.0, dst.0) {
-                    Some(server) => self.send_within(&server, src.0, send.bytes, needs),
+                    Some(server) => self.send_in_server(&server, src.0, send.bytes, needs),
                     None => {
-                        let qp = self.qp(src.0, dst.0, its.channel);
+                        let qp = self.qp(src.0, dst.0, collective.channel);
                         let message = self.builder.add_message(qp, send.bytes, Start::ByGate);
-                        (self.builder.add_gate(Opens::After(needs), &[message]), Sent::Message(message))
+                        (self.builder.add_gate(Opens::After(needs), &[message]), Transfer::Message(message))
                     }
                 };
                 for wait in plan.waits_of(send) {
@@ -271,7 +278,7 @@ impl<'a> Lowering<'a> {
                 }
                 all_sent.push(sent);
                 gates[send.src as usize].push(gate);
-                let over = |member: (u32, u32)| self.over[member.0 as usize][member.1 as usize];
+                let over = |member: (u32, u32)| self.ends[member.0 as usize][member.1 as usize];
                 if let (Some(sender), Some(receiver)) = (over(src), over(dst)) {
                     self.activate(sent, Done::Acknowledged, sender);
                     self.activate(sent, Done::Delivered, receiver);
@@ -279,12 +286,12 @@ impl<'a> Lowering<'a> {
                 ends[send.src as usize] += 1;
                 ends[send.dst as usize] += 1;
             }
-            for ((gates, ends), &(rank, node)) in gates.into_iter().zip(ends).zip(&its.members) {
+            for ((gates, ends), &(rank, node)) in gates.into_iter().zip(ends).zip(&collective.members) {
                 let begins = self.begins[rank as usize][node as usize];
-                let over = self.over[rank as usize][node as usize];
+                let over = self.ends[rank as usize][node as usize];
                 gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
                 if let Some(over) = over {
-                    // It has to take part as well, should it have nothing to send or to receive.
+                    // A rank with nothing to send or to receive must reach the collective too.
                     self.builder.activate_after(begins, over);
                     self.builder.set_needs(over, ends + 1);
                 }

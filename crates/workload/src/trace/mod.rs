@@ -1,7 +1,7 @@
-//! Jobs from traces of other tools: what ranks compute, send and receive, and in which order.
+//! Jobs from traces of other tools: the computation, sends and receives of ranks, and their order.
 //!
-//! Each format is read into one [graph], which becomes messages, gates and steps. Nothing in a trace is skipped in
-//! silence: what cannot be simulated is an error that names its place.
+//! Each format is read into a common [graph], which becomes messages, gates and steps. Nothing in a trace is skipped
+//! silently: a part that cannot be simulated is an error with its place.
 
 mod chakra;
 mod goal;
@@ -12,128 +12,128 @@ mod msccl;
 mod mscclpp;
 mod simai;
 
-use crate::collective::{Algorithm, Placement, placed};
+use crate::collective::{Algorithm, Placement, place_job};
 use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, Duration, HostId, Rate};
 use graph::{Graph, Naming};
-use lower::Ways;
+use lower::Mapping;
 use serde::{Deserialize, Serialize};
 
 /// A job from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSpec {
-    /// What the file is.
+    /// The format of the file.
     pub format: Format,
     /// The file's name, as the scenario gives it.
     pub file: String,
-    /// Where its ranks are, a rank a host.
+    /// The hosts of its ranks, one per rank.
     #[serde(flatten)]
     pub rank_hosts: RankHosts,
-    /// When it begins.
+    /// The time at which the job begins.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start: Duration,
-    /// When a send is over, so that what follows it in the trace may begin.
+    /// The event that ends a send, so that its successors in the trace may begin.
     pub ends: SendEnds,
-    /// For algorithms without sizes (`msccl`, `mscclpp`): the bytes of each rank's buffer, or input buffer.
+    /// The bytes of each rank's buffer (`msccl`) or input buffer (`mscclpp`), as these formats have no sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// For collectives that the trace names without saying how (`simai`, `chakra`): most bytes of a message.
+    /// The most bytes of a message of a collective (`simai`, `chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// For `simai`: leave out what pipeline stages send each other, of which the file has a size and no time.
+    /// Whether the traffic between pipeline stages is left out, as the file has its size but no times (`simai`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_pipeline: bool,
-    /// For `simai`: the first and the last of the file's layers that are simulated, from 1; all unless said.
+    /// The first and the last simulated layer of the file, from 1; by default all (`simai`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<[u32; 2]>,
-    /// For `simai`: of the file's ranks the first so many are simulated, or, where it does not say how many it has, that many;
-    /// all unless said.
+    /// The number of simulated ranks, from the file's first on; by default all (`simai`). If the file does not give its number
+    /// of ranks, this is it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.
+    /// The file with the ranks of each group, which the text of the trace includes (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comm_groups: Option<String>,
-    /// For `chakra`: the file of rank 0 is the only one, and so many ranks do what it does.
+    /// The number of ranks that all execute the trace of rank 0, which is then the only file (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicate: Option<u32>,
-    /// For `chakra`: nodes that others wait for and that are not there count as over.
+    /// Whether dependencies on nodes that do not exist count as complete (`chakra`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_missing: bool,
-    /// For `chakra`: nodes do not wait for those that they depend on by control.
+    /// Whether control dependencies are ignored (`chakra`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_control: bool,
-    /// For `chakra`: what of a GPU's streams computes at a time.
+    /// The concurrency of a GPU's streams (`chakra`).
     #[serde(default, skip_serializing_if = "Streams::is_one")]
     pub streams: Streams,
-    /// Ranks that share a server; none unless said.
+    /// The servers, if several ranks share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSpec>,
-    /// For `simai` and `chakra`: how collectives are done, where not by rings.
+    /// Algorithms of collectives in place of rings (`simai`, `chakra`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithm: Vec<AlgorithmFrom>,
 }
 
-/// Where the ranks of a job are: a scenario says it in one of these ways, and its resolved form in the same.
+/// The hosts of a job's ranks. The resolved form of a scenario keeps the variant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {
-    /// On named hosts.
+    /// Explicit hosts.
     Named {
         /// The host of each rank, in the order of the ranks.
         rank_hosts: Vec<u32>,
     },
-    /// On hosts of the fabric; among several jobs on those that earlier ones leave.
+    /// Hosts that are not used by earlier jobs.
     Placed {
-        /// Which ones.
+        /// The rule that assigns hosts.
         placement: Placement,
     },
 }
 
-/// Servers of some ranks each, which follow each other. What ranks of one send each other does not cross the network: it
-/// takes the sender's link within the server for as long as the bytes take at its rate, one after the other, and is there
-/// after the link's latency. The sender knows at once.
+/// Servers of consecutive ranks. Data between ranks of a server do not cross the network: they occupy the sender's link
+/// within the server for the serialization time at its rate, one transfer at a time, and arrive after the link's latency.
+/// The sender knows of the arrival at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
-    /// Ranks of each.
+    /// Ranks per server.
     pub ranks: u32,
-    /// Rate of each rank's link.
+    /// Rate of each rank's link within the server.
     pub link: Rate,
-    /// From the end of sending to the arrival.
+    /// Time from the end of the serialization to the arrival.
     pub link_latency: Duration,
 }
 
 impl ServerSpec {
-    /// Whether two ranks are in one.
+    /// Whether two ranks are in the same server.
     fn joins(&self, one: u32, other: u32) -> bool {
         one / self.ranks.max(1) == other / self.ranks.max(1)
     }
 }
 
 impl TraceSpec {
-    /// The graph of its text, and the word for the places of its nodes; `free` hosts are there for it.
+    /// The graph of its text, and the word for the place of a node (`line`, `node`). `free` is the number of free hosts.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
-        if let Some(format) = Format::begins(text).filter(|format| *format != self.format) {
-            let (is, said) = (format.name(), self.format.name());
-            let what = format!("{file} begins as files of {is} do, not of {said}; write {is}");
+        if let Some(format) = Format::recognize(text).filter(|format| *format != self.format) {
+            let (found, declared) = (format.name(), self.format.name());
+            let what = format!("{file} begins as files of {found} do, not of {declared}; write {found}");
             return Err(WorkloadError::key("format", what));
         }
-        let how =
-            Collectives { chunk: self.chunk.map_or(u64::MAX, |chunk| chunk.0), instead: &self.algorithm };
+        let rules =
+            CollectiveRules { chunk: self.chunk.map_or(u64::MAX, |chunk| chunk.0), instead: &self.algorithm };
         Ok(match self.format {
             Format::Goal => (goal::parse(file, text)?, "line"),
             Format::Msccl => (msccl::parse(file, text, self.bytes)?, "line"),
             Format::Mscclpp => (mscclpp::parse(file, text, self.bytes)?, "operation"),
-            Format::Simai => (simai::parse(file, text, how, self.share(free))?, "line"),
+            Format::Simai => (simai::parse(file, text, rules, self.share(free))?, "line"),
             Format::Chakra => {
-                let read = chakra::How {
+                let options = chakra::Options {
                     replicate: self.replicate,
                     streams: self.streams == Streams::Each,
                     without_missing: self.without_missing,
                     without_control: self.without_control,
                 };
-                (chakra::parse(file, text, how, read)?, "node")
+                (chakra::parse(file, text, rules, options)?, "node")
             }
         })
     }
@@ -152,8 +152,8 @@ impl TraceSpec {
         }
     }
 
-    /// Notes on how its file is read, in words: the parts that are left out, and those that it leaves open.
-    /// `text` is the file's, and `ranks` the number of ranks that it came to.
+    /// Notes on the simulation of its file: the parts that are left out, and the assumptions about parts that the file leaves
+    /// open. `text` is the file's, and `ranks` the number of simulated ranks.
     pub fn notes(&self, text: &str, ranks: u32) -> Vec<String> {
         match self.format {
             Format::Simai => simai::notes(&self.file, text, self.share(ranks)),
@@ -180,34 +180,34 @@ impl TraceSpec {
     }
 }
 
-/// What of a GPU computes at a time.
+/// The concurrency of a GPU's streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Streams {
-    /// One node, as in ASTRA-sim.
+    /// One node of the GPU computes at a time, as in ASTRA-sim.
     #[default]
     One,
-    /// One node of each stream.
+    /// One node of each stream computes at a time.
     Each,
 }
 
 impl Streams {
-    /// Both, by their names in scenarios.
+    /// Every value with its name in scenarios.
     pub const ALL: [(&'static str, Streams); 2] = [("one", Streams::One), ("each", Streams::Each)];
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_one(&self) -> bool {
         *self == Streams::One
     }
 }
 
-/// How a collective is done from a size on: the one that [`Algorithm::collective`] says.
+/// The algorithm from a given size on, for the collective [`Algorithm::collective`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlgorithmFrom {
-    /// How.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// The least size, as the trace gives it.
+    /// The least size for which it is used, as the trace gives sizes.
     pub min_bytes: Bytes,
 }
 
@@ -215,7 +215,7 @@ fn is_zero(start: &Duration) -> bool {
     *start == Duration::ZERO
 }
 
-/// Formats of traces.
+/// The format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -227,14 +227,14 @@ pub enum Format {
     Mscclpp,
     /// A workload of SimAI, as text.
     Simai,
-    /// Execution traces of Chakra, a file a rank.
+    /// Execution traces of Chakra, one file per rank.
     Chakra,
 }
 
-/// The text that stands for the files of all ranks and for that of their groups, each with its name in errors.
+/// The text that represents the Chakra files of all ranks and the file of their groups, each with its name in errors.
 ///
 /// # Errors
-/// What is wrong with a file, with its place.
+/// A malformed file, with the place.
 pub fn text_of_ranks(
     files: &[(String, Vec<u8>)],
     groups: Option<(&str, &str)>,
@@ -242,21 +242,21 @@ pub fn text_of_ranks(
     chakra::to_text(files, groups)
 }
 
-/// The text that stands for a GOAL file in binary form, which goes by `name` in errors; none where it has none.
+/// The text that represents a binary GOAL file, named `name` in errors; `None` for any other file.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// A malformed file.
 pub fn text_of_binary_goal(name: &str, bytes: &[u8]) -> Option<Result<String, WorkloadError>> {
     goal_binary::is_binary(bytes).then(|| goal_binary::to_text(name, bytes))
 }
 
-/// Whether it is such a text already.
+/// Whether `text` is a text of [`text_of_ranks`].
 pub fn is_text_of_ranks(text: &str) -> bool {
     chakra::is_text(text)
 }
 
 impl Format {
-    /// Every format, by its name in scenarios.
+    /// Every format with its name in scenarios.
     pub const ALL: [(&'static str, Format); 5] = [
         ("goal", Format::Goal),
         ("msccl", Format::Msccl),
@@ -265,8 +265,8 @@ impl Format {
         ("chakra", Format::Chakra),
     ];
 
-    /// The format of which a text plainly is, by how it begins; none where that says nothing.
-    fn begins(text: &str) -> Option<Format> {
+    /// The format of a text by its first characters, if they are conclusive.
+    fn recognize(text: &str) -> Option<Format> {
         let text = text.trim_start();
         match text {
             _ if chakra::is_text(text) => Some(Format::Chakra),
@@ -278,13 +278,13 @@ impl Format {
         }
     }
 
-    /// Its name in scenarios.
+    /// The name in scenarios.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// When its sends are over unless a scenario says otherwise: MSCCL's and MSCCL++'s when the data is handed over, as in
-    /// their interpreters, which go on then; others when they are acknowledged.
+    /// The default end of a send. The interpreters of MSCCL and MSCCL++ continue when the data is posted; in the other formats
+    /// a send ends with its acknowledgement.
     pub fn ends(self) -> SendEnds {
         match self {
             Format::Msccl | Format::Mscclpp => SendEnds::Posted,
@@ -293,46 +293,46 @@ impl Format {
     }
 }
 
-/// When a send is over.
+/// The event that ends a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendEnds {
-    /// When it is handed to the NIC.
+    /// It is posted to the NIC.
     Posted,
-    /// When the sender has its acknowledgement.
+    /// The sender has its acknowledgement.
     Acknowledged,
 }
 
 impl SendEnds {
-    /// Both, by their names in scenarios.
+    /// Every value with its name in scenarios.
     pub const ALL: [(&'static str, SendEnds); 2] =
         [("posted", SendEnds::Posted), ("acknowledged", SendEnds::Acknowledged)];
 }
 
-/// How the collectives of a trace are done that it names without saying how.
+/// The chunk and the algorithms of collectives for which the trace gives none.
 #[derive(Clone, Copy)]
-struct Collectives<'a> {
-    /// Most bytes of a message.
+struct CollectiveRules<'a> {
+    /// The most bytes of a message.
     chunk: u64,
-    /// In place of rings.
+    /// Algorithms in place of the default ones.
     instead: &'a [AlgorithmFrom],
 }
 
-impl Collectives<'_> {
-    /// What does a collective of `bytes` bytes that `usual` does unless said.
+impl CollectiveRules<'_> {
+    /// The algorithm of a collective of `bytes` bytes whose default is `usual`.
     fn algorithm(&self, usual: Algorithm, bytes: u64) -> Algorithm {
-        let its = |other: &&AlgorithmFrom| {
+        let applies = |other: &&AlgorithmFrom| {
             other.min_bytes.0 <= bytes && other.algorithm.collective() == usual.collective()
         };
         self.instead
             .iter()
-            .filter(its)
+            .filter(applies)
             .max_by_key(|other| other.min_bytes)
             .map_or(usual, |other| other.algorithm)
     }
 }
 
-/// What a format without sizes is told of each rank's buffer.
+/// The bytes of each rank's buffer, which a format without sizes needs.
 fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadError> {
     bytes.map(|bytes| bytes.0).filter(|bytes| *bytes > 0).ok_or_else(|| {
         let what = format!("{of} has no sizes: write the bytes of each rank's {which}, such as \"8MB\"");
@@ -340,11 +340,16 @@ fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadEr
     })
 }
 
-/// The most ranks that a trace may have; more than the largest fabric has hosts.
+/// The most ranks of a trace, which is more than the largest fabric has hosts.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// The hosts that a scenario names for `ranks` ranks, taken from those that are free.
-fn named(hosts: &[u32], ranks: u32, free: &mut Vec<u32>, fabric: &Fabric) -> Result<Vec<u32>, WorkloadError> {
+/// Takes the hosts that a scenario names for `ranks` ranks out of the free ones.
+fn take_named_hosts(
+    hosts: &[u32],
+    ranks: u32,
+    free: &mut Vec<u32>,
+    fabric: &Fabric,
+) -> Result<Vec<u32>, WorkloadError> {
     if hosts.len() != ranks as usize {
         let what =
             format!("{} hosts are named, and the trace has {ranks} ranks; write one for each", hosts.len());
@@ -371,10 +376,10 @@ fn named(hosts: &[u32], ranks: u32, free: &mut Vec<u32>, fabric: &Fabric) -> Res
     Ok(hosts.to_vec())
 }
 
-/// The jobs of traces, one after the other on hosts that are free; `text_of` has the texts of their files.
+/// The workload of the jobs of traces, each on hosts that are still free; `text_of` returns the text of a file.
 ///
 /// # Errors
-/// What is wrong with a text, with its place; more ranks than hosts.
+/// A malformed text, with its place, or more ranks than hosts.
 pub(super) fn build<'a>(
     jobs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
@@ -404,15 +409,17 @@ pub(super) fn build<'a>(
             return Err(WorkloadError::file(file, what));
         }
         let hosts = match &spec.rank_hosts {
-            RankHosts::Named { rank_hosts } => named(rank_hosts, ranks, &mut free, fabric)?,
-            RankHosts::Placed { placement } => placed(*placement, ranks, (&mut free, number), fabric, seed)?,
+            RankHosts::Named { rank_hosts } => take_named_hosts(rank_hosts, ranks, &mut free, fabric)?,
+            RankHosts::Placed { placement } => {
+                place_job(*placement, ranks, (&mut free, number), fabric, seed)?
+            }
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
-        let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
+        let mapping = Mapping { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
         let control =
             spec.format == Format::Chakra && !spec.without_control && chakra::waiting_by_control(text) > 0;
         let naming = Naming { file, place, control, format: spec.format };
-        graph.lower(&mut builder, spec.format.name(), ways, naming)?;
+        graph.lower(&mut builder, spec.format.name(), mapping, naming)?;
         if builder.messages() > MAX_MESSAGES {
             let what = format!(
                 "with it the jobs come to {} messages, and the most is {MAX_MESSAGES}",

@@ -1,8 +1,8 @@
-//! Algorithms of MSCCL, as XML: for each GPU thread blocks, for each of them steps.
+//! Algorithms of MSCCL in XML, which give each GPU thread blocks, and each thread block steps.
 //!
-//! A buffer is cut into `nchunksperloop` chunks that differ by at most a byte, the longer ones first. The steps of a thread
-//! block follow each other; `depid` and `deps` name a step of another block that comes before. Copying and reducing takes
-//! no time. What one GPU sends another on one channel has a queue pair.
+//! A buffer is divided into `nchunksperloop` chunks that differ by at most a byte, the longer ones first. The steps of a
+//! thread block are sequential; `depid` and `deps` name a step of another block that must end first. Copying and reducing
+//! take no time. Each pair of GPUs has a queue pair per channel and direction.
 
 use super::graph::{Graph, Node, Op};
 use super::{MOST_RANKS, buffer};
@@ -12,10 +12,10 @@ use anabranch_base::{Bytes, Duration};
 use roxmltree::{Document, Node as Xml};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads a file; `bytes` is what each rank's buffer has.
+/// Reads a file; `bytes` is the size of each rank's buffer.
 ///
 /// # Errors
-/// The line, what was expected there and what to write instead.
+/// A malformed line, with the expected form and a replacement.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {
@@ -23,7 +23,7 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     })?;
     let reader = Reader { file, document: &document };
     let algorithm = document.root_element();
-    reader.named(algorithm, "algo")?;
+    reader.expect_tag(algorithm, "algo")?;
     let ranks = reader.number(algorithm, "ngpus", MOST_RANKS.into())? as u32;
     let chunks = reader.number(algorithm, "nchunksperloop", 1 << 24)?;
     if ranks == 0 || chunks == 0 {
@@ -31,21 +31,21 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     }
     let protocol = Protocol::read(&reader, algorithm)?;
     let mut graph = Graph { ranks: (0..ranks).map(|_| Vec::new()).collect(), ..Graph::default() };
-    let mut there = vec![false; ranks as usize];
+    let mut seen = vec![false; ranks as usize];
     for gpu in reader.elements(algorithm)? {
-        reader.named(gpu, "gpu")?;
+        reader.expect_tag(gpu, "gpu")?;
         let rank = reader.number(gpu, "id", u32::MAX.into())?;
         let Some(nodes) = graph.ranks.get_mut(rank as usize) else {
             return Err(reader.wrong(gpu, format!("there are GPUs 0 to {}, and no GPU {rank}", ranks - 1)));
         };
-        if there[rank as usize] {
+        if seen[rank as usize] {
             return Err(reader.wrong(gpu, format!("GPU {rank} is here for the second time")));
         }
         *nodes = reader.gpu(gpu, (Chunks { bytes, count: chunks }, protocol))?;
-        there[rank as usize] = true;
+        seen[rank as usize] = true;
     }
-    if let Some(missing) = there.iter().position(|there| !there) {
-        let instead = match there[missing..].contains(&true) || missing == 0 {
+    if let Some(missing) = seen.iter().position(|seen| !seen) {
+        let instead = match seen[missing..].contains(&true) || missing == 0 {
             true => format!("<gpu id=\"{missing}\"/>, where it does nothing"),
             false => format!("ngpus=\"{missing}\""),
         };
@@ -55,7 +55,7 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     Ok(graph)
 }
 
-/// What a message carries beside its data.
+/// The protocol of messages, which determines their overhead.
 #[derive(Clone, Copy)]
 enum Protocol {
     Simple,
@@ -76,7 +76,7 @@ impl Protocol {
         }
     }
 
-    /// Bytes of a message with so much data.
+    /// The bytes of a message with `data` bytes of data.
     fn bytes(self, data: u64) -> u64 {
         match self {
             Protocol::Simple => data,
@@ -86,7 +86,7 @@ impl Protocol {
     }
 }
 
-/// A buffer in chunks.
+/// A buffer divided into chunks.
 #[derive(Clone, Copy)]
 pub(super) struct Chunks {
     pub bytes: u64,
@@ -94,10 +94,11 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// Bytes of `count` chunks from the one at `offset` on; scratch buffers have more of them than others.
+    /// The bytes of `count` chunks from chunk `offset` on. `offset` may exceed the number of chunks, as scratch buffers have
+    /// more chunks than others.
     pub fn bytes(self, offset: u64, count: u64) -> u64 {
         let longer = self.bytes % self.count;
-        // Longer chunks before the one at this offset.
+        // The number of longer chunks before chunk `offset`.
         let before = |offset: u64| {
             (offset / self.count).saturating_mul(longer).saturating_add((offset % self.count).min(longer))
         };
@@ -120,9 +121,9 @@ impl Reader<'_> {
         self.document.text_pos_at(at.range().start).row
     }
 
-    fn named(&self, at: Xml, name: &str) -> Result<(), WorkloadError> {
+    fn expect_tag(&self, at: Xml, name: &str) -> Result<(), WorkloadError> {
         match at.tag_name().name() {
-            its if its == name => Ok(()),
+            found if found == name => Ok(()),
             other => {
                 Err(self.wrong(at, format!("expected <{name}>, not <{}>", quote(other).trim_matches('`'))))
             }
@@ -148,7 +149,7 @@ impl Reader<'_> {
         text::whole(&self.text(at, name)?, name, most).map_err(|what| self.wrong(at, what))
     }
 
-    /// A number, or -1 for none.
+    /// The number of an attribute, in which -1 means none.
     fn number_or_none(&self, at: Xml, name: &str) -> Result<Option<u32>, WorkloadError> {
         match self.text(at, name)?.as_str() {
             "-1" => Ok(None),
@@ -156,7 +157,10 @@ impl Reader<'_> {
         }
     }
 
-    /// The elements within another one, where nothing else is.
+    /// The elements within another one.
+    ///
+    /// # Errors
+    /// Text between them.
     fn elements<'b>(&self, of: Xml<'b, 'b>) -> Result<Vec<Xml<'b, 'b>>, WorkloadError> {
         let text = |node: &Xml| node.is_text() && node.text().is_some_and(|text| !text.trim().is_empty());
         match of.children().find(text) {
@@ -171,7 +175,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the chunks of a step are within its GPU's buffer, where the file says how many that has.
+    /// Checks that the chunks of a step are within its GPU's buffer, if the file gives the buffer's size.
     fn within(
         &self,
         gpu: Xml,
@@ -199,12 +203,12 @@ impl Reader<'_> {
 
     fn gpu(&self, gpu: Xml, sizes: (Chunks, Protocol)) -> Result<Vec<Node>, WorkloadError> {
         let mut nodes: Vec<Node> = Vec::new();
-        // By thread block and step: its first and last node.
+        // The first and the last node of each thread block and step.
         let mut places: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
         let mut waits = Vec::new();
         let mut ids = BTreeSet::new();
         for block in self.elements(gpu)? {
-            self.named(block, "tb")?;
+            self.expect_tag(block, "tb")?;
             let id = self.number(block, "id", u32::MAX.into())? as u32;
             if !ids.insert(id) {
                 return Err(
@@ -216,7 +220,7 @@ impl Reader<'_> {
             let mut before: Option<u32> = None;
             let mut last: Option<u32> = None;
             for step in self.elements(block)? {
-                self.named(step, "step")?;
+                self.expect_tag(step, "step")?;
                 let number = self.number(step, "s", u32::MAX.into())? as u32;
                 if let Some(last) = last.replace(number).filter(|last| number <= *last) {
                     let what = format!(
@@ -255,7 +259,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    /// What a step comes to: at most a receive and then a send.
+    /// The operations of a step: at most a receive and then a send.
     fn operations(
         &self,
         (gpu, step): (Xml, Xml),
@@ -284,20 +288,20 @@ impl Reader<'_> {
         self.within(gpu, step, ["srcbuf", "srcoff"], count)?;
         self.within(gpu, step, ["dstbuf", "dstoff"], count)?;
         let bytes = protocol.bytes(chunks.bytes(offset, count));
-        // With longer chunks among them the two ends of a message may name chunks of different sizes.
-        let wanted = chunks.bytes.is_multiple_of(chunks.count).then_some(bytes);
-        let whom = |peer: Option<u32>, what: &str| {
+        // If chunks differ in length, the two ends of a message may name chunks of different lengths.
+        let expected = chunks.bytes.is_multiple_of(chunks.count).then_some(bytes);
+        let peer_of = |peer: Option<u32>, what: &str| {
             peer.ok_or_else(|| {
                 self.wrong(step, format!("a step of type {kind} needs a block with {what}, which is -1"))
             })
         };
         let mut operations = Vec::new();
         if receives {
-            let from = whom(receive, "recv")?;
-            operations.push(Op::Receive { from, bytes: wanted, tag: channel.into() });
+            let from = peer_of(receive, "recv")?;
+            operations.push(Op::Receive { from, bytes: expected, tag: channel.into() });
         }
         if sends {
-            operations.push(Op::Send { to: whom(send, "send")?, bytes, tag: channel.into(), channel });
+            operations.push(Op::Send { to: peer_of(send, "send")?, bytes, tag: channel.into(), channel });
         }
         Ok(operations)
     }

@@ -1,10 +1,9 @@
-//! Plans of MSCCL++, as JSON: for each GPU thread blocks, for each of them operations.
+//! Plans of MSCCL++ in JSON, which give each GPU thread blocks, and each thread block operations.
 //!
-//! A put is a message, and so is a signal, of [`SIGNAL`] bytes on the same queue pair. A wait is over when its signal is
-//! there, and all puts to the same GPU that came before that signal are: the n-th wait of a channel takes the n-th signal.
-//! What is read from another GPU ([`READ`]) is asked for in a message and comes in another. A packet that is put brings its
-//! own flags, which double it, and whoever reads the chunk waits for it. Copying and reducing takes no time. A channel has
-//! a queue pair.
+//! A put is a message, and so is a signal, of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel belongs to
+//! its n-th signal, and ends when the signal and all earlier puts to the same GPU have arrived. A read from another GPU is
+//! a request of [`READ`] bytes and a response. A put of packets has twice the bytes, as it includes flags, and readers of
+//! the chunk wait for its arrival. Copying and reducing take no time. Each channel has a queue pair.
 
 mod plan;
 
@@ -13,22 +12,22 @@ use super::msccl::Chunks;
 use super::{MOST_RANKS, buffer};
 use crate::WorkloadError;
 use anabranch_base::{Bytes, Duration};
-use plan::{Block, Chunk, Gpu, Kind, Operation, Plan};
+use plan::{Block, ChannelKind, Chunk, Gpu, Operation, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a signal: a semaphore is a number of 64 bits.
+/// The bytes of a signal, as a semaphore is a number of 64 bits.
 const SIGNAL: u64 = 8;
-/// Bytes that ask for a read: what InfiniBand's header of one has.
+/// The bytes of a read request, as in InfiniBand's header of it (RETH).
 const READ: u64 = 16;
-/// A packet carries a flag for each word of data.
+/// The factor from data to packets, which have a flag for each word of data.
 const PACKET: u64 = 2;
-/// What computes nothing and is over at once.
+/// An operation that ends at once.
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 
-/// Reads a file; `bytes` is what each rank's input buffer has.
+/// Reads a file; `bytes` is the size of each rank's input buffer.
 ///
 /// # Errors
-/// Where it is, what was expected there and what to write instead.
+/// A malformed operation, with its place, the expected form and a replacement.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;
@@ -68,30 +67,30 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     }
     reader.join_packets();
     reader.join_signals()?;
-    // What nobody waits for arrives all the same.
+    // Each message needs a receive, even if nothing waits for it.
     for message in 0..reader.messages.len() {
         reader.received(message);
     }
     Ok(Graph { ranks: reader.ranks, ..Graph::default() })
 }
 
-/// Whose end of which channel: a rank, the kind, the other rank, and which of the channels of that kind to it.
-type End = (u32, Kind, u32, usize);
+/// One end of a channel: its rank, the kind, the other rank, and the channel's number among those of that kind to it.
+type ChannelEnd = (u32, ChannelKind, u32, usize);
 
 /// A message.
 struct Message {
     from: (u32, u32),
     to: u32,
-    /// The node that receives it.
+    /// The node that receives it, once it exists.
     received: Option<u32>,
-    /// It was put, so that signals that come after it tell of it.
+    /// Whether it is a put, which later signals cover.
     is_put: bool,
 }
 
-/// A signal: its message, and whether it tells of what was put before.
+/// A signal: its message, and whether it covers earlier puts.
 struct Signal {
     message: usize,
-    tells: bool,
+    covers_puts: bool,
 }
 
 /// Chunks of a GPU's scratch buffer.
@@ -102,7 +101,7 @@ struct Range {
     to: u64,
 }
 
-/// Who writes packets into chunks.
+/// The writer of packets into chunks.
 enum Writer {
     /// A node of the same rank.
     Node(u32),
@@ -115,47 +114,49 @@ struct Reader<'a> {
     gpus: &'a [&'a Gpu],
     ranks: Vec<Vec<Node>>,
     messages: Vec<Message>,
-    /// By the sender's end.
-    signals: BTreeMap<End, Vec<Signal>>,
-    /// By the waiter's end, the nodes that wait.
-    waits: BTreeMap<End, Vec<u32>>,
+    /// The signals of each sending end.
+    signals: BTreeMap<ChannelEnd, Vec<Signal>>,
+    /// The waiting nodes of each receiving end.
+    waits: BTreeMap<ChannelEnd, Vec<u32>>,
+    /// The chunks into which packets are written.
     written: Vec<(Range, Writer)>,
-    /// The nodes that read packets.
+    /// The chunks from which packets are read, and the reading nodes.
     read: Vec<(Range, u32)>,
 }
 
-/// Where an operation stands.
+/// An operation with its position in the plan.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct Position<'a> {
     gpu: &'a Gpu,
     block: &'a Block,
-    /// Its number within the block, from 0.
+    /// The number within the block, from 0.
     number: usize,
     op: &'a Operation,
-    /// Its number within the GPU, from 1: the place of its nodes.
+    /// The number within the GPU, from 1, which is the place of its nodes.
     place: u64,
 }
 
-/// What thread blocks of a GPU wait for each other with.
+/// The synchronization between the thread blocks of a GPU.
 #[derive(Default)]
-struct Within {
-    /// By barrier and time.
-    barriers: BTreeMap<(u32, usize), Meeting>,
+struct BlockSync {
+    /// The use of each barrier, by barrier and number of the use.
+    barriers: BTreeMap<(u32, usize), BarrierUse>,
+    /// The releasing and the acquiring nodes of each semaphore.
     released: BTreeMap<u32, Vec<u32>>,
     acquired: BTreeMap<u32, Vec<u32>>,
 }
 
-/// Thread blocks at a barrier.
-struct Meeting {
-    /// At which all of them go on.
+/// One use of a barrier.
+struct BarrierUse {
+    /// The node after which all thread blocks continue.
     node: u32,
-    came: usize,
-    /// How many are to come, as the last of them says it.
-    meet: Option<usize>,
+    arrived: usize,
+    /// The number of thread blocks that meet, according to the last one that arrived.
+    expected: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
-    fn wrong(&self, at: At, what: impl std::fmt::Display) -> WorkloadError {
+    fn wrong(&self, at: Position, what: impl std::fmt::Display) -> WorkloadError {
         let (gpu, block, name) = (at.gpu.id, at.block.id, &at.op.name);
         let name = crate::text::quote(name);
         let at = at.number;
@@ -171,8 +172,16 @@ impl<'a> Reader<'a> {
         nodes.len() as u32 - 1
     }
 
-    /// A message from rank `from`, sent after these of its nodes.
-    fn message(&mut self, at: At, from: u32, after: Vec<u32>, to: u32, bytes: u64, channel: u32) -> usize {
+    /// Adds a message from rank `from`, sent after the nodes `after` of that rank.
+    fn message(
+        &mut self,
+        at: Position,
+        from: u32,
+        after: Vec<u32>,
+        to: u32,
+        bytes: u64,
+        channel: u32,
+    ) -> usize {
         let number = self.messages.len();
         let op = Op::Send { to, bytes, tag: number as u64, channel };
         let send = self.node(from, op, at.place, after);
@@ -180,13 +189,13 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// The node of the receiving rank at which a message is there.
+    /// The node at which a message has arrived at the receiving rank.
     fn received(&mut self, message: usize) -> u32 {
         let Message { from: (from, send), to, received, .. } = self.messages[message];
         received.unwrap_or_else(|| {
             let place = self.ranks[from as usize][send as usize].place;
             let op = Op::Receive { from, bytes: None, tag: message as u64 };
-            // A rank that is not there is told of when the graph is checked.
+            // The check of the graph refuses a rank that does not exist.
             let node =
                 if (to as usize) < self.ranks.len() { self.node(to, op, place, Vec::new()) } else { 0 };
             self.messages[message].received = Some(node);
@@ -195,29 +204,30 @@ impl<'a> Reader<'a> {
     }
 
     fn gpu(&mut self, gpu: &'a Gpu) -> Result<(), WorkloadError> {
-        let (mut within, mut place) = (Within::default(), 0);
+        let (mut sync, mut place) = (BlockSync::default(), 0);
         for block in &gpu.threadblocks {
             let mut before = None;
             let mut turns: BTreeMap<u32, usize> = BTreeMap::new();
             for (number, op) in block.ops.iter().enumerate() {
                 place += 1;
-                let at = At { gpu, block, number, op, place };
-                before = Some(self.operation(at, before, &mut within, &mut turns)?);
+                let at = Position { gpu, block, number, op, place };
+                before = Some(self.operation(at, before, &mut sync, &mut turns)?);
             }
         }
-        for ((barrier, turn), Meeting { came, meet, .. }) in within.barriers {
-            if let Some(meet) = meet.filter(|meet| *meet != came) {
+        for ((barrier, turn), BarrierUse { arrived, expected, .. }) in sync.barriers {
+            if let Some(expected) = expected.filter(|expected| *expected != arrived) {
                 let what = format!(
-                    "GPU {}: {came} thread blocks come to barrier {barrier} for time {} and {meet} meet there",
+                    "GPU {}: {arrived} thread blocks come to barrier {barrier} for time {} and {expected} meet there",
                     gpu.id,
                     turn + 1,
                 );
                 return Err(WorkloadError::file(self.file, what));
             }
         }
-        for (semaphore, acquired) in within.acquired {
-            let initial = gpu.semaphores.get(semaphore as usize).map_or(0, |its| its.init_value) as usize;
-            let released = within.released.remove(&semaphore).unwrap_or_default();
+        for (semaphore, acquired) in sync.acquired {
+            let initial =
+                gpu.semaphores.get(semaphore as usize).map_or(0, |semaphore| semaphore.init_value) as usize;
+            let released = sync.released.remove(&semaphore).unwrap_or_default();
             for (number, node) in acquired.into_iter().enumerate().skip(initial) {
                 let Some(release) = released.get(number - initial) else {
                     let what = format!(
@@ -234,12 +244,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Adds the nodes of an operation, and answers with the one that what follows waits for.
+    /// Adds the nodes of an operation, and returns the node for which the next operation waits.
     fn operation(
         &mut self,
-        at: At<'a>,
+        at: Position<'a>,
         before: Option<u32>,
-        within: &mut Within,
+        sync: &mut BlockSync,
         turns: &mut BTreeMap<u32, usize>,
     ) -> Result<u32, WorkloadError> {
         let (rank, op) = (at.gpu.id, at.op);
@@ -276,29 +286,8 @@ impl<'a> Reader<'a> {
                 let begins = self.node(rank, NOTHING, at.place, after);
                 self.flush(at, begins)
             }
-            "barrier" => {
-                let Some(barrier) = op.barrier_id else {
-                    return Err(self.wrong(at, "it has no barrier_id"));
-                };
-                let turn = turns.entry(barrier).or_default();
-                let meeting = within.barriers.entry((barrier, *turn)).or_insert_with(|| Meeting {
-                    node: self.node(rank, NOTHING, at.place, Vec::new()),
-                    came: 0,
-                    meet: None,
-                });
-                *turn += 1;
-                meeting.came += 1;
-                meeting.meet = op.num_threadblocks;
-                self.ranks[rank as usize][meeting.node as usize].after.extend(after);
-                Ok(meeting.node)
-            }
-            "sem_acquire" | "sem_release" => {
-                let node = self.node(rank, NOTHING, at.place, after);
-                let is_release = op.name == "sem_release";
-                let all = if is_release { &mut within.released } else { &mut within.acquired };
-                op.semaphore_ids.iter().for_each(|id| all.entry(*id).or_default().push(node));
-                Ok(node)
-            }
+            "barrier" => self.barrier(at, after, sync, turns),
+            "sem_acquire" | "sem_release" => Ok(self.semaphores(at, after, sync)),
             "ppkt" => self.put(at, after, PACKET),
             "upkt" | "cpkt" | "tpkt" | "repkt" | "recpkt" => self.packets(at, after),
             "rppkt" | "respkt" | "recspkt" => {
@@ -320,8 +309,41 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Messages to all remote chunks that an operation writes.
-    fn put(&mut self, at: At<'a>, after: Vec<u32>, factor: u64) -> Result<u32, WorkloadError> {
+    /// Adds the arrival of a thread block at a barrier, and returns the node after which all thread blocks continue.
+    fn barrier(
+        &mut self,
+        at: Position<'a>,
+        after: Vec<u32>,
+        sync: &mut BlockSync,
+        turns: &mut BTreeMap<u32, usize>,
+    ) -> Result<u32, WorkloadError> {
+        let rank = at.gpu.id;
+        let Some(barrier) = at.op.barrier_id else {
+            return Err(self.wrong(at, "it has no barrier_id"));
+        };
+        let turn = turns.entry(barrier).or_default();
+        let barrier_use = sync.barriers.entry((barrier, *turn)).or_insert_with(|| BarrierUse {
+            node: self.node(rank, NOTHING, at.place, Vec::new()),
+            arrived: 0,
+            expected: None,
+        });
+        *turn += 1;
+        barrier_use.arrived += 1;
+        barrier_use.expected = at.op.num_threadblocks;
+        self.ranks[rank as usize][barrier_use.node as usize].after.extend(after);
+        Ok(barrier_use.node)
+    }
+
+    /// Adds a node that acquires or releases semaphores.
+    fn semaphores(&mut self, at: Position<'a>, after: Vec<u32>, sync: &mut BlockSync) -> u32 {
+        let node = self.node(at.gpu.id, NOTHING, at.place, after);
+        let all = if at.op.name == "sem_release" { &mut sync.released } else { &mut sync.acquired };
+        at.op.semaphore_ids.iter().for_each(|id| all.entry(*id).or_default().push(node));
+        node
+    }
+
+    /// Adds messages to all remote chunks that an operation writes.
+    fn put(&mut self, at: Position<'a>, after: Vec<u32>, factor: u64) -> Result<u32, WorkloadError> {
         let sizes = at.op.src_buff.iter().zip(&at.op.dst_buff).map(|(from, to)| (from.size, to.size));
         if let Some((from, to)) = sizes.into_iter().find(|(from, to)| from != to) {
             let what = format!(
@@ -352,8 +374,8 @@ impl<'a> Reader<'a> {
         Ok(self.node(at.gpu.id, NOTHING, at.place, after))
     }
 
-    /// Reads of all remote chunks that an operation reads: over when all are there.
-    fn get(&mut self, at: At<'a>, after: Vec<u32>) -> Result<u32, WorkloadError> {
+    /// Adds reads of all remote chunks that an operation reads. The returned node begins when all have arrived.
+    fn get(&mut self, at: Position<'a>, after: Vec<u32>) -> Result<u32, WorkloadError> {
         let rank = at.gpu.id;
         let mut got = Vec::new();
         for chunk in at.op.src_buff.iter().filter(|chunk| chunk.buffer_id.is_some()) {
@@ -363,39 +385,39 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let channel = self.channel_to(at, from);
-            let asks = self.message(at, rank, after.clone(), from, READ, channel);
-            let asked = self.received(asks);
-            let data = self.message(at, from, vec![asked], rank, bytes, channel);
+            let request = self.message(at, rank, after.clone(), from, READ, channel);
+            let requested = self.received(request);
+            let data = self.message(at, from, vec![requested], rank, bytes, channel);
             got.push(self.received(data));
         }
         let after = if got.is_empty() { after } else { got };
         Ok(self.node(rank, NOTHING, at.place, after))
     }
 
-    fn signal(&mut self, at: At<'a>, after: u32, tells: bool) -> Result<u32, WorkloadError> {
+    fn signal(&mut self, at: Position<'a>, after: u32, covers_puts: bool) -> Result<u32, WorkloadError> {
         let mut sent = Vec::new();
         for number in &at.op.channel_ids {
             let (end, channel) = self.end(at, *number)?;
             let message = self.message(at, at.gpu.id, vec![after], end.2, SIGNAL, channel);
-            self.signals.entry(end).or_default().push(Signal { message, tells });
+            self.signals.entry(end).or_default().push(Signal { message, covers_puts });
             sent.push(self.messages[message].from.1);
         }
         Ok(self.node(at.gpu.id, NOTHING, at.place, sent))
     }
 
-    /// Waits until what was sent on the operation's channels is acknowledged.
-    fn flush(&mut self, at: At<'a>, after: u32) -> Result<u32, WorkloadError> {
+    /// Adds nodes that wait until all earlier messages on the operation's channels are acknowledged.
+    fn flush(&mut self, at: Position<'a>, after: u32) -> Result<u32, WorkloadError> {
         let rank = at.gpu.id;
         let mut flushed = Vec::new();
         for number in &at.op.channel_ids {
             let (end, channel) = self.end(at, *number)?;
             let nodes = &self.ranks[rank as usize];
-            let is_its = |node: &Node| match node.op {
-                Op::Send { to, channel: its, .. } => to == end.2 && its == channel,
+            let on_channel = |node: &Node| match node.op {
+                Op::Send { to, channel: other, .. } => to == end.2 && other == channel,
                 _ => false,
             };
             let before = self.before(rank, after);
-            flushed.extend(before.into_iter().filter(|node| is_its(&nodes[*node as usize])));
+            flushed.extend(before.into_iter().filter(|node| on_channel(&nodes[*node as usize])));
         }
         let waits = |send| Op::Acknowledged { send };
         let nodes: Vec<u32> = flushed
@@ -406,8 +428,8 @@ impl<'a> Reader<'a> {
         Ok(self.node(rank, NOTHING, at.place, after))
     }
 
-    /// A node that reads packets from scratch buffers, or writes some there, or both.
-    fn packets(&mut self, at: At<'a>, after: Vec<u32>) -> Result<u32, WorkloadError> {
+    /// Adds a node that reads packets from scratch buffers, writes packets there, or both.
+    fn packets(&mut self, at: Position<'a>, after: Vec<u32>) -> Result<u32, WorkloadError> {
         let rank = at.gpu.id;
         let node = self.node(rank, NOTHING, at.place, after);
         let is_scratch = |chunk: &&Chunk| chunk.buffer == Some(plan::Buffer::Scratch);
@@ -423,15 +445,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The rank of a remote chunk, and whether it is in a scratch buffer.
-    fn remote(&self, at: At, chunk: &Chunk) -> Result<(u32, bool), WorkloadError> {
+    fn remote(&self, at: Position, chunk: &Chunk) -> Result<(u32, bool), WorkloadError> {
         let number = chunk.buffer_id.unwrap_or_default();
         let kind = at.op.channel_type;
         let of_kind = at.block.remote_buffer_refs.iter().find(|refs| Some(refs.access_channel_type) == kind);
-        let its = of_kind
+        let buffer = of_kind
             .and_then(|refs| refs.remote_buffer_ids.get(number))
             .and_then(|id| at.gpu.remote_buffers.get(*id));
-        match its {
-            Some(its) => Ok((its.rank, its.buffer == plan::Buffer::Scratch)),
+        match buffer {
+            Some(remote) => Ok((remote.rank, remote.buffer == plan::Buffer::Scratch)),
             None => {
                 Err(self
                     .wrong(at, format!("its thread block refers to no remote buffer {number} of that kind")))
@@ -439,8 +461,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The end of an operation's channel, which it counts within its thread block, and the number of its queue pair.
-    fn end(&self, at: At, number: usize) -> Result<(End, u32), WorkloadError> {
+    /// The end of channel `number` of an operation's thread block, and the number of its queue pair.
+    fn end(&self, at: Position, number: usize) -> Result<(ChannelEnd, u32), WorkloadError> {
         let kind = at.op.channel_type;
         let of_kind = at.block.channels.iter().find(|refs| Some(refs.channel_type) == kind);
         let id = of_kind.and_then(|refs| refs.channel_ids.get(number)).copied();
@@ -453,8 +475,8 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| self.wrong(at, format!("its thread block has no channel {number} of that kind")))
     }
 
-    /// The queue pair of the first channel of the operation's kind to a rank, by which its signals go too.
-    fn channel_to(&self, at: At, rank: u32) -> u32 {
+    /// The queue pair of the first channel of the operation's kind to a rank, which its signals use too.
+    fn channel_to(&self, at: Position, rank: u32) -> u32 {
         let Some(kind) = at.op.channel_type else { return 0 };
         let others = at.gpu.connected_to(kind);
         let refs = at.block.channels.iter().filter(|refs| refs.channel_type == kind);
@@ -463,8 +485,8 @@ impl<'a> Reader<'a> {
         kind.queue_pair(which)
     }
 
-    /// Bytes of chunks of a buffer of `owner`, or of this thread block's share of them.
-    fn bytes(&self, at: At, owner: u32, is_scratch: bool, chunk: &Chunk) -> Result<u64, WorkloadError> {
+    /// The bytes of chunks of a buffer of `owner`, or of this thread block's share of them.
+    fn bytes(&self, at: Position, owner: u32, is_scratch: bool, chunk: &Chunk) -> Result<u64, WorkloadError> {
         let Some(gpu) = self.gpus.get(owner as usize) else {
             let what = format!("there are GPUs 0 to {}, and no GPU {owner}", self.gpus.len() - 1);
             return Err(self.wrong(at, what));
@@ -489,7 +511,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The nodes of a rank that are over before `node` begins.
+    /// The nodes of a rank that end before `node` begins.
     fn before(&self, rank: u32, node: u32) -> BTreeSet<u32> {
         let nodes = &self.ranks[rank as usize];
         let (mut seen, mut left) = (BTreeSet::new(), vec![node]);
@@ -499,7 +521,7 @@ impl<'a> Reader<'a> {
         seen
     }
 
-    /// Lets who reads packets wait for those who write them.
+    /// Makes readers of packets wait for their writers.
     fn join_packets(&mut self) {
         let written = std::mem::take(&mut self.written);
         for (read, node) in std::mem::take(&mut self.read) {
@@ -515,7 +537,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Lets who waits for a signal wait for it, and for what it tells of.
+    /// Makes waits depend on their signals and on the puts that these cover.
     fn join_signals(&mut self) -> Result<(), WorkloadError> {
         for ((rank, kind, peer, which), waits) in std::mem::take(&mut self.waits) {
             let signals = self.signals.remove(&(peer, kind, rank, which)).unwrap_or_default();
@@ -527,10 +549,10 @@ impl<'a> Reader<'a> {
                 );
                 return Err(WorkloadError::file(self.file, what));
             }
-            let mut told = BTreeSet::new();
-            for (wait, Signal { message, tells }) in waits.into_iter().zip(signals) {
+            let mut covered = BTreeSet::new();
+            for (wait, Signal { message, covers_puts }) in waits.into_iter().zip(signals) {
                 let mut needs = vec![message];
-                if tells {
+                if covers_puts {
                     let before = self.before(peer, self.messages[message].from.1);
                     let puts = (0..).zip(&self.messages).filter(|(_, other)| {
                         other.is_put
@@ -538,7 +560,7 @@ impl<'a> Reader<'a> {
                             && other.to == rank
                             && before.contains(&other.from.1)
                     });
-                    needs.extend(puts.map(|(number, _)| number).filter(|put| told.insert(*put)));
+                    needs.extend(puts.map(|(number, _)| number).filter(|put| covered.insert(*put)));
                 }
                 for message in needs {
                     let there = self.received(message);

@@ -1,4 +1,4 @@
-//! Collectives: that they mean what they should.
+//! Tests of the meaning and the size of collectives.
 
 mod meaning;
 mod size;

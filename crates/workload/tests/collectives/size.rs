@@ -1,4 +1,4 @@
-//! What the largest collectives of a scenario take.
+//! Tests of the memory of the largest collectives.
 
 use anabranch_base::{Bytes, Rate};
 use anabranch_workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
@@ -35,8 +35,8 @@ fn a_message_of_a_ring_takes_seventy_bytes() {
     assert!(bytes < 70 * messages, "{} B per message", bytes / messages);
 }
 
-/// 64 jobs of 32 ranks of 128 MB. With what the engine keeps of each message (28 B) and gate (4 B), and a result
-/// without a row per message, 128 B per message are far from 4 GB.
+/// The largest case: 64 jobs of 32 ranks of 128 MB. Together with the engine's state per message (28 B) and gate (4 B), and
+/// with results that have no row per message, 128 B per message are far below 4 GB.
 #[test]
 fn sixty_four_jobs_fit() {
     if std::env::var_os("ANABRANCH_LONG").is_none() {

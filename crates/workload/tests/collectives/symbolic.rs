@@ -1,4 +1,4 @@
-//! A run of a collective's messages without a network: data are the sets of ranks that contributed to them.
+//! A run of a collective's messages without a network, in which data are the sets of contributing ranks.
 
 use anabranch_base::Bytes;
 use anabranch_base::{HostId, MessageId, Rate, Stream};
@@ -8,7 +8,7 @@ use anabranch_workload::collective::{
 use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
 use std::collections::BTreeMap;
 
-/// One job of ranks 0, 1, 2 ... on the hosts of these numbers, as a workload and as the plan that it is made of.
+/// A job whose ranks 0, 1, 2 ... are on the hosts of these numbers, as a workload and as the plan behind it.
 pub struct Collective {
     pub algorithm: Algorithm,
     pub ranks: usize,
@@ -16,11 +16,11 @@ pub struct Collective {
     pub workload: Workload,
     plan: Plan,
     connections: u32,
-    /// The bytes where something can begin or end, of all buffers.
+    /// The bytes at which a message can begin or end, in all buffers.
     cuts: Vec<u64>,
-    /// For each message: its first and its last cut.
+    /// The first and the last cut of each message.
     ranges: Vec<(usize, usize)>,
-    /// For each message: the sends of its receiver, in the same step, of the same bytes.
+    /// The sends of the same bytes by the receiver of each message in the same step.
     sent_before: Vec<Vec<usize>>,
 }
 
@@ -29,7 +29,7 @@ impl Collective {
         Self::paced(algorithm, ranks, bytes, (chunk, connections), None)
     }
 
-    /// One whose ranks have no more than so many chunks open to each other one.
+    /// A job whose ranks have at most a given number of chunks in flight to each other rank.
     pub fn paced(
         algorithm: Algorithm,
         ranks: u32,
@@ -57,7 +57,7 @@ impl Collective {
         };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
         let mut plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
-        plan.to_each = pace.map(|(depth, clock)| match clock {
+        plan.per_pair = pace.map(|(depth, clock)| match clock {
             Clock::Ack => (depth, Done::Acknowledged),
             Clock::Delivered => (depth, Done::Delivered),
         });
@@ -71,7 +71,7 @@ impl Collective {
             assert_eq!((qp.src, qp.dst, message.bytes), (HostId(send.src), HostId(send.dst), send.bytes));
         }
         let ranks = plan.ranks as usize;
-        // The inputs of an all-to-all stand behind each other; everything else is about one buffer.
+        // The inputs of an all-to-all are laid out one after the other; all other algorithms have one buffer.
         let buffers = if algorithm == Algorithm::Alltoall { ranks as u64 } else { 1 };
         let range = |send: &Send| {
             let from = send.from + if buffers > 1 { u64::from(send.src) * bytes } else { 0 };
@@ -99,24 +99,24 @@ impl Collective {
         Collective { algorithm, ranks, bytes, workload, plan, connections, cuts, ranges, sent_before }
     }
 
-    /// Runs all messages, delivered and acknowledged in an order drawn from `random`; that of `late` is delivered
-    /// only when nothing else can happen.
+    /// Runs all messages, delivered and acknowledged in an order drawn from `random`; message `late` is delivered only when
+    /// nothing else can happen.
     ///
     /// # Errors
-    /// What a rank ends with that it should not.
+    /// A description of wrong data at a rank.
     pub fn run(&self, random: &mut Stream, late: Option<MessageId>) -> Result<(), String> {
         let mut run = Run::new(self);
         let at_once = |&m: &usize| self.workload.messages[m].start != Start::ByGate;
         run.post((0..self.plan.sends.len()).filter(at_once).collect())?;
-        let mut set_aside = None;
-        while !run.possible.is_empty() || set_aside.is_some() {
+        let mut postponed = None;
+        while !run.possible.is_empty() || postponed.is_some() {
             let next = match run.possible.len() {
-                0 => set_aside.take().unwrap(),
+                0 => postponed.take().unwrap(),
                 possible => run.possible.swap_remove(random.below(possible as u32) as usize),
             };
             let waits = next.1 == Done::Delivered && late.is_some_and(|late| late.index() == next.0);
             if waits && !run.possible.is_empty() {
-                set_aside = Some(next);
+                postponed = Some(next);
             } else {
                 run.end(next)?;
             }
@@ -124,7 +124,7 @@ impl Collective {
         run.result()
     }
 
-    /// The same with one activation fewer: the message that it helped to start waits for one thing less.
+    /// The collective without activation `nth` of `owner`, so that the message behind it waits for one event less.
     pub fn without(&self, owner: usize, nth: usize) -> Collective {
         let mut workload = self.workload.clone();
         let message = &mut workload.messages[owner];
@@ -146,8 +146,8 @@ impl Collective {
         Self::of(self.algorithm, self.bytes, workload, self.plan.clone(), self.connections)
     }
 
-    /// Whether what activation `nth` of `owner` starts waits for `owner` in another way too: for a message that
-    /// was itself sent behind it. (A chunk that lies across two pieces of different origin can.)
+    /// Whether the message that activation `nth` of `owner` starts also waits for `owner` indirectly, through a message that
+    /// was sent after it. (A chunk across two pieces of different origin can.)
     pub fn implied(&self, owner: usize, nth: usize) -> bool {
         let activation =
             self.workload.activations[self.workload.messages[owner].activations_from as usize + nth];
@@ -168,7 +168,7 @@ impl Collective {
         false
     }
 
-    /// What rank `rank` must end with: of the cuts in a range, the ranks that must have contributed.
+    /// The correct data of `rank` at the end: ranges of cuts, each with the ranks that must have contributed.
     fn expected(&self, rank: usize) -> Vec<(usize, usize, Vec<u8>)> {
         let cut = |byte: u64| self.cuts.binary_search(&byte).unwrap();
         let block =
@@ -195,7 +195,7 @@ impl Collective {
     }
 }
 
-/// Blocks differ by at most one byte, the longer ones first.
+/// The first byte of a block. Blocks differ by at most one byte, the longer ones first.
 fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
     let (ranks, block) = (ranks as u64, block as u64);
     block * (bytes / ranks) + block.min(bytes % ranks)
@@ -203,19 +203,19 @@ fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
 
 struct Run<'a> {
     of: &'a Collective,
-    /// By rank, piece between cuts and contributing rank: how often its contribution is in it.
+    /// The number of times that a contribution is in the data, by rank, piece between cuts and contributing rank.
     data: Vec<u8>,
-    /// What each posted message carries.
+    /// The data of each posted message.
     carried: Vec<Option<Vec<u8>>>,
     delivered: Vec<bool>,
-    /// Received, but to be put to the rank's own data only when those are sent.
+    /// Received messages that wait until their receiver has sent its own data.
     held: Vec<usize>,
     activations: Vec<u32>,
-    /// By rank: messages posted and not acknowledged.
+    /// The number of messages of each rank that are posted and not acknowledged.
     open: Vec<u32>,
-    /// By sending and receiving rank: messages posted and not through.
+    /// The number of messages that are posted and not complete, by sending and receiving rank.
     open_to: BTreeMap<(u32, u32), u32>,
-    /// What may happen next.
+    /// The events that may happen next.
     possible: Vec<(usize, Done)>,
 }
 
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// Where the pieces between two cuts are in the data of a rank.
+    /// The position of the pieces between two cuts in the data of a rank.
     fn span(&self, rank: usize, (from, to): (usize, usize)) -> std::ops::Range<usize> {
         let first = rank * (self.of.cuts.len() - 1);
         (first + from) * self.of.ranks..(first + to) * self.of.ranks
@@ -267,13 +267,13 @@ impl<'a> Run<'a> {
             self.possible.push((message, Done::Delivered));
             let open = &mut self.open[send.src as usize];
             *open += 1;
-            if self.of.plan.open.is_some() && *open > self.of.connections {
+            if self.of.plan.per_rank.is_some() && *open > self.of.connections {
                 return Err(format!("rank {} has {open} connections open", send.src));
             }
-            let to_it = self.open_to.entry((send.src, send.dst)).or_default();
-            *to_it += 1;
-            if self.of.plan.to_each.is_some_and(|(depth, _)| *to_it > depth) {
-                return Err(format!("rank {} has {to_it} chunks open to {}", send.src, send.dst));
+            let in_flight = self.open_to.entry((send.src, send.dst)).or_default();
+            *in_flight += 1;
+            if self.of.plan.per_pair.is_some_and(|(depth, _)| *in_flight > depth) {
+                return Err(format!("rank {} has {in_flight} chunks open to {}", send.src, send.dst));
             }
             let held = std::mem::take(&mut self.held);
             for message in held {
@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Puts what a message carries to its receiver's data, or holds it until those are sent.
+    /// Adds a message to its receiver's data, or holds it until the receiver has sent its own data.
     fn receive(&mut self, message: usize) {
         if self.of.sent_before[message].iter().any(|&own| self.carried[own].is_none()) {
             self.held.push(message);
@@ -301,7 +301,7 @@ impl<'a> Run<'a> {
     }
 
     fn end(&mut self, (message, done): (usize, Done)) -> Result<(), String> {
-        if self.of.plan.to_each.is_some_and(|(_, through)| through == done) {
+        if self.of.plan.per_pair.is_some_and(|(_, through)| through == done) {
             let Send { src, dst, .. } = self.of.plan.sends[message];
             self.open_to.entry((src, dst)).and_modify(|open| *open -= 1);
         }
@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
                 Opens::Each => opened.extend(starts.get(*count as usize - 1).map(|m| m.index())),
             }
         }
-        // A rank looks for what it can send in the order of the algorithm.
+        // A rank sends in the order of the algorithm.
         opened.sort_unstable();
         self.post(opened)
     }

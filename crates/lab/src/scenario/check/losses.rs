@@ -4,13 +4,13 @@ use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::Diagnostic;
 use anabranch_base::{Fix, Span};
-use anabranch_base::{HostId, LinkId, NodeId};
+use anabranch_base::{HostId, NodeId};
 use anabranch_engine::FaultTargets;
 use anabranch_engine::{FaultKind, FaultSpec};
 use anabranch_fabric::TopologySpec;
 use anabranch_fabric::{Routing, Topology};
 use anabranch_workload::Workload;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A run in which fewer data packets than this are expected to be lost often loses none: at 3 one in twenty does.
 const FEWEST: f64 = 3.0;
@@ -49,17 +49,20 @@ impl RareLoss {
         payload: u64,
     ) {
         self.points += 1;
-        for (number, (spec, taken)) in faults.iter().enumerate() {
-            let (FaultKind::PacketLoss { probability, .. } | FaultKind::SwitchLoss { probability, .. }) =
-                spec.kind
-            else {
-                continue;
-            };
-            if probability == 0.0 {
-                continue;
+        let losses = faults.iter().enumerate().filter_map(|(number, (spec, taken))| match spec.kind {
+            FaultKind::PacketLoss { probability, .. } | FaultKind::SwitchLoss { probability, .. } => {
+                (probability > 0.0).then_some((number, *spec, taken, probability))
             }
-            let links = taken.links.iter().copied().collect();
-            let Some(packets) = crossing(workload, topology, routing, &links, payload) else { continue };
+            _ => None,
+        });
+        let mut losses = losses.peekable();
+        if losses.peek().is_none() {
+            return;
+        }
+        // Once for all faults: a topology file may give each of its links an error rate of its own.
+        let Some(load) = link_load(workload, topology, routing, payload) else { return };
+        for (number, spec, taken, probability) in losses {
+            let packets = taken.links.iter().fold(0.0, |packets, link| packets + load[link.index()]);
             // At most: the fault may be there for a part of the run only.
             if packets * probability >= FEWEST {
                 continue;
@@ -130,45 +133,40 @@ fn rounded_up(number: f64) -> f64 {
     text.parse().unwrap_or(number)
 }
 
-/// How many data packets of a workload cross these links, if each path is as likely as the others; none where that takes
-/// too long to say.
-fn crossing(
-    workload: &Workload,
-    topology: &Topology,
-    routing: &Routing,
-    links: &BTreeSet<LinkId>,
-    payload: u64,
-) -> Option<f64> {
+/// Data packets of a workload that cross each link, if each shortest path is as likely as the others; none where that
+/// takes too long to compute.
+fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
+    let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    let has = |link: LinkId| f64::from(u8::from(links.contains(&link)));
-    let mut all = 0.0;
     for message in &workload.messages {
         let qp = &workload.qps[message.qp.index()];
         let (src, dst): (HostId, HostId) = (qp.src, qp.dst);
         if src == dst {
             continue;
         }
-        let pair = (routing.tor_index(src), routing.tor_index(dst));
-        let between = match of_pairs.get(&pair) {
-            Some(known) => *known,
-            None if of_pairs.len() == MOST_PAIRS => return None,
-            None => {
-                let between = between(topology, routing, links, pair);
-                of_pairs.insert(pair, between);
-                between
-            }
-        };
-        let ends = has(topology.link(src.into(), 0)) + has(topology.reverse(topology.link(dst.into(), 0)));
-        let packets = message.bytes.div_ceil(payload.max(1)).max(1);
-        all += packets as f64 * (ends + between);
+        let packets = message.bytes.div_ceil(payload.max(1)).max(1) as f64;
+        *of_pairs.entry((routing.tor_index(src), routing.tor_index(dst))).or_default() += packets;
+        if of_pairs.len() > MOST_PAIRS {
+            return None;
+        }
+        load[topology.link(src.into(), 0).index()] += packets;
+        load[topology.reverse(topology.link(dst.into(), 0)).index()] += packets;
     }
-    Some(all)
+    for (pair, packets) in of_pairs {
+        add_between_tors(&mut load, topology, routing, pair, packets);
+    }
+    Some(load)
 }
 
-/// How many of the links a packet crosses from ToR to ToR, in the mean over equally likely paths.
-fn between(topology: &Topology, routing: &Routing, links: &BTreeSet<LinkId>, pair: (u32, u32)) -> f64 {
-    let (from, to) = pair;
-    let (mut crossed, mut here) = (0.0, BTreeMap::from([(from, 1.0)]));
+/// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the shortest paths.
+fn add_between_tors(
+    load: &mut [f64],
+    topology: &Topology,
+    routing: &Routing,
+    (from, to): (u32, u32),
+    packets: f64,
+) {
+    let mut here = BTreeMap::from([(from, 1.0)]);
     // No shortest path has more hops than there are switches.
     for _ in 0..topology.switches.len() {
         let mut next: BTreeMap<u32, f64> = BTreeMap::new();
@@ -177,9 +175,7 @@ fn between(topology: &Topology, routing: &Routing, links: &BTreeSet<LinkId>, pai
             let each = share / ports.len().max(1) as f64;
             for &port in ports {
                 let link = topology.link(NodeId(topology.hosts + switch), port);
-                if links.contains(&link) {
-                    crossed += each;
-                }
+                load[link.index()] += packets * each;
                 *next.entry(topology.ports[link.index()].peer.0 - topology.hosts).or_default() += each;
             }
         }
@@ -188,7 +184,6 @@ fn between(topology: &Topology, routing: &Routing, links: &BTreeSet<LinkId>, pai
         }
         here = next;
     }
-    crossed
 }
 
 #[cfg(test)]

@@ -399,7 +399,7 @@ impl Scenario {
             "switches" if on.has_sites() => Some(Fix::set("switches", "\"esw:0\"")),
             _ => None,
         };
-        let meant = Selector::meant(&error.selector, on, key == "links").filter(|_| key != "qps");
+        let meant = Selector::suggest(&error.selector, on, key == "links").filter(|_| key != "qps");
         let help = help.or(meant.map(|meant| Fix::set(key, format!("{meant:?}")))).or(of_sites);
         fault(
             &self.origin.file,

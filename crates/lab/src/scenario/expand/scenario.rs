@@ -14,6 +14,7 @@ use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
 use crate::scenario::resolve::scheme::misnamed;
 use crate::scenario::resolve::scheme::setting;
 use crate::scenario::resolve::setup::Setup;
+use crate::scenario::resolve::topology::MOST_FAULTS;
 use crate::scenario::resolve::{rest, topology, workload};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
@@ -110,6 +111,11 @@ pub(in crate::scenario) fn resolve(
         let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
         let workload = workload::read(&cx, &section(&table, "workload")?, hosts)?;
         let faults = table.tables("fault", "fault")?;
+        if let Some(beyond) = faults.get(MOST_FAULTS) {
+            let message = format!("a run has {MOST_FAULTS} faults at most, not {}", faults.len());
+            let help = "fewer faults, each with a list of links, such as links = [\"host:0\", \"host:1\"]";
+            return Err(fault(file, beyond.at, message, Some(Fix::text(help))));
+        }
         let faults = faults.iter().map(|table| rest::fault(table, topology.link()));
         let mut faults = faults.collect::<Result<Vec<_>, _>>()?;
         faults.extend(topology::losses(&cx, &fabric, &topology, &faults)?);

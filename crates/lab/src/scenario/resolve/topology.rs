@@ -11,9 +11,13 @@ use anabranch_base::{Duration, Rate};
 use anabranch_engine::FaultSpec;
 use anabranch_fabric::TopologyError;
 use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
+use std::collections::BTreeSet;
 
 /// What `link_latency` and `switch_latency` are when nothing is said (REPS, section 4.1).
 const LATENCY: Duration = Duration::from_ns(500);
+
+/// The most faults of a run: results number them in 16 bits, without the last number.
+pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -301,8 +305,21 @@ pub(in crate::scenario) fn losses(
     let Some(file) = spec.file() else { return Ok(Vec::new()) };
     let text = cx.file(table, "file", file)?;
     let rates = anabranch_fabric::build(spec, Some(&text)).map_err(|e| refused(table, e))?.error_rates;
-    let unsaid = rates.iter().filter(|rate| !written.iter().any(|fault| fault.covers_error_rate(rate)));
-    Ok(unsaid.map(FaultSpec::of_error_rate).collect())
+    let replaced = written.iter().flat_map(FaultSpec::replaced_error_rates).map(f64::to_bits);
+    let replaced: BTreeSet<u64> = replaced.collect();
+    let mut losses = Vec::new();
+    for rate in rates.iter().filter(|rate| !replaced.contains(&rate.probability.to_bits())) {
+        if written.len() + losses.len() == MOST_FAULTS {
+            let message = format!(
+                "{} is another error rate, and each is a fault, of which a run has {MOST_FAULTS} at most",
+                rate.probability
+            );
+            let help = Some(Fix::text("fewer different error rates, such as rounded ones"));
+            return Err(fault(file, rate.lines.first().map(|line| (*line, 1)), message, help));
+        }
+        losses.push(FaultSpec::of_error_rate(rate));
+    }
+    Ok(losses)
 }
 
 fn hosts(table: &Table) -> Result<u32, Diagnostic> {

@@ -292,3 +292,49 @@ fn published_topologies_are_read_or_refused_by_name() {
         assert!(said.contains(whose) && said.contains(instead), "{name}: {said}");
     }
 }
+
+/// Hosts at four switches in a row, whose cables have `rates` different error rates.
+fn lossy(rates: u32) -> String {
+    let (hosts, per_switch) = (rates, rates.div_ceil(4));
+    let mut text = format!("{} 4 {}\n", hosts + 4, hosts + 3);
+    text += &(hosts..hosts + 4).map(|switch| format!("{switch} ")).collect::<String>();
+    for host in 0..hosts {
+        text +=
+            &format!("\n{host} {} 100Gbps 1us {:.7}", hosts + host / per_switch, f64::from(host + 1) * 1e-7);
+    }
+    text + &(hosts..hosts + 3)
+        .map(|switch| format!("\n{switch} {} 1Tbps 1us 0", switch + 1))
+        .collect::<String>()
+}
+
+#[test]
+fn as_many_error_rates_as_links_take_seconds() {
+    const RATES: u32 = 8_000;
+    let started = std::time::Instant::now();
+    let files = Folder([("t.txt".to_owned(), lossy(RATES))].into());
+    let text = "schemes = [\"rocev2\"]\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n[workload]\n\
+                kind = \"permutation\"\nbytes = \"1KB\"\n";
+    let scenario = read("s.toml", text, &files, &Overrides::default()).unwrap();
+    assert_eq!(scenario.points().unwrap()[0].faults.len(), RATES as usize);
+    let rare = |scenario: &Scenario| {
+        let warnings = scenario.check().unwrap();
+        warnings.iter().filter(|warning| warning.message.contains("is expected to hit")).count()
+    };
+    assert_eq!(rare(&scenario), RATES as usize);
+    // The resolved form has a fault for each rate, which stands for that of the file.
+    let again = read("s.toml", &scenario.to_toml(), &files, &Overrides::default()).unwrap();
+    assert_eq!(again.points().unwrap()[0].faults.len(), RATES as usize);
+    // About 2 s in a debug build on one core; 4 minutes where each rate looks through all links.
+    let lasted = started.elapsed();
+    assert!(lasted < std::time::Duration::from_secs(30), "{lasted:?}");
+}
+
+#[test]
+fn more_error_rates_than_there_are_numbers_of_faults_are_refused() {
+    let error = told(&lossy(65_536), None, "").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t.txt:65538:1: 0.0065536 is another error rate, and each is a fault, of which a run has 65535 at most\n  write: \
+         fewer different error rates, such as rounded ones"
+    );
+}

@@ -1,4 +1,4 @@
-//! What a file says, key by key.
+//! The keys of a plan's file.
 
 use crate::WorkloadError;
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde::Deserialize;
 /// The most chunks of a buffer.
 const MOST_CHUNKS: u64 = 1 << 24;
 
-/// A plan. What it has beyond this says nothing of the network.
+/// A plan. Its other keys have no effect on the network.
 #[derive(Deserialize)]
 pub struct Plan {
     pub gpus: Vec<Gpu>,
-    /// Sizes of the input buffer for which it is meant.
+    /// The range of input buffer sizes for which the plan is made.
     #[serde(default)]
     pub min_message_size: u64,
     #[serde(default = "most")]
@@ -38,33 +38,33 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// By channel of this kind, the GPU at its other end.
-    pub fn connected_to(&self, kind: Kind) -> &[u32] {
-        let its = self.channels.iter().find(|channels| channels.channel_type == kind);
-        its.map_or(&[], |channels| &channels.connected_to)
+    /// The GPU at the other end of each channel of this kind.
+    pub fn connected_to(&self, kind: ChannelKind) -> &[u32] {
+        let of_kind = self.channels.iter().find(|channels| channels.channel_type == kind);
+        of_kind.map_or(&[], |channels| &channels.connected_to)
     }
 }
 
-/// Kinds of channels.
+/// The kind of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A NIC or copy engine writes.
+pub enum ChannelKind {
+    /// Data is written by a NIC or copy engine.
     Port,
-    /// Threads write.
+    /// Data is written by threads.
     Memory,
-    /// A switch that stores and reduces.
+    /// Data is stored and reduced by a switch.
     Switch,
 }
 
-impl Kind {
-    /// The queue pair of the `which`-th of a GPU's channels of this kind to another.
+impl ChannelKind {
+    /// The queue pair of a GPU's channel number `which` of this kind to another GPU.
     pub fn queue_pair(self, which: usize) -> u32 {
-        which as u32 * 2 + u32::from(self == Kind::Memory)
+        which as u32 * 2 + u32::from(self == ChannelKind::Memory)
     }
 }
 
-/// Buffers of a GPU.
+/// A buffer of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Buffer {
     #[serde(rename = "i")]
@@ -77,7 +77,7 @@ pub enum Buffer {
 
 #[derive(Deserialize)]
 pub struct Channels {
-    pub channel_type: Kind,
+    pub channel_type: ChannelKind,
     #[serde(default)]
     pub connected_to: Vec<u32>,
 }
@@ -107,13 +107,13 @@ pub struct Block {
 
 #[derive(Deserialize)]
 pub struct ChannelRefs {
-    pub channel_type: Kind,
+    pub channel_type: ChannelKind,
     pub channel_ids: Vec<usize>,
 }
 
 #[derive(Deserialize)]
 pub struct RemoteRefs {
-    pub access_channel_type: Kind,
+    pub access_channel_type: ChannelKind,
     pub remote_buffer_ids: Vec<usize>,
 }
 
@@ -124,30 +124,30 @@ pub struct Operation {
     pub src_buff: Vec<Chunk>,
     #[serde(default)]
     pub dst_buff: Vec<Chunk>,
-    /// Counted within the thread block's channels of that kind.
+    /// Channels, as positions among the thread block's channels of that kind.
     #[serde(default)]
     pub channel_ids: Vec<usize>,
-    pub channel_type: Option<Kind>,
+    pub channel_type: Option<ChannelKind>,
     pub barrier_id: Option<u32>,
-    /// How many meet at the barrier.
+    /// The number of thread blocks that meet at the barrier.
     pub num_threadblocks: Option<usize>,
     #[serde(default)]
     pub semaphore_ids: Vec<u32>,
     pub tbg_info: Option<Group>,
 }
 
-/// Chunks that follow each other, of a buffer of the GPU itself or of another one.
+/// Consecutive chunks of a buffer of the GPU itself or of another one.
 #[derive(Deserialize)]
 pub struct Chunk {
     #[serde(rename = "type")]
     pub buffer: Option<Buffer>,
-    /// Counted within the thread block's remote buffers of the channel's kind.
+    /// The remote buffer, as a position among the thread block's remote buffers of the channel's kind.
     pub buffer_id: Option<usize>,
     pub index: u64,
     pub size: u64,
 }
 
-/// Thread blocks that share an operation.
+/// The part of a thread block in an operation that several share.
 #[derive(Clone, Copy, Deserialize)]
 pub struct Group {
     pub tb_id: u64,
@@ -158,7 +158,7 @@ impl Plan {
     /// Reads a file.
     ///
     /// # Errors
-    /// Its line, what was expected and what to write instead.
+    /// A malformed line, with the expected form and a replacement.
     pub fn parse(file: &str, text: &str) -> Result<Plan, WorkloadError> {
         if let Some(line) = text.lines().position(|line| line.contains("\"inputChunks\"")) {
             let what = "it is a plan of an older MSCCL++, whose keys are others (inputChunks for input_chunks); \

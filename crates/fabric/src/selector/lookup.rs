@@ -1,0 +1,179 @@
+//! The links and switches of a topology that the forms of a selector name. Errors are problems in words.
+
+use super::{Amount, SwitchSet};
+use crate::Topology;
+use anabranch_base::{LinkId, NodeId, Stream};
+use std::ops::Range;
+
+/// The most error rates that an error lists.
+const MOST_RATES_LISTED: usize = 8;
+
+/// The tier of a set in `topology`; `None` if the topology has no such tier.
+pub(super) fn tier_of(topology: &Topology, kind: SwitchSet) -> Option<u8> {
+    let (top, sites) = (topology.top_tier(), topology.has_sites());
+    let tier = match kind {
+        SwitchSet::Tor => 1,
+        SwitchSet::Leaf if sites => 2,
+        SwitchSet::Esw if sites => 3,
+        SwitchSet::Spine if top == 2 && !sites => 2,
+        SwitchSet::Agg if top > 2 && !sites => 2,
+        SwitchSet::Core if !sites => 3,
+        SwitchSet::Tier(tier) => tier,
+        SwitchSet::Spine
+        | SwitchSet::Agg
+        | SwitchSet::Core
+        | SwitchSet::Leaf
+        | SwitchSet::Esw
+        | SwitchSet::Switch
+        | SwitchSet::Node => {
+            return None;
+        }
+    };
+    (tier <= top).then_some(tier)
+}
+
+/// All switches of the set, in the order of their numbers in it.
+pub(super) fn members(topology: &Topology, kind: SwitchSet) -> Result<Vec<NodeId>, String> {
+    let range = match (kind, tier_of(topology, kind)) {
+        (SwitchSet::Switch | SwitchSet::Node, _) => 0..topology.switches.len(),
+        (_, Some(tier)) => topology.tier_range(tier),
+        (_, None) => {
+            let words: Vec<String> = (1..=topology.top_tier()).map(|t| topology.tier_word(t)).collect();
+            return Err(format!("this topology has no such switches; it has {}", words.join(", ")));
+        }
+    };
+    Ok(range.map(|i| NodeId(topology.hosts + i as u32)).collect())
+}
+
+pub(super) fn switch(topology: &Topology, kind: SwitchSet, index: u32) -> Result<NodeId, String> {
+    let members = members(topology, kind)?;
+    if kind == SwitchSet::Node {
+        return match file_node(topology, index)? {
+            node if node.0 >= topology.hosts => Ok(node),
+            _ => Err(format!("node {index} is a host, not a switch")),
+        };
+    }
+    members.get(index as usize).copied().ok_or_else(|| {
+        let word = tier_of(topology, kind).map_or("switch".to_owned(), |tier| topology.tier_word(tier));
+        out_of_range(&word, index, members.len() as u32)
+    })
+}
+
+/// The node with number `id` in the imported file.
+pub(super) fn file_node(topology: &Topology, id: u32) -> Result<NodeId, String> {
+    if topology.host_file_ids.is_empty() {
+        return Err("only a topology from an ns-3 file has node numbers; write tor:0 or host:0".to_owned());
+    }
+    let host = topology.host_by_file_id(id).map(NodeId::from);
+    let switch = || {
+        let position = topology.switches.iter().position(|s| s.file_id == Some(id))?;
+        Some(NodeId(topology.hosts + position as u32))
+    };
+    host.or_else(switch).ok_or_else(|| out_of_range("node", id, topology.nodes()))
+}
+
+pub(super) fn uplinks(
+    topology: &Topology,
+    kind: SwitchSet,
+    amount: Amount,
+    random: &mut Stream,
+) -> Result<Vec<LinkId>, String> {
+    let mut links = Vec::new();
+    for node in members(topology, kind)? {
+        links.extend(ports_of(topology, node, true).map(LinkId));
+    }
+    if links.is_empty() {
+        return Err("these switches have no links upwards".to_owned());
+    }
+    if amount != Amount::All {
+        // A cable between two switches of the tier leads up from both; it counts once.
+        links.retain(|&link| {
+            let tier = |node| topology.switch(node).map(|s| s.tier);
+            let level = tier(topology.source(link)) == tier(topology.ports[link.index()].peer);
+            !level || link < topology.reverse(link)
+        });
+    }
+    pick(links, amount, "uplinks", random)
+}
+
+pub(super) fn ports(
+    topology: &Topology,
+    kind: SwitchSet,
+    index: u32,
+    up: bool,
+    port: Option<u32>,
+) -> Result<Vec<LinkId>, String> {
+    let node = switch(topology, kind, index)?;
+    let links = ports_of(topology, node, up);
+    let side = side_name(topology, node, up);
+    if links.is_empty() {
+        return Err(format!("there is no {side}: the switch has no such links"));
+    }
+    match port {
+        None => Ok(links.map(LinkId).collect()),
+        Some(port) if port < links.len() as u32 => Ok(vec![LinkId(links.start + port)]),
+        Some(port) => Err(out_of_range(&side, port, links.len() as u32)),
+    }
+}
+
+/// The links that leave `node` upwards (or to a switch of its tier), or downwards.
+pub(super) fn ports_of(topology: &Topology, node: NodeId, up: bool) -> Range<u32> {
+    let all = topology.links_of(node);
+    let middle = all.start + u32::from(topology.down_ports(node));
+    if up { middle..all.end } else { all.start..middle }
+}
+
+pub(super) fn side_name(topology: &Topology, node: NodeId, up: bool) -> String {
+    format!("{}/{}", topology.node_name(node), if up { "up" } else { "down" })
+}
+
+pub(super) fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, String> {
+    let (node, peer) = (file_node(topology, from)?, file_node(topology, to)?);
+    let links: Vec<LinkId> =
+        topology.links_of(node).filter(|&l| topology.ports[l as usize].peer == peer).map(LinkId).collect();
+    if links.is_empty() {
+        return Err(format!("there is no link from node {from} to node {to}"));
+    }
+    Ok(links)
+}
+
+/// The links to which an imported file gives this error rate, in both directions.
+pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, String> {
+    let all = &topology.error_rates;
+    if let Some(rate) = all.get(rate) {
+        return Ok(rate.links.clone());
+    }
+    if all.is_empty() {
+        return Err("no file gives links of this topology an error rate".to_owned());
+    }
+    let rates: Vec<String> =
+        all.iter().take(MOST_RATES_LISTED).map(|rate| rate.probability.to_string()).collect();
+    let more = if all.iter().len() > MOST_RATES_LISTED { " and others" } else { "" };
+    Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")))
+}
+
+/// A random sample of `all`, which is ascending and distinct, as is the result.
+pub(super) fn pick<T: Ord>(
+    mut all: Vec<T>,
+    amount: Amount,
+    what: &str,
+    random: &mut Stream,
+) -> Result<Vec<T>, String> {
+    let count = match amount {
+        Amount::All => return Ok(all),
+        Amount::Count(count) if count as usize <= all.len() => count as usize,
+        Amount::Count(count) => {
+            return Err(format!("{count} {what} are more than there are; write 1 to {}", all.len()));
+        }
+        // To the nearest whole number; at most all of them, since a share is at most 100 %.
+        Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
+    };
+    random.shuffle(&mut all);
+    all.truncate(count);
+    all.sort_unstable();
+    Ok(all)
+}
+
+pub(super) fn out_of_range(what: &str, index: u32, count: u32) -> String {
+    format!("there is no {what}:{index}; they are {what}:0 to {what}:{}", count - 1)
+}

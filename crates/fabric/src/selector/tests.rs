@@ -1,0 +1,271 @@
+use super::super::{build, fat_tree_defaults, parse_ns3};
+use super::*;
+use crate::TopologySpec;
+use anabranch_base::{Duration, Purpose, Rate, stream};
+use proptest::prelude::*;
+
+fn tree(hosts: u32, tiers: u32) -> Topology {
+    let (link, ns) = (Rate::from_gbps(400), Duration::from_ns(1));
+    let (tier, pod_hosts) = fat_tree_defaults(hosts, tiers, 1, None, link, ns, ns).unwrap();
+    build(&TopologySpec::FatTree { hosts, tier, pod_hosts }, None).unwrap()
+}
+
+fn graph() -> Topology {
+    let text = "6 3 6\n2 3 5\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n4 3 1Gbps 1ns 0\n\
+                2 3 1Gbps 1ns 0\n2 3 1Gbps 1ns 0\n3 5 1Gbps 1ns 0\n";
+    parse_ns3("g", text, Duration::ZERO).unwrap()
+}
+
+fn links(t: &Topology, text: &str) -> Result<Vec<String>, String> {
+    let mut random = stream(1, 0, Purpose::FaultSelection);
+    let selector = Selector::parse(text).map_err(|e| e.to_string())?;
+    let links = selector.links(t, &mut random).map_err(|e| e.to_string())?;
+    assert!(links.is_sorted_by(|a, b| a < b), "{text}: {links:?}");
+    Ok(links.into_iter().map(|l| t.link_name(l)).collect())
+}
+
+fn switches(t: &Topology, text: &str) -> Result<Vec<String>, String> {
+    let mut random = stream(1, 0, Purpose::FaultSelection);
+    let selector = Selector::parse(text).map_err(|e| e.to_string())?;
+    let nodes = selector.switches(t, &mut random).map_err(|e| e.to_string())?;
+    Ok(nodes.into_iter().map(|n| t.node_name(n)).collect())
+}
+
+#[test]
+fn forms_that_name_links() {
+    let (two, three, g) = (tree(32, 2), tree(128, 3), graph());
+    let got = |t, text| links(t, text).unwrap();
+    assert_eq!(got(&two, "tor:0/up"), ["tor:0/up:0", "tor:0/up:1", "tor:0/up:2", "tor:0/up:3"]);
+    assert_eq!(got(&two, " tor:7/up:3 "), ["tor:7/up:3"]);
+    assert_eq!(got(&two, "tor:0/down:1"), ["tor:0/down:1"]);
+    assert_eq!(got(&two, "spine:2/down:4"), ["spine:2/down:4"]);
+    assert_eq!(got(&two, "switch:10/down:4"), ["spine:2/down:4"]);
+    assert_eq!(got(&two, "tier2:2/down:4"), ["spine:2/down:4"]);
+    assert_eq!(got(&two, "host:5"), ["host:5"]);
+    assert_eq!(got(&two, "tor-uplinks").len(), 32);
+    assert_eq!(got(&two, "host-links").len(), 32);
+    assert_eq!(got(&two, "all").len(), 128);
+    assert_eq!(got(&three, "agg:31/up:3"), ["agg:31/up:3"]);
+    assert_eq!(got(&three, "core:15/down").len(), 8);
+    assert_eq!(got(&three, "agg-uplinks").len(), 128);
+    assert_eq!(got(&g, "node:2->node:3"), ["tor:0/up:0", "tor:0/up:1"]);
+    assert_eq!(got(&g, "node:3 -> node:4"), ["tor:1/down:0"]);
+    assert_eq!(got(&g, "node:4->node:3"), ["host:2"]);
+    assert_eq!(got(&g, "node:3/up"), ["tor:1/up:0", "tor:1/up:1", "tor:1/up:2"]);
+    assert_eq!(got(&g, "tor-uplinks").len(), 5);
+    let cables = got(&g, "tor-uplinks:3");
+    assert_eq!(cables, ["tor:0/up:0", "tor:0/up:1", "tor:1/up:2"], "each cable once");
+}
+
+#[test]
+fn an_error_rate_names_the_links_to_which_the_file_gives_it() {
+    let text = "4 2 3\n2 3\n0 2 1Gbps 1ns 0.001\n1 3 1Gbps 1ns 0\n2 3 1Gbps 1ns 1e-3\n";
+    let lossy = parse_ns3("g", text, Duration::ZERO).unwrap();
+    assert_eq!(
+        links(&lossy, "error-rate:0.001").unwrap(),
+        ["host:0", "tor:0/down:0", "tor:0/up:0", "tor:1/up:0"]
+    );
+    let error = links(&lossy, "error-rate:0.01").unwrap_err();
+    assert!(error.contains("the file gives 0.001; write \"error-rate:0.001\""), "{error}");
+    let error = links(&graph(), "error-rate:0.01").unwrap_err();
+    assert!(
+        error.contains("no file gives links of this topology an error rate; write \"tor-uplinks\""),
+        "{error}"
+    );
+    for wrong in ["error-rate:0", "error-rate:2", "error-rate:x"] {
+        assert!(links(&lossy, wrong).unwrap_err().contains("is no error rate; write one above 0"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_cable_is_both_directions_and_a_name_with_a_direction_is_that_one() {
+    let (two, g) = (tree(32, 2), graph());
+    let got = |t, text| links(t, text).unwrap();
+    assert_eq!(got(&two, "cable:tor:0/up:3"), ["tor:0/up:3", "spine:3/down:0"]);
+    assert_eq!(got(&two, "cable:spine:3/down:0"), ["tor:0/up:3", "spine:3/down:0"]);
+    assert_eq!(got(&two, "cable: host:5"), ["host:5", "tor:1/down:1"]);
+    assert_eq!(got(&two, "cable:tor-uplinks:3").len(), 6);
+    assert_eq!(got(&two, "cable:all"), got(&two, "all"));
+    assert_eq!(got(&g, "cable:node:2->node:3").len(), 4);
+    let cables = |text: &str| Selector::parse(text).unwrap().names_cables();
+    for text in ["cable:tor:0/up:3", "tor-uplinks", "tor-uplinks:3%", "host:5", "host-links", "all"] {
+        assert!(cables(text), "{text}");
+    }
+    assert!(["tor:0/up", "spine:2/down:4", "node:2->node:3"].iter().all(|text| !cables(text)));
+    let wrong = links(&two, "cable:tor:0/up:9").unwrap_err();
+    assert!(wrong.ends_with("write \"cable:tor:0/up:3\""), "{wrong}");
+    let switch = links(&two, "cable:tor:0").unwrap_err();
+    assert!(switch.ends_with("a cable is named by a link; write \"cable:tor:0/up:0\""), "{switch}");
+}
+
+#[test]
+fn shares_and_numbers_pick_distinct_cables_by_the_stream_alone() {
+    let t = tree(128, 2);
+    let pick = |text: &str, seed| {
+        let mut random = stream(seed, 0, Purpose::FaultSelection);
+        Selector::parse(text).unwrap().links(&t, &mut random).unwrap()
+    };
+    assert_eq!(pick("tor-uplinks:3%", 1).len(), 4, "3.84 of 128");
+    assert_eq!(pick("tor-uplinks:0.1%", 1).len(), 1, "at least one");
+    assert_eq!(pick("tor-uplinks:100%", 1), pick("tor-uplinks", 1));
+    assert_eq!(pick("tor-uplinks:20", 7), pick("tor-uplinks:20", 7));
+    assert_ne!(pick("tor-uplinks:20", 7), pick("tor-uplinks:20", 8));
+    assert_eq!(pick("host-links:50%", 1).len(), 64);
+    let mut seen: Vec<LinkId> = (0..200).flat_map(|seed| pick("tor-uplinks:10", seed)).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 128, "every cable comes up at some seed");
+}
+
+#[test]
+fn forms_that_name_switches() {
+    let (two, three, g) = (tree(32, 2), tree(128, 3), graph());
+    assert_eq!(switches(&two, "tor:3").unwrap(), ["tor:3"]);
+    assert_eq!(switches(&two, "spine:1").unwrap(), ["spine:1"]);
+    assert_eq!(switches(&two, "switch:9").unwrap(), ["spine:1"]);
+    assert_eq!(switches(&two, "spine:5%").unwrap().len(), 1);
+    assert_eq!(switches(&two, "tor:50%").unwrap().len(), 4);
+    assert_eq!(switches(&three, "agg:3").unwrap(), ["agg:3"]);
+    assert_eq!(switches(&g, "node:5").unwrap(), ["spine:0"]);
+}
+
+fn single() -> Topology {
+    let single = TopologySpec::SingleSwitch {
+        hosts: 2,
+        link: Rate::from_gbps(1),
+        link_latency: Duration::ZERO,
+        switch_latency: Duration::ZERO,
+    };
+    build(&single, None).unwrap()
+}
+
+#[test]
+fn errors_say_the_forms_or_the_range() {
+    let (two, three, g, single) = (tree(32, 2), tree(128, 3), graph(), single());
+    let cases = [
+        (&two, "tor:9/up", "\"tor:9/up\": there is no tor:9; they are tor:0 to tor:7"),
+        (&two, "tor:0/up:4", "\"tor:0/up:4\": there is no tor:0/up:4; they are tor:0/up:0 to tor:0/up:3"),
+        (&two, "host:32", "\"host:32\": there is no host:32; they are host:0 to host:31"),
+        (&two, "agg:0/up", "\"agg:0/up\": this topology has no such switches; it has tor, spine"),
+        (
+            &three,
+            "spine-uplinks",
+            "\"spine-uplinks\": this topology has no such switches; it has tor, agg, core",
+        ),
+        (&two, "spine-uplinks", "\"spine-uplinks\": these switches have no links upwards"),
+        (&two, "spine:0/up", "\"spine:0/up\": there is no spine:0/up"),
+        (
+            &two,
+            "tor:9/up:7",
+            "\"tor:9/up:7\": there is no tor:9; they are tor:0 to tor:7; write \"tor:7/up:3\"",
+        ),
+        (
+            &two,
+            "spine:0/up:1",
+            "\"spine:0/up:1\": there is no spine:0/up: the switch has no such links; write \"spine:0/down:1\"",
+        ),
+        (
+            &two,
+            "core-uplinks:3%",
+            "\"core-uplinks:3%\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:3%\"",
+        ),
+        (
+            &two,
+            "leaf:2/up",
+            "\"leaf:2/up\": this topology has no such switches; it has tor, spine; write \"tor:2/up\"",
+        ),
+        (&two, "host:99", "\"host:99\": there is no host:99; they are host:0 to host:31; write \"host:31\""),
+        (&two, "tor-uplinks:33", "\"tor-uplinks:33\": 33 uplinks are more than there are; write 1 to 32"),
+        (&two, "tor-uplinks:0", "\"tor-uplinks:0\": 0 links are no selection"),
+        (&two, "tor-uplinks:0%", "\"tor-uplinks:0%\": \"0\" % is no share"),
+        (&two, "tor-uplinks:101%", "\"tor-uplinks:101%\": \"101\" % is no share"),
+        (&two, "tor-uplinks:NaN%", "\"tor-uplinks:NaN%\": \"NaN\" % is no share"),
+        (&two, "tor-uplinks:x", "\"tor-uplinks:x\": \"x\" is neither a number of links nor a share"),
+        (&two, "tor:3", "\"tor:3\": this names a switch, but links are wanted; write \"tor:3/up\""),
+        (&two, "tor:99", "\"tor:99\": this names a switch, but links are wanted; write \"tor:7/up\""),
+        (
+            &two,
+            "spine:100%",
+            "\"spine:100%\": this names a switch, but links are wanted; write \"tor-uplinks:100%\"",
+        ),
+        (
+            &two,
+            "core-uplinks:500",
+            "\"core-uplinks:500\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:1\"",
+        ),
+        (
+            &single,
+            "tor-uplinks:3%",
+            "\"tor-uplinks:3%\": these switches have no links upwards; write \"host-links:3%\"",
+        ),
+        (
+            &single,
+            "cable:tor-uplinks:3%",
+            "\"cable:tor-uplinks:3%\": these switches have no links upwards; write \"cable:host-links:3%\"",
+        ),
+        (
+            &single,
+            "cable:tor-uplinks",
+            "\"cable:tor-uplinks\": these switches have no links upwards; write \"cable:host-links\"",
+        ),
+        (&two, "node:1->node:2", "\"node:1->node:2\": only a topology from an ns-3 file"),
+        (&g, "node:1->node:4", "\"node:1->node:4\": there is no link from node 1 to node 4"),
+        (&g, "node:9->node:4", "\"node:9->node:4\": there is no node:9; they are node:0 to node:5"),
+        (&g, "node:0/up", "\"node:0/up\": node 0 is a host"),
+        (&single, "tor-uplinks", "\"tor-uplinks\": these switches have no links upwards"),
+    ];
+    for (t, text, expected) in cases {
+        let got = links(t, text).unwrap_err();
+        assert!(got.starts_with(expected), "{text}: {got}");
+    }
+    for text in
+        ["", "tor", "tor:0/sideways", "rack:0/up", "tor:x", "uplinks", "node:1->2", "tier0:1", "tor:-1"]
+    {
+        let got = links(&two, text).unwrap_err();
+        assert!(got.contains("forms are links: tor:0/up"), "{text}: {got}");
+    }
+    assert!(switches(&two, "tor:0/up").unwrap_err().ends_with("a switch is wanted; write \"tor:0\""));
+    assert!(switches(&two, "tor:8").unwrap_err().contains("they are tor:0 to tor:7"));
+    assert!(switches(&g, "node:0").unwrap_err().contains("node 0 is a host"));
+}
+
+#[test]
+fn every_link_and_switch_reads_back_from_its_name() {
+    let mut random = stream(1, 0, Purpose::FaultSelection);
+    for t in [tree(32, 2), tree(128, 3), graph()] {
+        for link in (0..t.links()).map(LinkId) {
+            let selector = Selector::parse(&t.link_name(link)).unwrap();
+            assert_eq!(selector.links(&t, &mut random), Ok(vec![link]), "{selector}");
+        }
+        for node in (t.hosts..t.nodes()).map(NodeId) {
+            let selector = Selector::parse(&t.node_name(node)).unwrap();
+            assert_eq!(selector.switches(&t, &mut random), Ok(vec![node]), "{selector}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in prop_oneof![
+        "\\PC*",
+        "(cable:)?(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|(tor|spine|core|esw)-uplinks|core)\
+         [:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
+    ]) {
+        let mut random = stream(1, 0, Purpose::FaultSelection);
+        if let Ok(selector) = Selector::parse(&text) {
+            for t in [tree(32, 2), graph(), single()] {
+                // What is offered instead is there.
+                let offered = |error: SelectorError| {
+                    let (_, near) = error.problem.rsplit_once("; write \"")?;
+                    Some(Selector::parse(near.trim_end_matches('"')).unwrap())
+                };
+                if let Some(near) = selector.links(&t, &mut random).err().and_then(offered) {
+                    prop_assert!(near.links(&t, &mut random).is_ok(), "{near}");
+                }
+                if let Some(near) = selector.switches(&t, &mut random).err().and_then(offered) {
+                    prop_assert!(near.switches(&t, &mut random).is_ok(), "{near}");
+                }
+            }
+        }
+    }
+}

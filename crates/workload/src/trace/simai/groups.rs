@@ -1,0 +1,256 @@
+//! The header of a SimAI file, and the parallel groups of ranks that it defines.
+
+use super::Share;
+use crate::WorkloadError;
+use crate::text::{self, quote};
+use crate::trace::MOST_RANKS;
+use anabranch_base::Bytes;
+
+/// The sizes of parallel groups. The product of all but the expert groups is the number of ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Groups {
+    pub tensor: u32,
+    pub data: u32,
+    pub expert: u32,
+    pub stages: u32,
+    /// The bytes between pipeline stages, which are not simulated.
+    pub between: u64,
+    /// Whether the file gives the number of ranks.
+    pub is_declared: bool,
+    /// Whether the file is `MICRO`: its lines are executed one after the other, without a backward pass.
+    pub is_micro: bool,
+}
+
+/// The kind of group that executes a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    Tensor,
+    Data,
+    Expert,
+    DataOfExpert,
+}
+
+/// The keys of a header, after its first word.
+const HEADER_KEYS: [&str; 11] = [
+    "model_parallel_NPU_group:",
+    "ep:",
+    "pp:",
+    "vpp:",
+    "ga:",
+    "all_gpus:",
+    "checkpoints:",
+    "checkpoint_initiates:",
+    "pp_comm:",
+    "mode:",
+    "expert_parallel_npu_group:",
+];
+
+/// The values of a header.
+struct Header {
+    tensor: Option<u32>,
+    expert: u32,
+    stages: u32,
+    ranks: Option<u32>,
+    /// The bytes between pipeline stages.
+    between: u64,
+}
+
+impl Header {
+    fn read<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+        let mut header = Header { tensor: None, expert: 1, stages: 1, ranks: None, between: 0 };
+        let mut seen: Vec<&str> = Vec::new();
+        while let Some(name) = words.next() {
+            if seen.contains(&name) {
+                return Err(format!("{} is there twice; remove one of the two", quote(name)));
+            }
+            seen.push(name);
+            let known =
+                HEADER_KEYS.iter().find(|key| key.trim_end_matches(':') == name.trim_end_matches(':'));
+            let Some(key) = known else {
+                let near = text::suggest(name, &HEADER_KEYS);
+                return Err(format!("{} is no known key of the header; {near}", quote(name)));
+            };
+            let missing = || format!("{} has no number behind it; write {key} 1", quote(name));
+            let value = words.next().ok_or_else(missing)?;
+            let size = || match text::whole_u32(value, key)? {
+                0 => Err(format!("`{key} 0`: a size is 1 or more; write {key} 1")),
+                size => Ok(size),
+            };
+            match key.trim_end_matches(':') {
+                "model_parallel_NPU_group" => header.tensor = Some(size()?),
+                "ep" | "expert_parallel_npu_group" => header.expert = size()?,
+                "pp" => header.stages = size()?,
+                "all_gpus" => header.ranks = Some(size()?),
+                // AICB divides it, so that Python writes a decimal point: 8388608.0. SimAI reads the digits before it.
+                "pp_comm" => {
+                    let whole = value.split_once('.').map_or(value, |(whole, _)| whole);
+                    header.between = text::whole(whole, key, u64::MAX)?;
+                }
+                "checkpoints" | "checkpoint_initiates" => {
+                    let layers = text::whole_u32(value, key)?;
+                    if layers > 0 {
+                        let named: Vec<&str> = words.take(layers as usize).collect();
+                        return Err(format!(
+                            "checkpoints are not simulated: {}; write {key} 0",
+                            quote(&format!("{name} {value} {}", named.join(" ")))
+                        ));
+                    }
+                }
+                _ => drop(text::whole_u32(value, key)?),
+            }
+        }
+        Ok(header)
+    }
+}
+
+impl Groups {
+    pub fn read(header: &str, share: Share) -> Result<Self, String> {
+        let mut words = header.split_whitespace();
+        let open = share.default_ranks();
+        match words.next() {
+            Some("HYBRID_TRANSFORMER_FWD_IN_BCKWD" | "HYBRID_TRANSFORMER") => {}
+            Some("MICRO") => {
+                return match words.next() {
+                    None => Ok(Groups {
+                        tensor: 1,
+                        data: open,
+                        expert: 1,
+                        stages: 1,
+                        between: 0,
+                        is_declared: false,
+                        is_micro: true,
+                    }),
+                    Some(word) => Err(format!("MICRO stands alone in its line, without {}", quote(word))),
+                };
+            }
+            first => {
+                return Err(format!(
+                    "workloads that begin with HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_TRANSFORMER or MICRO are simulated, \
+                     not {}, whose groups follow from the dimensions of ASTRA-sim's network",
+                    quote(first.unwrap_or_default())
+                ));
+            }
+        }
+        let Header { tensor, expert, stages, ranks, between } = Header::read(words)?;
+        let tensor = tensor.ok_or(
+            "model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8 behind the first word",
+        )?;
+        let (is_declared, ranks) = (ranks.is_some(), ranks.unwrap_or(open));
+        if ranks > MOST_RANKS {
+            return Err(format!(
+                "there are at most {MOST_RANKS} ranks, not {ranks}; write all_gpus: {MOST_RANKS}"
+            ));
+        }
+        let model = u64::from(tensor) * u64::from(stages);
+        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
+            let near = (u64::from(ranks) / model).max(1) * model;
+            return Err(match is_declared {
+                true => format!(
+                    "{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; write all_gpus: {near}"
+                ),
+                false => format!(
+                    "all_gpus is missing, and {ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; \
+                     write all_gpus: {near} behind the rest of the line"
+                ),
+            });
+        }
+        let data = (u64::from(ranks) / model) as u32;
+        if !data.is_multiple_of(expert) {
+            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
+            return Err(format!(
+                "{data} data-parallel ranks are no whole number of groups of {expert} experts; write ep: {near}"
+            ));
+        }
+        if stages > 1 && between > 0 && !share.without_pipeline {
+            return Err(format!(
+                "{stages} pipeline stages send each other {}, and the file does not say when; write \
+                 without_pipeline = true in [workload] to leave that out",
+                Bytes(between).about()
+            ));
+        }
+        let between = if stages > 1 { between } else { 0 };
+        Ok(Groups { tensor, data, expert, stages, between, is_declared, is_micro: false })
+    }
+
+    /// The groups of the simulated ranks.
+    pub fn shared(self, share: Share) -> Result<Self, WorkloadError> {
+        match share.ranks.filter(|_| self.is_declared) {
+            None => Ok(self),
+            Some(ranks) => self.first(ranks).map_err(|what| WorkloadError::key("ranks", what)),
+        }
+    }
+
+    /// The groups of the first `ranks` ranks, which are whole pipeline stages, or a part of one with fewer data-parallel
+    /// ranks.
+    fn first(self, ranks: u32) -> Result<Self, String> {
+        let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
+        if ranks > 0 && ranks <= stage && ranks.is_multiple_of(least) {
+            return Ok(Groups { data: ranks / self.tensor, stages: 1, between: 0, ..self });
+        }
+        if ranks > stage && ranks <= self.ranks() && ranks.is_multiple_of(stage) {
+            return Ok(Groups { stages: ranks / stage, ..self });
+        }
+        let of_stages = match self.stages {
+            1 => String::new(),
+            stages => format!(", or in multiples of {stage}, a pipeline stage, up to {}", stages * stage),
+        };
+        let near =
+            if ranks > stage { ranks.min(self.ranks()) / stage * stage } else { ranks / least * least };
+        Err(format!(
+            "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {stage}{of_stages}; write {}",
+            near.max(least)
+        ))
+    }
+
+    pub fn ranks(self) -> u32 {
+        self.tensor * self.data * self.stages
+    }
+
+    pub fn size(self, group: Group) -> u32 {
+        match group {
+            Group::Tensor => self.tensor,
+            Group::Data => self.data,
+            Group::Expert => self.expert,
+            Group::DataOfExpert => self.data / self.expert,
+        }
+    }
+
+    /// All groups of a kind, each in the order of its ranks.
+    pub fn members(self, group: Group) -> Vec<Vec<u32>> {
+        let (tensor, data, expert) = (self.tensor, self.data, self.expert);
+        let rank = |stage: u32, position: u32, shard: u32| (stage * data + position) * tensor + shard;
+        let mut all = Vec::new();
+        for stage in 0..self.stages {
+            match group {
+                Group::Tensor => all.extend((0..data).map(|position| {
+                    (0..tensor).map(|shard| rank(stage, position, shard)).collect::<Vec<_>>()
+                })),
+                Group::Data => {
+                    all.extend((0..tensor).map(|shard| {
+                        (0..data).map(|position| rank(stage, position, shard)).collect::<Vec<_>>()
+                    }))
+                }
+                Group::Expert => {
+                    for first in (0..data).step_by(expert as usize) {
+                        all.extend((0..tensor).map(|shard| {
+                            (first..first + expert)
+                                .map(|position| rank(stage, position, shard))
+                                .collect::<Vec<_>>()
+                        }));
+                    }
+                }
+                Group::DataOfExpert => {
+                    for first in 0..expert {
+                        all.extend((0..tensor).map(|shard| {
+                            (first..data)
+                                .step_by(expert as usize)
+                                .map(|position| rank(stage, position, shard))
+                                .collect::<Vec<_>>()
+                        }));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
