@@ -53,7 +53,8 @@ impl Engine {
         let (answers, from_caller) = channel();
         let control = Arc::new(Control::default());
         let engine_control = control.clone();
-        let injector = CallerInjector { to_caller, from_caller, pause_at_ack: Vec::new(), left: 0, due: None };
+        let injector =
+            CallerInjector { to_caller, from_caller, pause_at_ack: Vec::new(), left: 0, due: None };
         let simulate = move || match run_injected(&point, &engine_control, Box::new(injector)) {
             Ok(_) => "the run is over".to_owned(),
             Err(error) => error.to_string(),

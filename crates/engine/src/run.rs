@@ -79,7 +79,9 @@ fn with_panic_context(
                 LbConfig::Registered(its) => Some(its.name()),
                 _ => None,
             }),
-            ("congestion control", CcConfig::Registered(RegisteredCc { registered, .. }), ..) => Some(registered.name()),
+            ("congestion control", CcConfig::Registered(RegisteredCc { registered, .. }), ..) => {
+                Some(registered.name())
+            }
             ("transport", _, TransportConfig::Registered(its), _) => Some(its.name()),
             ("program", .., Some(ProgramConfig::Registered(its))) => Some(its.name()),
             _ => None,

@@ -28,7 +28,8 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     if plugins.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
-    let KindDeclaration { name, parameters, .. } = kinds_of(part).into_iter().find(|ours| ours.name == kind)?;
+    let KindDeclaration { name, parameters, .. } =
+        kinds_of(part).into_iter().find(|ours| ours.name == kind)?;
     let mut table = toml::Table::from_iter([("kind".to_owned(), name.into())]);
     for parameter in
         parameters.iter().filter(|parameter| parameter.is_required() || parameter.default().is_some())
