@@ -17,7 +17,7 @@ pub mod wire;
 
 pub use cc::CcConfig;
 pub use lb::LbConfig;
-pub use packet::{Carried, Msn, Packet, Repr, SackCause};
+pub use packet::{CarriedEvs, Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;
 pub use relative::{Pace, PathFacts, Size, Span, Threshold};
 pub use state::StateField;

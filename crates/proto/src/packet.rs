@@ -63,7 +63,7 @@ pub enum Repr {
         /// Whether the packet that caused this ACK was marked.
         marked: bool,
         /// `sack` with `carry_evs`: the packets whose entropy values it carries, besides that of its cause.
-        carried: Carried,
+        carried: CarriedEvs,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
@@ -134,20 +134,20 @@ pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 /// The PSNs, among the 48 from its base on, whose entropy values an ACK carries. It replaces the values themselves,
 /// which do not fit into a [`Packet`]: the sender looks them up. It has six bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Carried([u16; 3]);
+pub struct CarriedEvs([u16; 3]);
 
-impl Carried {
+impl CarriedEvs {
     /// No entropy values.
-    pub const NONE: Carried = Carried([0; 3]);
+    pub const NONE: CarriedEvs = CarriedEvs([0; 3]);
 
     /// Number of PSNs that fit.
     pub const SPAN: u32 = 48;
 
-    /// The PSNs whose bits are set. Bit 0 is the base; bits from [`Carried::SPAN`] on must be 0.
+    /// The PSNs whose bits are set. Bit 0 is the base; bits from [`CarriedEvs::SPAN`] on must be 0.
     #[inline]
     pub const fn new(bits: u64) -> Self {
-        debug_assert!(bits >> Carried::SPAN == 0);
-        Carried([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
+        debug_assert!(bits >> CarriedEvs::SPAN == 0);
+        CarriedEvs([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
     }
 
     /// The PSNs as bits.
@@ -251,7 +251,7 @@ impl Repr {
     #[inline]
     pub const fn ack(cumulative: u32) -> Repr {
         let (marked, sent_at) = (false, Time::ZERO);
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked, carried: Carried::NONE, sent_at }
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, carried: CarriedEvs::NONE, sent_at }
     }
 
     /// A NACK for `psn`.
@@ -373,7 +373,7 @@ impl Repr {
 
     /// Sets the packets whose entropy values are carried; for ACKs.
     #[inline]
-    pub const fn with_carried(mut self, packets: Carried) -> Repr {
+    pub const fn with_carried(mut self, packets: CarriedEvs) -> Repr {
         match &mut self {
             Repr::Ack { carried, .. } => *carried = packets,
             _ => debug_assert!(false, "an ACK alone brings entropy values"),

@@ -1,6 +1,6 @@
 //! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
 
-use super::interface::{Acked, CongestionControl};
+use super::interface::{AckReport, CongestionControl};
 use crate::{PathFacts, Size};
 use anabranch_base::{AboveZero, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl CongestionControl for Dctcp {
     }
 
     #[inline]
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         let packets = f64::from(acked.packets);
         if acked.marked {
             self.set(self.window - packets * self.decrease);

@@ -15,7 +15,7 @@
 //! - Telemetry that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
-use super::interface::{CongestionControl, Reported};
+use super::interface::{CongestionControl, TelemetryReport};
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};
 use anabranch_base::{AboveZero, Duration, Ranged, Rate, Time, parameter_quantities, parameters};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -138,7 +138,7 @@ impl CongestionControl for Hpcc {
     }
 
     /// HPCC, Algorithm 1, NewAck.
-    fn handle_telemetry(&mut self, report: &Reported<'_>) {
+    fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
         if !report.stack.same_path(&self.last) {
             if self.last.hops().is_empty() {
                 self.last_update = report.next.max(report.acked);

@@ -5,7 +5,7 @@ use anabranch_base::{Duration, Rate, Time};
 
 /// The content of an ACK for a congestion control.
 #[derive(Clone, Copy, Debug)]
-pub struct Acked {
+pub struct AckReport {
     /// The time of arrival.
     pub now: Time,
     /// Number of newly acknowledged packets.
@@ -22,7 +22,7 @@ pub struct Acked {
 
 /// Telemetry for a congestion control, with the ACK that brought it.
 #[derive(Clone, Copy, Debug)]
-pub struct Reported<'a> {
+pub struct TelemetryReport<'a> {
     /// The records of the ports on the path of the data packet.
     pub stack: &'a IntStack,
     /// The ACK acknowledges every PSN below.
@@ -61,11 +61,11 @@ pub trait CongestionControl: Send {
         let _ = now;
     }
     /// Handles an ACK. Transports may leave out ACKs that acknowledge nothing new.
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         let _ = acked;
     }
     /// Handles telemetry. The call for the ACK that brought it follows.
-    fn handle_telemetry(&mut self, report: &Reported<'_>) {
+    fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
         let _ = report;
     }
     /// Handles a loss: packets timed out, were trimmed, or were overtaken by later ones. `sack` and `strack` call it

@@ -16,7 +16,7 @@ pub use constant::{Constant, ConstantConfig};
 pub use dcqcn::{AlphaDecay, Dcqcn, DcqcnConfig, Increases, OnNack};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
-pub use interface::{Acked, CongestionControl, Reported};
+pub use interface::{AckReport, CongestionControl, TelemetryReport};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::{StrackCc, StrackCcConfig};
 
@@ -193,13 +193,13 @@ impl AnyCc {
 
     /// See [`CongestionControl::handle_ack`].
     #[inline]
-    pub fn handle_ack(&mut self, acked: &Acked) {
+    pub fn handle_ack(&mut self, acked: &AckReport) {
         dispatch!(self, cc => cc.handle_ack(acked));
     }
 
     /// See [`CongestionControl::handle_telemetry`].
     #[inline]
-    pub fn handle_telemetry(&mut self, report: &Reported<'_>) {
+    pub fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
         dispatch!(self, cc => cc.handle_telemetry(report));
     }
 

@@ -3,7 +3,7 @@
 //! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
 //! it agree; REPS (section 4.1) describes the same rules, and the one for a loss.
 
-use super::interface::{Acked, CongestionControl};
+use super::interface::{AckReport, CongestionControl};
 use crate::{PathFacts, Size};
 use anabranch_base::{AboveZero, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl CongestionControl for MpRdmaCc {
 
     /// In packets: +1/cwnd for each unmarked packet, -1/2 for each marked one.
     #[inline]
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         let packets = f64::from(acked.packets);
         if acked.marked {
             self.set(self.window - packets * self.packet / 2.0);

@@ -4,7 +4,7 @@
 //! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
 //! the paper only the retransmission reacts, which waits for the window.
 
-use super::interface::{Acked, CongestionControl};
+use super::interface::{AckReport, CongestionControl};
 use crate::{PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Duration, Rate, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ impl CongestionControl for StrackCc {
     /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved BDP;
     /// here an ACK counts once.
     #[inline]
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         self.base_rtt = self.base_rtt.min(acked.rtt);
         let delay = Duration(acked.rtt.0 - self.base_rtt.0);
         self.update_achieved_bdp(acked);
@@ -141,7 +141,7 @@ impl CongestionControl for StrackCc {
 impl StrackCc {
     /// STrack, Algorithm 2.
     #[inline]
-    fn update_achieved_bdp(&mut self, acked: &Acked) {
+    fn update_achieved_bdp(&mut self, acked: &AckReport) {
         let period = self.base_rtt + self.constants.target_qdelay;
         let cleared = *self.rxcount_clear_ts.get_or_insert(acked.now);
         if !acked.probe {

@@ -1,7 +1,7 @@
 //! The packets of the sender and their times.
 
 use super::*;
-use anabranch_proto::cc::{Acked, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::LoadBalancer;
 use anabranch_proto::transport::SenderCounters;
 use std::sync::{Arc, Mutex};
@@ -223,8 +223,8 @@ impl CongestionControl for Log {
     fn handle_cnp(&mut self, _: Time) {
         self.push("cnp".into());
     }
-    fn handle_ack(&mut self, acked: &Acked) {
-        let Acked { packets, bytes, marked, rtt, .. } = acked;
+    fn handle_ack(&mut self, acked: &AckReport) {
+        let AckReport { packets, bytes, marked, rtt, .. } = acked;
         self.push(format!("ack {packets} {bytes} {marked} {}", rtt.0 / 1_000_000));
     }
     fn handle_loss(&mut self, _: Time) {

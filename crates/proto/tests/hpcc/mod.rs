@@ -3,7 +3,7 @@
 use crate::support::{facts, us};
 use anabranch_base::{Duration, LinkId, Rate, Time};
 use anabranch_proto::cc::ConstantConfig;
-use anabranch_proto::cc::{AnyCc, BaseRtt, CcConfig, Hpcc, HpccConfig, Reported};
+use anabranch_proto::cc::{AnyCc, BaseRtt, CcConfig, Hpcc, HpccConfig, TelemetryReport};
 use anabranch_proto::{IntHop, IntStack, Pace, PathFacts, Span};
 
 mod sender;
@@ -71,7 +71,7 @@ impl Flow {
 
     fn report(&mut self, ports: &[Port], acked: u32, next: u32) {
         let stack = stack(ports);
-        self.with(|cc| cc.handle_telemetry(&Reported { stack: &stack, acked, next }));
+        self.with(|cc| cc.handle_telemetry(&TelemetryReport { stack: &stack, acked, next }));
     }
 
     fn window(&mut self) -> u64 {
@@ -242,7 +242,7 @@ fn nothing_else_changes_the_window() {
     port.later(8, 100_000, 0);
     flow.report(&[port], 101, 200);
     let before = (1.0, 95_040.0, 95_040.0, 0);
-    let acked = anabranch_proto::cc::Acked {
+    let acked = anabranch_proto::cc::AckReport {
         now: us(30),
         packets: 1,
         bytes: 1_090,

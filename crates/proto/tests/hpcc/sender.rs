@@ -2,7 +2,7 @@
 
 use super::{FACTS, Port, config, stack, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, Reported};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, TelemetryReport};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{AnySender, Ends, GoBackNConfig, TransportConfig};
 use anabranch_proto::{Packet, Repr, Span};
@@ -45,14 +45,14 @@ impl CongestionControl for Told {
     fn window(&self) -> u64 {
         u64::MAX
     }
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         self.0.lock().unwrap().push(format!("ack of {}", acked.packets));
     }
     fn handle_loss(&mut self, _: Time) {
         self.0.lock().unwrap().push("loss".to_owned());
     }
-    fn handle_telemetry(&mut self, report: &Reported<'_>) {
-        let Reported { stack, acked, next } = report;
+    fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
+        let TelemetryReport { stack, acked, next } = report;
         self.0.lock().unwrap().push(format!("{} hops, {acked} of {next}", stack.hops().len()));
     }
 }

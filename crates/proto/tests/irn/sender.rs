@@ -2,7 +2,7 @@
 
 use super::*;
 use anabranch_proto::Packet;
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{IrnSender, OutOfPsns, Sender as _, SenderCounters};
 use std::sync::{Arc, Mutex};
@@ -453,8 +453,8 @@ impl CongestionControl for Told {
     fn handle_cnp(&mut self, _now: Time) {
         self.log.lock().unwrap().push("cnp".to_owned());
     }
-    fn handle_ack(&mut self, acked: &Acked) {
-        let Acked { packets, bytes, marked, rtt, probe: false, .. } = *acked else { panic!("{acked:?}") };
+    fn handle_ack(&mut self, acked: &AckReport) {
+        let AckReport { packets, bytes, marked, rtt, probe: false, .. } = *acked else { panic!("{acked:?}") };
         self.log.lock().unwrap().push(format!("{packets} of {bytes} B, {marked}, {rtt}"));
     }
     fn handle_loss(&mut self, _now: Time) {

@@ -1,7 +1,7 @@
 //! The sending end.
 
 use super::*;
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -274,7 +274,7 @@ fn a_nack_is_a_loss_to_others() {
         fn window(&self) -> u64 {
             HUGE
         }
-        fn handle_ack(&mut self, _: &Acked) {}
+        fn handle_ack(&mut self, _: &AckReport) {}
         fn handle_loss(&mut self, _: Time) {
             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }

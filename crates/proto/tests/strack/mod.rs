@@ -8,7 +8,7 @@ mod receiver;
 mod sender;
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, StrackCcConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, StrackCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StateField, StrackLbConfig};
 use anabranch_proto::transport::{Ends, StrackConfig};
 use anabranch_proto::{Packet, PathFacts, Repr, SackCause, Size, Span};
@@ -203,7 +203,7 @@ mod congestion_control {
     fn ack(cc: &mut AnyCc, us: u64, delay: u64, marked: bool, packets: u32) -> u64 {
         let rtt = Duration::from_us(12 + delay);
         let bytes = u64::from(packets) * PACKET;
-        cc.handle_ack(&Acked { now: at(us), packets, bytes, probe: false, marked, rtt });
+        cc.handle_ack(&AckReport { now: at(us), packets, bytes, probe: false, marked, rtt });
         cc.window()
     }
 
@@ -228,7 +228,7 @@ mod congestion_control {
         let (base_rtt, bdp) = (Duration::from_us(8), Bytes(400_000));
         let facts = PathFacts { base_rtt, bdp, line_rate: Rate::from_gbps(400), ..FACTS };
         let mut cc = CcConfig::Strack(config(100.0)).build(&facts);
-        cc.handle_ack(&Acked {
+        cc.handle_ack(&AckReport {
             now: at(8),
             packets: 1,
             bytes: PACKET,
@@ -286,7 +286,7 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 125, 37, true, 1), 5_000, "1 + 3 + 1 packets; eta came a microsecond ago");
         // The next period has the next bytes only, and those of no probe.
         let rtt = Duration::from_us(49);
-        let probe = Acked { now: at(150), packets: 2, bytes: 2 * PACKET, probe: true, marked: true, rtt };
+        let probe = AckReport { now: at(150), packets: 2, bytes: 2 * PACKET, probe: true, marked: true, rtt };
         cc.handle_ack(&probe);
         assert_eq!(cc.window(), 1_150, "nothing arrived: one packet; + 0.15");
     }
@@ -306,7 +306,7 @@ mod congestion_control {
     /// Algorithm 1, lines 5-8.
     #[test]
     fn a_shorter_round_trip_becomes_the_base() {
-        let acked = |us, rtt, marked| Acked {
+        let acked = |us, rtt, marked| AckReport {
             now: at(us),
             packets: 1,
             bytes: PACKET,

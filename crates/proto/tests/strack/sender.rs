@@ -341,7 +341,7 @@ impl CongestionControl for Paced {
     fn next_increase(&self) -> Option<Time> {
         Some(at(20))
     }
-    fn handle_ack(&mut self, _acked: &Acked) {}
+    fn handle_ack(&mut self, _acked: &AckReport) {}
     fn handle_loss(&mut self, _now: Time) {}
 }
 

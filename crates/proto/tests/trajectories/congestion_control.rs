@@ -3,7 +3,7 @@
 use super::FACTS;
 use anabranch_base::Time;
 use anabranch_proto::Size;
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, ConstantConfig, DctcpConfig, MpRdmaCcConfig};
+use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, ConstantConfig, DctcpConfig, MpRdmaCcConfig};
 use std::fmt::Write;
 
 enum Event {
@@ -27,7 +27,7 @@ fn table(config: CcConfig, script: &[Event]) -> String {
 }
 
 fn apply(cc: &mut AnyCc, event: &Event) -> String {
-    let acked = |packets, marked| Acked {
+    let acked = |packets, marked| AckReport {
         now: Time::ZERO,
         packets,
         bytes: u64::from(packets) * FACTS.packet.0,

@@ -3,7 +3,7 @@
 use super::support::{on, scenario};
 use anabranch_sim::base::{HostId, LinkId, MessageId};
 use anabranch_sim::proto::Packet;
-use anabranch_sim::proto::cc::{Acked, CongestionControl};
+use anabranch_sim::proto::cc::{AckReport, CongestionControl};
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::proto::program::{Emitted, Held, Passage, Program, Verdict};
 use anabranch_sim::proto::transport::{
@@ -33,7 +33,7 @@ impl CongestionControl for Fragile {
         10_000
     }
 
-    fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &AckReport) {
         panic!("{} B acknowledged", acked.bytes);
     }
 }

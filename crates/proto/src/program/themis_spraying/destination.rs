@@ -46,12 +46,12 @@ struct QueuePair {
     /// the value is only compared by "above some PSN".
     path_max: Box<[u32]>,
     /// The stashed NACK, while Valid holds.
-    stashed: Option<Stashed>,
+    stashed: Option<StashedNack>,
 }
 
 /// The stored fields of an undetermined NACK. Its path (stash_nack_path_id) is its PSN modulo N; `dst` replaces the
 /// addresses that hardware swaps in the mirrored packet, and the egress port.
-struct Stashed {
+struct StashedNack {
     /// SePSN.
     psn: u32,
     dst: HostId,
@@ -144,13 +144,13 @@ impl Destination {
         self.counters.undetermined += 1;
         if self.lazy_drop {
             // Section 4.3: there is one stashed NACK per queue pair; the packet of an earlier one has arrived.
-            qp.stashed = Some(Stashed { psn, dst: packet.dst, ev: packet.ev, sent_at });
+            qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop
     }
 }
 
-impl Stashed {
+impl StashedNack {
     /// Builds the NACK from a mirrored copy of the data packet that triggers it (section 5, mirroring).
     fn nack(&self, data: &Packet, wire_bytes: u16, tag: u16) -> Packet {
         let repr = Repr::nack(self.psn).with_sent_at(self.sent_at);

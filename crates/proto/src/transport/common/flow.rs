@@ -4,7 +4,7 @@
 use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, PacketInfo};
 use super::pacer::Pacer;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -111,7 +111,7 @@ impl Flow {
     /// Reports newly acknowledged packets to the congestion control.
     #[inline]
     pub fn report_acked(&mut self, now: Time, packets: u32, bytes: u64, marked: bool, rtt: Duration) {
-        self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+        self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
     }
 
     /// See [`Sender::next_pacing`](super::interface::Sender::next_pacing).

@@ -2,7 +2,7 @@
 
 use super::config::{DcpConfig, Requests};
 use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
 use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
@@ -498,7 +498,7 @@ impl DcpSender {
         let still_open = self.queue.front().map_or(self.end, |request| request.first);
         self.repeat_next = self.repeat_next.max(still_open).min(self.repeat_end);
         self.since = now;
-        self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+        self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
     }
 }
 

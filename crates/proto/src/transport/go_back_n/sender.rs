@@ -1,7 +1,7 @@
 //! The sending end.
 
 use super::config::GoBackNConfig;
-use crate::cc::{AnyCc, Reported};
+use crate::cc::{AnyCc, TelemetryReport};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::transport::common::{
@@ -97,7 +97,7 @@ impl Sender for GoBackNSender {
 
     #[inline]
     fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        self.flow.cc.handle_telemetry(&Reported { stack, acked: cumulative, next: self.flow.next });
+        self.flow.cc.handle_telemetry(&TelemetryReport { stack, acked: cumulative, next: self.flow.next });
     }
 
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or

@@ -2,7 +2,7 @@
 
 use super::config::MpRdmaConfig;
 use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
@@ -137,7 +137,7 @@ impl Sender for MpRdmaSender {
                 let (rtt, bytes) = (now.since(sent_at), u64::from(self.messages.packet_bytes()));
                 // Every ACK counts, that of a duplicate too: the window changes by packets, not by newly acknowledged
                 // PSNs.
-                self.cc.handle_ack(&Acked { now, packets: 1, bytes, probe: false, marked, rtt });
+                self.cc.handle_ack(&AckReport { now, packets: 1, bytes, probe: false, marked, rtt });
                 if self.is_slow(psn, sent_at) {
                     // Out-of-order aware path selection: no packet follows on that path. The window shrinks by one
                     // packet, which another path would otherwise take at once.

@@ -1,7 +1,7 @@
 //! The receiving end.
 
 use super::config::SackConfig;
-use crate::packet::{Carried, Packet, Repr};
+use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
 use anabranch_base::{MessageId, Time};
 
@@ -22,7 +22,7 @@ pub struct SackReceiver {
     due: Option<PendingAnswer>,
     /// An ACK that is sent before `due`, for packets outside of the span of `due`: its base, the echoed entropy values
     /// and its cause.
-    early: Option<(u32, Carried, Cause)>,
+    early: Option<(u32, CarriedEvs, Cause)>,
     ack_every: u32,
     /// Whether ACKs echo the entropy values of all packets.
     echoes_all_evs: bool,
@@ -61,7 +61,7 @@ impl SackReceiver {
             echoes_all_evs: config.carry_evs,
             carried: 0,
             last_psn: 0,
-            span: if config.carry_evs { Carried::SPAN } else { 64 },
+            span: if config.carry_evs { CarriedEvs::SPAN } else { 64 },
             answers: Answers::new(ends, config.ack),
         }
     }
@@ -123,7 +123,7 @@ impl Receiver for SackReceiver {
 
 impl SackReceiver {
     #[inline]
-    fn ack(&mut self, base: u32, carried: Carried, cause: Cause) -> Packet {
+    fn ack(&mut self, base: u32, carried: CarriedEvs, cause: Cause) -> Packet {
         let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));
         let mut ack = self.answers.packet(cause.ev, repr.with_carried(carried));
         if self.echoes_all_evs {
@@ -156,12 +156,12 @@ impl SackReceiver {
     /// one, which causes the ACK. None of them was marked, since a marked packet is acknowledged at once and so is a
     /// cause.
     #[inline]
-    fn carried(&self, base: u32) -> Carried {
+    fn carried(&self, base: u32) -> CarriedEvs {
         if !self.echoes_all_evs {
-            return Carried::NONE;
+            return CarriedEvs::NONE;
         }
         let others = self.carried & !(1 << (self.last_psn - self.unacked_low));
-        Carried::new(others << (self.unacked_low - base))
+        CarriedEvs::new(others << (self.unacked_low - base))
     }
 
     /// Records a packet for the next ACK.

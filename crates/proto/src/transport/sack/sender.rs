@@ -2,9 +2,9 @@
 
 use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Carried, Packet, Repr};
+use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -223,7 +223,7 @@ impl Sender for SackSender {
                 let rtt = now.since(sent_at);
                 if packets > 0 {
                     let bytes = u64::from(packets) * u64::from(self.packet_bytes);
-                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
                 if marked && self.paces {
@@ -342,7 +342,7 @@ impl SackSender {
     /// The values are those with which the packets were last sent. After a spurious retransmission this is not the
     /// value of the copy that arrived. The header carries no times, so that their round trip is that of the cause.
     #[inline(never)]
-    fn handle_carried_evs(&mut self, now: Time, base: u32, carried: Carried, rtt: Duration) {
+    fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
         let mut bits = carried.bits();
         while bits != 0 {
             let psn = base + bits.trailing_zeros();

@@ -3,7 +3,7 @@
 use super::config::StrackConfig;
 use super::outgoing::Outgoing;
 use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
@@ -177,7 +177,14 @@ impl Sender for StrackSender {
         // Lines 9-12.
         self.handle_probe_answer(now, cause, sent_at, rtt);
         // Lines 13-14.
-        self.cc.handle_ack(&Acked { now, packets, bytes, probe: cause.probe(), marked: cause.marked(), rtt });
+        self.cc.handle_ack(&AckReport {
+            now,
+            packets,
+            bytes,
+            probe: cause.probe(),
+            marked: cause.marked(),
+            rtt,
+        });
         // Line 15.
         if expected >= self.unacked {
             self.detect_by_order(now, out_of_order);

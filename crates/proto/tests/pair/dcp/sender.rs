@@ -4,7 +4,7 @@ use super::{DcpEnds, Request};
 use crate::pair::run::Sending;
 use crate::pair::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Rate, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
@@ -229,7 +229,7 @@ impl Sending for CheckedSender {
                     self.unacked = expected;
                     self.rounds = 0;
                     self.since = now;
-                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }

@@ -4,7 +4,7 @@ use super::GoBackNEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{GoBackNSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -89,7 +89,7 @@ impl CheckedSender {
             self.unacked = cumulative;
             self.next = self.next.max(cumulative);
             self.since = now;
-            self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
         }
         messages
     }

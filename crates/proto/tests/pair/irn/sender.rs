@@ -4,7 +4,7 @@ use super::IrnEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{IrnSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -118,7 +118,7 @@ impl CheckedSender {
             if self.recovery.as_ref().is_some_and(|recovery| cumulative > recovery.psn) {
                 self.recovery = None;
             }
-            self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
         }
         messages
     }

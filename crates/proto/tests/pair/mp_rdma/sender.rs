@@ -4,7 +4,7 @@ use super::MpRdmaEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id, whole};
 use anabranch_base::Time;
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{MpRdmaSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -179,7 +179,7 @@ impl Sending for CheckedSender {
                     self.under_way.remove(&psn);
                 }
                 let rtt = now - sent_at;
-                self.cc.handle_ack(&Acked { now, packets: 1, bytes: PACKET, probe: false, marked, rtt });
+                self.cc.handle_ack(&AckReport { now, packets: 1, bytes: PACKET, probe: false, marked, rtt });
                 self.highest = self.highest.max(psn);
                 let (went_back, fresh) = self.back;
                 let may_be_late = psn < fresh && sent_at >= went_back;

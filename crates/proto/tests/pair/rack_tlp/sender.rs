@@ -4,7 +4,7 @@ use super::RackTlpEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr};
@@ -216,7 +216,7 @@ impl CheckedSender {
             if !is_out {
                 self.probe = Probe::None;
             }
-            self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
         }
         self.detect(now);
         if packets > 0 {

@@ -4,7 +4,7 @@ use super::RnicSrEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -101,7 +101,7 @@ impl CheckedSender {
             self.next = self.next.max(cumulative);
             self.copies.retain(|&psn| psn >= cumulative);
             self.since = now;
-            self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+            self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
         }
         messages
     }

@@ -4,7 +4,7 @@ use super::SackEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, LbConfig};
 use anabranch_proto::transport::{SackSender, Sender as _, SenderCounters};
@@ -169,7 +169,7 @@ impl Sending for CheckedSender {
                 let packets = before - self.unacknowledged;
                 if packets > 0 {
                     let bytes = u64::from(packets) * PACKET;
-                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+                    self.cc.handle_ack(&AckReport { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }

@@ -4,7 +4,7 @@ use super::StrackEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{Sender as _, SenderCounters, StrackSender};
 use anabranch_proto::wire::strack::{MAX_OUT_OF_ORDER, Reference, TICK, decode, encode};
@@ -255,7 +255,14 @@ impl Sending for CheckedSender {
         if let Some((_, end)) = probe.filter(|_| rtt < self.probe_rtt) {
             self.recover(now, if self.probe_takes_all { end } else { self.heard });
         }
-        self.cc.handle_ack(&Acked { now, packets, bytes, probe: cause.probe(), marked: cause.marked(), rtt });
+        self.cc.handle_ack(&AckReport {
+            now,
+            packets,
+            bytes,
+            probe: cause.probe(),
+            marked: cause.marked(),
+            rtt,
+        });
         // Order-based detection, by a counter that is not older than the ePSN.
         let threshold = self.cc.window().max(self.min_threshold * PACKET);
         let exceeds = u64::from(out_of_order) * PACKET > threshold || out_of_order >= MAX_OUT_OF_ORDER;
