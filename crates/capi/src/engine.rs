@@ -93,7 +93,7 @@ impl Drop for Engine {
     }
 }
 
-/// A injector that has the caller decide.
+/// An injector that has the caller decide.
 struct Waiting {
     to_caller: Sender<Instant>,
     from_caller: Receiver<Answer>,
