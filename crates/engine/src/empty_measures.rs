@@ -24,7 +24,7 @@ pub(crate) fn empty_measures(
     rows: &[SeriesRow],
 ) -> Result<Vec<String>, SelectorError> {
     let name = |row: &SeriesRow| (row.series.clone(), row.entity.clone());
-    // The points of a curve stand together.
+    // The points of a curve are consecutive.
     let curves = rows.chunk_by(|a, b| a.entity == b.entity && a.series == b.series);
     let seen: BTreeSet<(String, String)> = curves
         .filter(|curve| curve.iter().any(|row| row.value != 0.0))

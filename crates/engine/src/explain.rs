@@ -377,13 +377,13 @@ mod tests {
             };
             stalled(&sack(), &[], &topology, &limits)
         };
-        for (stall, max_time, said) in [
+        for (stall, max_time, expected) in [
             (10_000, 1_000_000, "such as stall = \"100ms\", shows"),
             (10, 1_000_000, "such as stall = \"1400us\", shows"),
             (200_000, 100_000_000, "such as stall = \"2s\", shows"),
             (200_000, 1_000_000, "such as stall = \"2s\" and max_time = \"4100ms\", shows"),
         ] {
-            assert!(hint(stall, max_time).contains(said), "{}", hint(stall, max_time));
+            assert!(hint(stall, max_time).contains(expected), "{}", hint(stall, max_time));
         }
     }
 

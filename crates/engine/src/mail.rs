@@ -88,10 +88,10 @@ impl ArrivalArena {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
-    /// Allocates a run for at most `wanted` arrivals, or the shortest run. Returns its first index and its end.
+    /// Allocates a run for at most `hint` arrivals, or the shortest run. Returns its first index and its end.
     #[inline]
-    fn allocate(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
-        let length = (wanted / STEP * STEP).clamp(STEP, LONGEST_RUN);
+    fn allocate(&mut self, hint: u32, free: &mut Blocks) -> (u32, u32) {
+        let length = (hint / STEP * STEP).clamp(STEP, LONGEST_RUN);
         let left = BLOCK - self.used % BLOCK;
         let first = if length <= left { self.used } else { self.used + left };
         self.used = first + length;

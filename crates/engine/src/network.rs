@@ -100,7 +100,7 @@ impl<'a> Network<'a> {
     pub fn new(parts: NetworkInputs<'a>) -> Self {
         let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
             parts;
-        let home = |host: u32| Attachment {
+        let attachment = |host: u32| Attachment {
             tor: healthy.tor_index(HostId(host)),
             port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
         };
@@ -113,7 +113,7 @@ impl<'a> Network<'a> {
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
-            attachments: (0..topology.hosts).map(home).collect(),
+            attachments: (0..topology.hosts).map(attachment).collect(),
             slots: slots(workload, topology.hosts, scheme.qps),
             added: boxcar::Vec::new(),
             salts: salts.collect(),

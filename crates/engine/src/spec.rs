@@ -533,6 +533,7 @@ pub enum Series {
     /// was free.
     PauseVictims,
     /// Bytes that a switch's program holds outside the buffer at the end of the interval.
+    #[serde(rename = "set-aside")]
     HeldOutside,
     /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
     TableEntries,

@@ -49,7 +49,8 @@ fn a_run_prints_a_table_and_writes_a_folder() {
         .collect();
     files.sort();
     let expected = [
-        "faults.parquet",
+        "facts.json",
+            "faults.parquet",
         "flows.parquet",
         "jobs.parquet",
         "made-by.json",
@@ -116,7 +117,7 @@ fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let lines: Vec<&str> = ran.lines().collect();
     assert_eq!((lines[0], lines[2]), ("Small", said), "{ran}");
     let document = run_json(&place, &["other.toml"]);
-    assert_eq!(document["ground"]["not_the_same"], said);
+    assert_eq!(document["ground", "diagnostics"]["not_the_same"], said);
     assert_eq!(document["ground"]["setup"], "common");
     let page = place.path().join(document["folder"].as_str().unwrap()).join("report.html");
     let page = fs::read_to_string(page).unwrap();

@@ -547,7 +547,7 @@ fn programs_get_errors_and_warnings_as_values() {
     }
     place.write(
         "late.toml",
-        format!("{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"host:0/up\"\nat = \"900ms\"\n"),
+        format!("{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"900ms\"\n"),
     );
     let warned = place.run(&["check", "late.toml", "--json"]).expect(0).json()["diagnostics"].clone();
     assert_eq!(warned[0]["severity"], "warning", "{warned}");

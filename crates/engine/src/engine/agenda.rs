@@ -57,9 +57,9 @@ impl<O: Observer> Engine<'_, O> {
             return Err(Failure::Limit("max_time"));
         }
         window.notices = notices.into();
-        let heard =
+        let count =
             state.pending_notices.partition_point(|notice| notice.time < window.ends[0].min(window.stop));
-        window.program_notices = state.pending_notices.drain(..heard).collect();
+        window.program_notices = state.pending_notices.drain(..count).collect();
         window.tasks = self.run_agenda(state, window, shards).into();
         Ok(())
     }

@@ -100,8 +100,8 @@ mod tests {
             let flap = flaps.then_some((Duration(period), Duration(1 + share % (period - 1).max(1))));
             let schedule = Schedule { from: Time(from), until: Time(from + lasts), flap };
             let last = first + on_its_way;
-            let met = (first..=last).any(|time| schedule.holds_at(Time(time)));
-            prop_assert_eq!(schedule.overlaps(Time(first), Time(last)), met);
+            let overlaps = (first..=last).any(|time| schedule.holds_at(Time(time)));
+            prop_assert_eq!(schedule.overlaps(Time(first), Time(last)), overlaps);
             let turned = |time: u64| schedule.holds_at(Time(time)) != (time > 0 && schedule.holds_at(Time(time - 1)));
             let next = (first + 1..=from + lasts).find(|&time| turned(time));
             prop_assert_eq!(schedule.next_change(Some(Time(first))), next.map_or(Time::NEVER, Time));

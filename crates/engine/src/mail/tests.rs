@@ -309,8 +309,8 @@ impl InjectedMessage {
         for node in 0..NODES {
             let first = due.partition_point(|far| far.node.0 < node);
             let far = &due[first..due.partition_point(|far| far.node.0 <= node)];
-            let told = std::cell::Cell::new(0);
-            inbox.open(&sources, NodeId(node), Time(self.start), far, |_| told.set(told.get() + 1));
+            let calls = std::cell::Cell::new(0);
+            inbox.open(&sources, NodeId(node), Time(self.start), far, |_| calls.set(calls.get() + 1));
             let mut count = 0;
             let until = (node, end, false, 0);
             let due: Vec<_> = self.listed.range((node, 0, false, 0)..until).map(|(a, b)| (*a, *b)).collect();
@@ -329,7 +329,7 @@ impl InjectedMessage {
                 count += 1;
             }
             prop_assert_eq!(inbox.next(), Order::NEVER, "more than was sent");
-            prop_assert_eq!(told.get(), count);
+            prop_assert_eq!(calls.get(), count);
         }
         prop_assert_eq!(called, came);
         Ok(())

@@ -319,10 +319,10 @@ impl Switch {
     }
 
     /// Sets the notices that the program receives in the window that starts now.
-    pub fn expect_notices(&mut self, heard: &[Notice]) {
+    pub fn expect_notices(&mut self, notices: &[Notice]) {
         if let Some(attached) = self.attached() {
             (attached.next_notice, attached.notices_read) =
-                (heard.first().map_or(Time::NEVER, |first| first.time), 0);
+                (notices.first().map_or(Time::NEVER, |first| first.time), 0);
         }
     }
 
