@@ -511,7 +511,7 @@ fn listed_messages_are_as_listed() {
     }
 }
 
-/// Without a share, only the receivers differ: senders, times and sizes stay equal.
+/// A share changes only the receivers: senders, times and sizes are those of a workload without one.
 #[test]
 fn a_share_between_data_centres_is_met() {
     let fabric = across(32, 2);
