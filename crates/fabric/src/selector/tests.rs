@@ -139,9 +139,17 @@ fn single() -> Topology {
     build(&single, None).unwrap()
 }
 
+/// Checks the beginning of the error of each selector of links.
+fn assert_errors(cases: &[(&Topology, &str, &str)]) {
+    for (t, text, expected) in cases {
+        let got = links(t, text).unwrap_err();
+        assert!(got.starts_with(expected), "{text}: {got}");
+    }
+}
+
 #[test]
-fn errors_say_the_forms_or_the_range() {
-    let (two, three, g, single) = (tree(32, 2), tree(128, 3), graph(), single());
+fn errors_say_the_range_and_the_nearest_name() {
+    let (two, three) = (tree(32, 2), tree(128, 3));
     let cases = [
         (&two, "tor:9/up", "\"tor:9/up\": there is no tor:9; they are tor:0 to tor:7"),
         (&two, "tor:0/up:4", "\"tor:0/up:4\": there is no tor:0/up:4; they are tor:0/up:0 to tor:0/up:3"),
@@ -175,6 +183,14 @@ fn errors_say_the_forms_or_the_range() {
             "\"leaf:2/up\": this topology has no such switches; it has tor, spine; write \"tor:2/up\"",
         ),
         (&two, "host:99", "\"host:99\": there is no host:99; they are host:0 to host:31; write \"host:31\""),
+    ];
+    assert_errors(&cases);
+}
+
+#[test]
+fn errors_say_the_forms_or_what_is_missing() {
+    let (two, g, single) = (tree(32, 2), graph(), single());
+    let cases = [
         (&two, "tor-uplinks:33", "\"tor-uplinks:33\": 33 uplinks are more than there are; write 1 to 32"),
         (&two, "tor-uplinks:0", "\"tor-uplinks:0\": 0 links are no selection"),
         (&two, "tor-uplinks:0%", "\"tor-uplinks:0%\": \"0\" % is no share"),
@@ -214,10 +230,7 @@ fn errors_say_the_forms_or_the_range() {
         (&g, "node:0/up", "\"node:0/up\": node 0 is a host"),
         (&single, "tor-uplinks", "\"tor-uplinks\": these switches have no links upwards"),
     ];
-    for (t, text, expected) in cases {
-        let got = links(t, text).unwrap_err();
-        assert!(got.starts_with(expected), "{text}: {got}");
-    }
+    assert_errors(&cases);
     for text in
         ["", "tor", "tor:0/sideways", "rack:0/up", "tor:x", "uplinks", "node:1->2", "tier0:1", "tor:-1"]
     {

@@ -246,7 +246,16 @@ fn wrong_specs_are_explained() {
             "duration: no message starts in 1ps: a host starts one every 342.2 us on average; write a longer duration",
         ),
     ];
-    let of_incasts = [
+    for (spec, expected) in cases {
+        assert_eq!(wrong(spec, &eight), format!("workload.{expected}"));
+    }
+    let cm = WorkloadSpec::Cm { file: "one.cm".into(), start_unit: Duration(1) };
+    assert_eq!(wrong(cm, &eight), "one.cm: its text was not given; read the file first");
+}
+
+#[test]
+fn wrong_incasts_are_explained() {
+    let cases = [
         (with_incasts(32, 1, 0.1), "incast.degree: write 1 to 31 (the hosts without the receiver), not 32"),
         (with_incasts(0, 1, 0.1), "incast.degree: write 1 to 31 (the hosts without the receiver), not 0"),
         (with_incasts(8, 0, 0.1), "incast.bytes: a message must have at least 1B"),
@@ -269,14 +278,9 @@ fn wrong_specs_are_explained() {
             "duration: about 800001402 messages would start in 20ms, and the most is 50000000; write a shorter one",
         ),
     ];
-    for (spec, expected) in of_incasts {
+    for (spec, expected) in cases {
         assert_eq!(wrong(spec, &fabric(64, 16)), format!("workload.{expected}"));
     }
-    for (spec, expected) in cases {
-        assert_eq!(wrong(spec, &eight), format!("workload.{expected}"));
-    }
-    let cm = WorkloadSpec::Cm { file: "one.cm".into(), start_unit: Duration(1) };
-    assert_eq!(wrong(cm, &eight), "one.cm: its text was not given; read the file first");
 }
 
 #[test]
@@ -507,7 +511,7 @@ fn listed_messages_are_as_listed() {
     }
 }
 
-/// Without a share, only the receivers differ: senders, times and sizes stay equal.
+/// A share changes only the receivers: senders, times and sizes are those of a workload without one.
 #[test]
 fn a_share_between_data_centres_is_met() {
     let fabric = across(32, 2);
