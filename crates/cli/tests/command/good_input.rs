@@ -50,7 +50,7 @@ fn a_run_prints_a_table_and_writes_a_folder() {
     files.sort();
     let expected = [
         "facts.json",
-            "faults.parquet",
+        "faults.parquet",
         "flows.parquet",
         "jobs.parquet",
         "made-by.json",
@@ -84,7 +84,8 @@ fn json_has_stable_names() {
     place.write("s.toml", SMALL);
     let document = run_json(&place, &["s.toml"]);
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let expected = "scenario digest folder verdict summary runs baselines failed never_ran warnings ground";
+    let expected =
+        "scenario digest folder verdict summary runs baselines failed never_ran warnings ground diagnostics";
     assert_eq!(names(&document), expected.split_whitespace().collect::<Vec<_>>());
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
                     ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \
@@ -117,7 +118,7 @@ fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let lines: Vec<&str> = ran.lines().collect();
     assert_eq!((lines[0], lines[2]), ("Small", said), "{ran}");
     let document = run_json(&place, &["other.toml"]);
-    assert_eq!(document["ground", "diagnostics"]["not_the_same"], said);
+    assert_eq!(document["ground"]["not_the_same"], said);
     assert_eq!(document["ground"]["setup"], "common");
     let page = place.path().join(document["folder"].as_str().unwrap()).join("report.html");
     let page = fs::read_to_string(page).unwrap();
