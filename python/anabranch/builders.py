@@ -464,7 +464,7 @@ class _TransportGoBackNNeeded(TypedDict):
 
 
 class TransportGoBackN(_TransportGoBackNNeeded, total=False):
-    """In-order delivery as RoCEv2 NICs have it, with go-back-N recovery.
+    """In-order delivery as in RoCEv2 NICs, with go-back-N recovery.
 
     kind: Which it is. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
@@ -486,7 +486,7 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
 
 
 class TransportRnicSr(TypedDict):
-    """Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
+    """Selective repeat as in commodity RDMA NICs (Themis-spraying, section 2.3).
 
     kind: Which it is. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
@@ -496,10 +496,10 @@ class TransportRnicSr(TypedDict):
         duplicate). (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
-        and its ACK says so. (time, rtt or rtt+queue; needed)
-    rto: Without a new acknowledgement for this long everything unacknowledged is sent again. (time, rtt or rtt+queue,
-        above 0; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
+        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    rto: Retransmission timeout: after this long without a new acknowledgement everything unacknowledged is
+        retransmitted. (time, rtt or rtt+queue, above 0; needed)
     hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
         alone. (flag; needed)
     retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
@@ -533,7 +533,7 @@ class _TransportIrnNeeded(TypedDict):
 
 
 class TransportIrn(_TransportIrnNeeded, total=False):
-    """IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
+    """IRN (SIGCOMM 2018, section 3), as DCP describes it (section 2.2).
 
     kind: Which it is. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
@@ -541,28 +541,28 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
     ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out
         of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
-    window: BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
-        (bytes, packets or bdp, above 0; needed)
+    window: BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one. (bytes,
+        packets or bdp, above 0; needed)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
         RTO_high. (time, rtt or rtt+queue, above 0; needed)
     rto: RTO_high: the timeout while more than `rto_low_packets` packets are in flight. (time, rtt or rtt+queue, above
         0; needed)
     rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
         needed)
-    timeout_takes_all: True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in
-        flight, and of the others those with a SACKed one above them, which is the letter of the rule. (flag; needed)
-    sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
-        simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+    timeout_takes_all: True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest
+        packet in flight, and those with a SACKed packet above them, as the rule is worded. (flag; needed)
+    sack_takes_all: True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as
+        in simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
         (flag; unless said: `false`)
-    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
-        and its ACK says so. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
+        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
     """
 
     sack_takes_all: bool
 
 
 class TransportRackTlp(TypedDict):
-    """RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
+    """RACK-TLP (RFC 8985), as in DCP's comparison (section 6.3).
 
     kind: Which it is. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
@@ -572,12 +572,12 @@ class TransportRackTlp(TypedDict):
         of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
     window: Bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or bdp, above 0;
         needed)
-    reo_wnd: A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it
-        was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
-        or rtt+queue; needed)
+    reo_wnd: Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed
+        since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
+        (time, rtt or rtt+queue; needed)
     rto: The timeout of last resort. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
-        and its ACK says so. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; every marked packet is acknowledged at
+        once, with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rack-tlp"]
@@ -645,21 +645,22 @@ class TransportDcp(_TransportDcpNeeded, total=False):
 
     kind: Which it is. (needed)
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
-    header: Headers of a data packet, and what is left of a trimmed one. (bytes, 1B to 65534B; needed)
+    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    counter_bits: Bits of the packet counter of a message. A longer message goes as several requests. (count, 1 to 31;
+    counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
+        to 31; needed)
+    tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
+        4.5); also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535;
         needed)
-    tracked_messages: Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5);
-        also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535; needed)
-    round_quota: Payload that a queue pair sends in a turn. (bytes, above 0; needed)
-    batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
+    round_quota: Payload that a queue pair may send in a turn. (bytes, above 0; needed)
+    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
     pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
         needed)
     cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet, and with
         `trims_as_marks` for every trimmed one. (time, rtt or rtt+queue; needed)
-    trims_as_marks: A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all
-        trimmed hears of no congestion. (flag; unless said: `false`)
-    rto: The coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
+    trims_as_marks: A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all
+        trimmed gets no congestion signal. (flag; unless said: `false`)
+    rto: Coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
     trims_as_marks: bool
@@ -672,11 +673,11 @@ class TransportEqds(TypedDict):
     payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
     header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, a NACK, a pull and an RTS. (bytes, 1B to 65535B; needed)
-    rto: Retransmission timeout, per packet, and a sender that waits this long for a pull asks again. (time, rtt or
-        rtt+queue, above 0; needed)
-    pull_window: Speculative credit of a new sender, and the most that it demands beyond what was granted. (bytes,
-        packets or bdp, above 0; needed)
-    pull_rate: Rate at which a host pulls, of all its senders together. (rate or line, above 0; needed)
+    rto: Retransmission timeout of each packet, and the time after which a sender that waits for a pull repeats its
+        RTS. (time, rtt or rtt+queue, above 0; needed)
+    pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
+        or bdp, above 0; needed)
+    pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; needed)
     """
 
     kind: Literal["eqds"]
@@ -697,8 +698,8 @@ class TransportMpRdma(TypedDict):
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
     delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
         highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; needed)
-    bitmap: Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it). (count, 1 to 65535;
-        needed)
+    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of it). (count, 1 to
+        65535; needed)
     restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
         rtt+queue, above 0; needed)
     rto: Retransmission timeout: after this long without a new cumulative acknowledgement the sender restarts at the
@@ -744,21 +745,21 @@ class TransportSettings(TypedDict, total=False):
         alone. (flag; unless said: that of the base)
     retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
         its start. (time, rtt or rtt+queue; unless said: that of the base)
-    window: BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
-        (bytes, packets or bdp, above 0; unless said: that of the base)
+    window: BDP-FC: a new packet is sent while its PSN is less than this beyond the lowest unacknowledged one. (bytes,
+        packets or bdp, above 0; unless said: that of the base)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
         RTO_high. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
         unless said: that of the base)
-    timeout_takes_all: True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in
-        flight, and of the others those with a SACKed one above them, which is the letter of the rule. (flag; unless
-        said: that of the base)
-    sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
-        simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+    timeout_takes_all: True: a timeout declares lost all packets in flight that are not SACKed. False: only the lowest
+        packet in flight, and those with a SACKed packet above them, as the rule is worded. (flag; unless said: that
+        of the base)
+    sack_takes_all: True: the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as
+        in simulators derived from ConWeave's. False: only packets with a SACKed one above them (DCP, section 2.2).
         (flag; unless said: that of the base)
-    reo_wnd: A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it
-        was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
-        or rtt+queue; unless said: that of the base)
+    reo_wnd: Reordering window: a packet is lost when a later one is acknowledged, and an RTT plus this have passed
+        since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT late.
+        (time, rtt or rtt+queue; unless said: that of the base)
     sack_bytes: A SACK once this many bytes (on the wire) have arrived since the last one. (bytes, above 0; unless
         said: that of the base)
     min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
@@ -770,25 +771,26 @@ class TransportSettings(TypedDict, total=False):
     probe_takes_all: When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent
         before the probe, which also recovers a lost tail without a timeout; false only those below the highest
         received PSN, as in OOO-based detection. (flag; unless said: that of the base)
-    counter_bits: Bits of the packet counter of a message. A longer message goes as several requests. (count, 1 to 31;
+    counter_bits: Bits of the packet counter of a message. A longer message is split into several requests. (count, 1
+        to 31; unless said: that of the base)
+    tracked_messages: Number of requests that the receiver tracks, from the oldest unacknowledged one on (section
+        4.5); also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535;
         unless said: that of the base)
-    tracked_messages: Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5);
-        also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535; unless
-        said: that of the base)
-    round_quota: Payload that a queue pair sends in a turn. (bytes, above 0; unless said: that of the base)
-    batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the base)
+    round_quota: Payload that a queue pair may send in a turn. (bytes, above 0; unless said: that of the base)
+    batch: Number of retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the
+        base)
     pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
         unless said: that of the base)
-    trims_as_marks: A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all
-        trimmed hears of no congestion. (flag; unless said: that of the base)
-    pull_window: Speculative credit of a new sender, and the most that it demands beyond what was granted. (bytes,
-        packets or bdp, above 0; unless said: that of the base)
-    pull_rate: Rate at which a host pulls, of all its senders together. (rate or line, above 0; unless said: that of
+    trims_as_marks: A trimmed packet causes a CNP, as a marked one does. Otherwise a sender whose packets are all
+        trimmed gets no congestion signal. (flag; unless said: that of the base)
+    pull_window: Speculative credit of a new sender, and the largest demand beyond the granted credit. (bytes, packets
+        or bdp, above 0; unless said: that of the base)
+    pull_rate: Total pull rate of a host, for all its senders together. (rate or line, above 0; unless said: that of
         the base)
     delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
         highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; unless said: that of the base)
-    bitmap: Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it). (count, 1 to 65535;
-        unless said: that of the base)
+    bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of it). (count, 1 to
+        65535; unless said: that of the base)
     restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
         rtt+queue, above 0; unless said: that of the base)
     """
@@ -883,20 +885,20 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
     kind: Which it is. (needed)
     g: Gain g of alpha's moving average. (number, 0 to 1; needed)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
-    alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; needed)
+    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; needed)
     increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; needed)
     byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; needed)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; needed)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; needed)
-    min_rate: The rate never falls below. (rate or line, above 0; needed)
-    decrease_interval: The rate is cut at most once in this time; 0: at every CNP. (time, rtt or rtt+queue; needed)
+    min_rate: Lowest rate. (rate or line, above 0; needed)
+    decrease_interval: Least time between two cuts of the rate; 0: every CNP cuts it. (time, rtt or rtt+queue; needed)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; needed)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
         cnp; unless said: `"slow-start"`)
-    alpha_decay: What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
+    alpha_decay: Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
         unless said: `"timer"`)
-    increases: Which steps the rate rises by. (choice, dcqcn, htsim; unless said: `"dcqcn"`)
+    increases: The steps by which the rate rises. (choice, dcqcn, htsim; unless said: `"dcqcn"`)
     """
 
     on_nack: Literal["slow-start", "cnp"]
@@ -959,7 +961,7 @@ class CcMpRdma(TypedDict):
     kind: Which it is. (needed)
     initial_window: Window at the start, and after an idle period. (bytes, packets or bdp, above 0; needed)
     max_window: Largest window. The paper is not known to have one; without it the window of a queue pair that is
-        never marked would grow for ever. (bytes, packets or bdp, above 0; needed)
+        never marked would grow without bound. (bytes, packets or bdp, above 0; needed)
     """
 
     kind: Literal["mp-rdma"]
@@ -989,8 +991,8 @@ class CcSettings(TypedDict, total=False):
     g: Gain g of alpha's moving average. (number, 0 to 1; unless said: that of the base)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; unless said:
         that of the base)
-    alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; unless said:
-        that of the base)
+    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; unless
+        said: that of the base)
     increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; unless said: that
         of the base)
     byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; unless said: that of
@@ -998,16 +1000,16 @@ class CcSettings(TypedDict, total=False):
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; unless said: that of the base)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; unless said: that of the base)
     rate_hai: Hyper increase of the target rate. (rate or line, above 0; unless said: that of the base)
-    min_rate: The rate never falls below. (rate or line, above 0; unless said: that of the base)
-    decrease_interval: The rate is cut at most once in this time; 0: at every CNP. (time, rtt or rtt+queue; unless
+    min_rate: Lowest rate. (rate or line, above 0; unless said: that of the base)
+    decrease_interval: Least time between two cuts of the rate; 0: every CNP cuts it. (time, rtt or rtt+queue; unless
         said: that of the base)
     window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; unless said: that of the
         base)
     on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
         cnp; unless said: that of the base)
-    alpha_decay: What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
+    alpha_decay: Trigger of the decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
         unless said: that of the base)
-    increases: Which steps the rate rises by. (choice, dcqcn, htsim; unless said: that of the base)
+    increases: The steps by which the rate rises. (choice, dcqcn, htsim; unless said: that of the base)
     eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; unless said: that of the base)
     max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none. (count; unless
         said: that of the base)
@@ -1068,7 +1070,7 @@ Cc = Union[
 
 
 class LbEcmp(TypedDict):
-    """One entropy value for a queue pair's life.
+    """One entropy value for a queue pair's lifetime.
 
     kind: Which it is. (needed)
     """
@@ -1104,24 +1106,24 @@ class LbReps(_LbRepsNeeded, total=False):
     evs: Number of entropy values (EVS_SIZE). (count, 1 to 65536; needed)
     buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; needed)
     freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; needed)
-    freezing_timeout: How long freezing lasts (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; needed)
-    after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
-        packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
-        unless said: `"keep"`)
-    freezing_ends: At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well
-        (`timeout`). One whose cached entropies are all dead gets no ACK, and by `ack` stays frozen for good. (choice,
-        ack, timeout; unless said: `"ack"`)
+    freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; needed)
+    after_freezing: End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets
+        explores (`keep`), or it empties the buffer, and each of these packets explores (`reset`). (choice, keep,
+        reset; unless said: `"keep"`)
+    freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
+        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        (choice, ack, timeout; unless said: `"ack"`)
     explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
         the window at that time; here it is a number). (count, 0 to 255; needed)
     failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
         periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; needed)
-    reuse: Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
-        without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: `1`)
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
+        frozen without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: `1`)
     reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
         until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: `"in-a-row"`)
-    freeze_at: When a sender freezes although nothing failed: with the first ACK at this time of the run or later,
-        once, for `freezing_timeout`. Without it: at failures alone. (time, rtt or rtt+queue, above 0; unless said:
-        none)
+    freeze_at: Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at
+        this time of the run or later. Without it, only failures cause freezing. (time, rtt or rtt+queue, above 0;
+        unless said: none)
     """
 
     after_freezing: Literal["keep", "reset"]
@@ -1146,14 +1148,13 @@ class LbStrack(TypedDict):
 
 
 class LbMpRdma(TypedDict):
-    """MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
+    """MP-RDMA (NSDI 2018): a packet takes the path of the ACK that clocks it out.
 
     kind: Which it is. (needed)
     paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; needed)
-    probe: Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it). (number, 0 to 1;
-        needed)
-    probe_interval: It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the
-        base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; needed)
+    probe: Probability that a packet that may probe does so (p; 1 % in simulations of it). (number, 0 to 1; needed)
+    probe_interval: A packet may probe once in this time: an RTT. One simulation measures it, the others take the base
+        RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["mp-rdma"]
@@ -1169,7 +1170,7 @@ class LbPlb(TypedDict):
     evs: Number of entropy values among which a new path is drawn. (count, 1 to 65536; needed)
     threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
         (number, 0 to 1; needed)
-    rounds: Congested rounds in a row after which it moves. (count, 1 to 255; needed)
+    rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; needed)
     """
 
     kind: Literal["plb"]
@@ -1184,8 +1185,8 @@ class LbFlowlet(TypedDict):
     kind: Which it is. (needed)
     evs: Number of entropy values among which each flowlet's is drawn. (count, 1 to 65536; needed)
     gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; needed)
-    since: From when the idle gap counts: the packet before was `sent`, or the last `ack` came. (choice, sent, ack;
-        needed)
+    since: Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived. (choice, sent,
+        ack; needed)
     """
 
     kind: Literal["flowlet"]
@@ -1199,11 +1200,11 @@ class LbBitmap(TypedDict):
 
     kind: Which it is. (needed)
     evs: Number of entropy values. (count, 1 to 4096; needed)
-    ecn_penalty: What the ACK of a marked packet adds to its entropy value's penalty. (count, 0 to 255; needed)
-    trim_penalty: What a trimmed packet adds. (count, 0 to 255; needed)
-    timeout_penalty: What a packet that timed out adds. (count, 0 to 255; needed)
+    ecn_penalty: Penalty that the ACK of a marked packet adds to its entropy value. (count, 0 to 255; needed)
+    trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; needed)
+    timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
     max_penalty: The highest penalty. (count, 1 to 255; needed)
-    remembered: Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
         (count, 0 to 65536; needed)
     """
 
@@ -1217,10 +1218,11 @@ class LbBitmap(TypedDict):
 
 
 class LbAckClock(TypedDict):
-    """Each packet takes the entropy value of the ACK that lets it go.
+    """Each packet takes the entropy value of the ACK that clocks it out.
 
     kind: Which it is. (needed)
-    evs: Number of entropy values among which a packet that no ACK lets go draws its own. (count, 1 to 65536; needed)
+    evs: Number of entropy values among which a packet that no ACK clocks out draws its own. (count, 1 to 65536;
+        needed)
     """
 
     kind: Literal["ack-clock"]
@@ -1231,7 +1233,7 @@ class LbRoundRobin(TypedDict):
     """A few entropy values in turn.
 
     kind: Which it is. (needed)
-    evs: Number of entropy values: so many from a random one on. (count, 1 to 65536; needed)
+    evs: Number of entropy values, which are consecutive from a random one on. (count, 1 to 65536; needed)
     """
 
     kind: Literal["round-robin"]
@@ -1245,47 +1247,48 @@ class LbSettings(TypedDict, total=False):
     buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; unless said: that of the base)
     freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; unless said:
         that of the base)
-    freezing_timeout: How long freezing lasts (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; unless said: that
-        of the base)
-    after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
-        packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
-        unless said: that of the base)
-    freezing_ends: At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well
-        (`timeout`). One whose cached entropies are all dead gets no ACK, and by `ack` stays frozen for good. (choice,
-        ack, timeout; unless said: that of the base)
+    freezing_timeout: Duration of freezing (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; unless said: that of
+        the base)
+    after_freezing: End of freezing: the sender keeps its buffer, and every `buffer`-th of `explore_packets` packets
+        explores (`keep`), or it empties the buffer, and each of these packets explores (`reset`). (choice, keep,
+        reset; unless said: that of the base)
+    freezing_ends: Events at which a sender checks whether freezing is over: ACKs (`ack`), or timeouts as well
+        (`timeout`). A sender whose cached entropies all fail gets no ACK, and with `ack` stays frozen for good.
+        (choice, ack, timeout; unless said: that of the base)
     explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
         the window at that time; here it is a number). (count, 0 to 255; unless said: that of the base)
     failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
         periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; unless said: that of
         the base)
-    reuse: Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
-        without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: that of the base)
+    reuse: Number of packets for which a cached entropy is used ("ACK+Reuse EVs": as many as packets per ACK). While
+        frozen without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: that of the base)
     reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
         until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: that of the base)
-    freeze_at: When a sender freezes although nothing failed: with the first ACK at this time of the run or later,
-        once, for `freezing_timeout`. Without it: at failures alone. (time, rtt or rtt+queue, above 0; unless said:
-        that of the base)
+    freeze_at: Time at which a sender freezes once without a failure, for `freezing_timeout`: with the first ACK at
+        this time of the run or later. Without it, only failures cause freezing. (time, rtt or rtt+queue, above 0;
+        unless said: that of the base)
     max_paths: Entropy values, and bits of the bitmap (max_paths). (count, 1 to 256; unless said: that of the base)
     min_paths: The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`. (count, 1
         to 256; unless said: that of the base)
     paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; unless said: that of the
         base)
-    probe: Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it). (number, 0 to 1;
-        unless said: that of the base)
-    probe_interval: It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the
-        base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    probe: Probability that a packet that may probe does so (p; 1 % in simulations of it). (number, 0 to 1; unless
+        said: that of the base)
+    probe_interval: A packet may probe once in this time: an RTT. One simulation measures it, the others take the base
+        RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
     threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
         (number, 0 to 1; unless said: that of the base)
-    rounds: Congested rounds in a row after which it moves. (count, 1 to 255; unless said: that of the base)
-    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
-    since: From when the idle gap counts: the packet before was `sent`, or the last `ack` came. (choice, sent, ack;
-        unless said: that of the base)
-    ecn_penalty: What the ACK of a marked packet adds to its entropy value's penalty. (count, 0 to 255; unless said:
+    rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; unless said:
         that of the base)
-    trim_penalty: What a trimmed packet adds. (count, 0 to 255; unless said: that of the base)
-    timeout_penalty: What a packet that timed out adds. (count, 0 to 255; unless said: that of the base)
+    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    since: Start of the idle gap: when the previous packet was `sent`, or when the last `ack` arrived. (choice, sent,
+        ack; unless said: that of the base)
+    ecn_penalty: Penalty that the ACK of a marked packet adds to its entropy value. (count, 0 to 255; unless said:
+        that of the base)
+    trim_penalty: Penalty that a trimmed packet adds. (count, 0 to 255; unless said: that of the base)
+    timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; unless said: that of the base)
     max_penalty: The highest penalty. (count, 1 to 255; unless said: that of the base)
-    remembered: Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
+    remembered: Number of sent packets whose entropy values are recorded for timeouts. 0: timeouts add no penalty.
         (count, 0 to 65536; unless said: that of the base)
     """
 
@@ -1337,17 +1340,18 @@ class ProgramThemisSpraying(TypedDict):
 
     kind: Which it is. (needed)
     paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; needed)
-    window: Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap. (count,
-        1 to 65536; needed)
+    window: Most unacknowledged packets of a NIC (N_TX window, Table 2); half the bits of the bitmap. (count, 1 to
+        65536; needed)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; needed)
-    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it
-        is dropped. (flag; needed)
+    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
+        Without it, the NACK is dropped. (flag; needed)
     reroute: Retransmissions take another path (section 4.4). (flag; needed)
     failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
     ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
         (count, 1 to 4294967295; needed)
-    avoidance_window: Packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295; needed)
+    avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
+        needed)
     """
 
     kind: Literal["themis-spraying"]
@@ -1365,15 +1369,15 @@ class ProgramConweave(TypedDict):
     """ConWeave: both halves, at every ToR.
 
     kind: Which it is. (needed)
-    reply_extra: How long a reply may take before the queue pair is rerouted, beyond the round trip between its two
-        ToRs that links and switches take by themselves. (time, rtt or rtt+queue, above 0; needed)
+    reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
+        its two ToRs. (time, rtt or rtt+queue, above 0; needed)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
-    flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
-        needed)
-    default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
+    flush_extra: Held packets are released this long after the estimated arrival of the TAIL. (time, rtt or rtt+queue,
         above 0; needed)
-    expiry: A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
-        (time, rtt or rtt+queue, above 0; needed)
+    default_wait: Held packets are released after this long if there is no estimate of the TAIL's arrival. (time, rtt
+        or rtt+queue, above 0; needed)
+    expiry: A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
+        reroute. (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["conweave"]
@@ -1400,18 +1404,18 @@ class ProgramThemisLonghaulPnp(_ProgramThemisLonghaulPnpNeeded, total=False):
 
     cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
         (time, rtt or rtt+queue; needed)
-    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the
-        receiver sends a CNP for them as well (figure 16). (flag; needed)
-    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17). (flag;
+    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver
+        sends CNPs for marked packets as well (figure 16). (flag; needed)
+    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+        (flag; needed)
+    expire: Entries are removed when their queue pair is destroyed; without it they never are (figure 17). (flag;
         needed)
-    expire: Entries leave when their queue pair is destroyed; without it they never do (figure 17). (flag; needed)
-    setup: How long before the first message of a queue pair its TCP handshake and its INIT are. (time, rtt or
-        rtt+queue; needed)
-    daemon_delay: From the host to the control plane. (time, rtt or rtt+queue; needed)
-    install_delay: From the control plane to the table. (time, rtt or rtt+queue; needed)
+    setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; needed)
+    daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; needed)
+    install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; needed)
     both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
-        marked itself: daemons report to the switches of both ends. (flag; unless said: `false`)
-    entries: Entries that the table has room for (section VI: 1024). (count, 1 to 4294967295; needed)
+        marked itself: daemons then report to the switches of both ends. (flag; unless said: `false`)
+    entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; needed)
     """
 
     both_ends: bool
@@ -1438,30 +1442,30 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
 
     alpha: Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI). (count,
         1 to 4294967295; needed)
-    beta: Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or
-        rtt+queue, above 0; needed)
-    growth: Which CNPs increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; needed)
-    recovery: How a flow recovers (appendix D). (choice, rate, direct, none; needed)
+    beta: Time without a CNP after which a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or rtt+queue,
+        above 0; needed)
+    growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; needed)
+    recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; needed)
     cache: Use CNP_Cache (figure 18). (flag; needed)
     cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
-    cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
-        packet finds it. (flag; unless said: `false`)
-    cache_expiry: A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to
-        normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
-    cache_reset_own: The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to
-        write it. (flag; unless said: `false`)
+    cache_fingerprint: A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must
+        match. (flag; unless said: `false`)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has
+        returned to normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
+    cache_reset_own: The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write
+        it. (flag; unless said: `false`)
     store: Use CNP_Store (figure 18). (flag; needed)
     store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
-    install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
+    install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
         needed)
     rate: Rate of the recirculation port. (rate, above 0; needed)
-    latency: Latency of a pass through it. (time, rtt or rtt+queue; needed)
+    latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; needed)
     ecn: The port marks packets (ECN) as other ports do. (flag; unless said: `false`)
-    ecn_kmin: Bytes in the port above which it begins to mark. (bytes; unless said: `"1600KB"`)
-    ecn_kmax: Bytes in the port above which it marks every packet. (bytes; unless said: `"25000KiB"`)
-    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
-        to 1; unless said: `0.2`)
-    dummies: Dummy packets that circulate in it (section V-B: "a few"). (count; needed)
+    ecn_kmin: Bytes in the port above which marking begins. (bytes; unless said: `"1600KB"`)
+    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: `"25000KiB"`)
+    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
+        unless said: `0.2`)
+    dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; needed)
     dummy_bytes: Size of a dummy packet. (bytes, above 0; needed)
     """
 
@@ -1520,7 +1524,7 @@ class ProgramAnnulus(TypedDict):
     cnp_interval: At most one CNP per queue pair in this time; 0: one for each marked packet. (time, rtt or rtt+queue;
         needed)
     clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; needed)
-    inter_only: Leaves alone what stays within a data centre. (flag; needed)
+    inter_only: Ignores flows that stay within a data centre. (flag; needed)
     """
 
     kind: Literal["annulus"]
@@ -1539,20 +1543,20 @@ class ProgramBicc(_ProgramBiccNeeded, total=False):
     """BiCC as Themis-longhaul simulates it, at every external switch.
 
     kind: Which it is. (needed)
-    window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
+    window: Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
         that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. With `scope = "switch"`, between the switch and all its hosts. (bytes, packets or bdp, above 0;
-        needed)
-    release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
-        needed)
-    scope: What the window is of, and what has a queue. (choice, destination, switch; unless said: `"destination"`)
+        allowed. With `scope = "switch"`, the most bytes between the switch and all its hosts. (bytes, packets or bdp,
+        above 0; needed)
+    release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
+        rtt+queue, above 0; needed)
+    scope: Scope of the window and of the queue. (choice, destination, switch; unless said: `"destination"`)
     clear_marks: The near-source loop clears the mark of packets that leave the data centre. (flag; unless said:
         `false`)
-    ecn: Queues of what the window holds back mark packets (ECN) as ports do. (flag; unless said: `false`)
-    ecn_kmin: Bytes in such a queue above which it begins to mark. (bytes; unless said: `"400KB"`)
-    ecn_kmax: Bytes in such a queue above which it marks every packet. (bytes; unless said: `"1600KB"`)
-    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
-        to 1; unless said: `0.2`)
+    ecn: The queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: `false`)
+    ecn_kmin: Bytes in such a queue above which marking begins. (bytes; unless said: `"400KB"`)
+    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: `"1600KB"`)
+    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
+        unless said: `0.2`)
     """
 
     scope: Literal["destination", "switch"]
@@ -1568,20 +1572,19 @@ class ProgramSettingsPnp(TypedDict, total=False):
 
     cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
         (time, rtt or rtt+queue; unless said: that of the base)
-    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the
-        receiver sends a CNP for them as well (figure 16). (flag; unless said: that of the base)
-    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17). (flag;
+    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver
+        sends CNPs for marked packets as well (figure 16). (flag; unless said: that of the base)
+    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+        (flag; unless said: that of the base)
+    expire: Entries are removed when their queue pair is destroyed; without it they never are (figure 17). (flag;
         unless said: that of the base)
-    expire: Entries leave when their queue pair is destroyed; without it they never do (figure 17). (flag; unless
-        said: that of the base)
-    setup: How long before the first message of a queue pair its TCP handshake and its INIT are. (time, rtt or
-        rtt+queue; unless said: that of the base)
-    daemon_delay: From the host to the control plane. (time, rtt or rtt+queue; unless said: that of the base)
-    install_delay: From the control plane to the table. (time, rtt or rtt+queue; unless said: that of the base)
+    setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; unless said:
+        that of the base)
+    daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; unless said: that of the base)
+    install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; unless said: that of the base)
     both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
-        marked itself: daemons report to the switches of both ends. (flag; unless said: that of the base)
-    entries: Entries that the table has room for (section VI: 1024). (count, 1 to 4294967295; unless said: that of the
-        base)
+        marked itself: daemons then report to the switches of both ends. (flag; unless said: that of the base)
+    entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; unless said: that of the base)
     """
 
     cnp_interval: Time
@@ -1600,31 +1603,32 @@ class ProgramSettingsTrp(TypedDict, total=False):
 
     alpha: Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI). (count,
         1 to 4294967295; unless said: that of the base)
-    beta: Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
-    growth: Which CNPs increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; unless said: that of the
+    beta: Time without a CNP after which a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or rtt+queue,
+        above 0; unless said: that of the base)
+    growth: CNPs that increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; unless said: that of the
         base)
-    recovery: How a flow recovers (appendix D). (choice, rate, direct, none; unless said: that of the base)
+    recovery: Recovery of a flow (appendix D). (choice, rate, direct, none; unless said: that of the base)
     cache: Use CNP_Cache (figure 18). (flag; unless said: that of the base)
     cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
-    cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
-        packet finds it. (flag; unless said: that of the base)
-    cache_expiry: A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to
-        normal. (time, rtt or rtt+queue; unless said: that of the base)
-    cache_reset_own: The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to
-        write it. (flag; unless said: that of the base)
+    cache_fingerprint: A slot of CNP_Cache has a fingerprint of its flow, 32 bits of the hash, which packets must
+        match. (flag; unless said: that of the base)
+    cache_expiry: Time without a CNP after which a slot of CNP_Cache is free; 0: it is free only when its flow has
+        returned to normal. (time, rtt or rtt+queue; unless said: that of the base)
+    cache_reset_own: The control plane resets a slot of CNP_Cache only if the entry's own flow was the last to write
+        it. (flag; unless said: that of the base)
     store: Use CNP_Store (figure 18). (flag; unless said: that of the base)
     store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
-    install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
+    install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
         unless said: that of the base)
     rate: Rate of the recirculation port. (rate, above 0; unless said: that of the base)
-    latency: Latency of a pass through it. (time, rtt or rtt+queue; unless said: that of the base)
+    latency: Latency of a pass through the recirculation port. (time, rtt or rtt+queue; unless said: that of the base)
     ecn: The port marks packets (ECN) as other ports do. (flag; unless said: that of the base)
-    ecn_kmin: Bytes in the port above which it begins to mark. (bytes; unless said: that of the base)
-    ecn_kmax: Bytes in the port above which it marks every packet. (bytes; unless said: that of the base)
-    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
-        to 1; unless said: that of the base)
-    dummies: Dummy packets that circulate in it (section V-B: "a few"). (count; unless said: that of the base)
+    ecn_kmin: Bytes in the port above which marking begins. (bytes; unless said: that of the base)
+    ecn_kmax: Bytes in the port above which every packet is marked. (bytes; unless said: that of the base)
+    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
+        unless said: that of the base)
+    dummies: Number of dummy packets that circulate in the recirculation port (section V-B: "a few"). (count; unless
+        said: that of the base)
     dummy_bytes: Size of a dummy packet. (bytes, above 0; unless said: that of the base)
     """
 
@@ -1655,32 +1659,31 @@ class ProgramSettings(TypedDict, total=False):
 
     paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; unless said: that
         of the base)
-    window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
+    window: Most bytes in flight between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
         that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. With `scope = "switch"`, between the switch and all its hosts. (bytes, packets or bdp, above 0;
-        unless said: that of the base)
+        allowed. With `scope = "switch"`, the most bytes between the switch and all its hosts. (bytes, packets or bdp,
+        above 0; unless said: that of the base)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; unless said: that of the base)
-    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it
-        is dropped. (flag; unless said: that of the base)
+    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
+        Without it, the NACK is dropped. (flag; unless said: that of the base)
     reroute: Retransmissions take another path (section 4.4). (flag; unless said: that of the base)
     failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; unless said: that of the
         base)
     ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
         (count, 1 to 4294967295; unless said: that of the base)
-    avoidance_window: Packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295; unless said:
-        that of the base)
-    reply_extra: How long a reply may take before the queue pair is rerouted, beyond the round trip between its two
-        ToRs that links and switches take by themselves. (time, rtt or rtt+queue, above 0; unless said: that of the
-        base)
+    avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
+        unless said: that of the base)
+    reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
+        its two ToRs. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; unless
         said: that of the base)
-    flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
-        unless said: that of the base)
-    default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
+    flush_extra: Held packets are released this long after the estimated arrival of the TAIL. (time, rtt or rtt+queue,
         above 0; unless said: that of the base)
-    expiry: A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
-        (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    default_wait: Held packets are released after this long if there is no estimate of the TAIL's arrival. (time, rtt
+        or rtt+queue, above 0; unless said: that of the base)
+    expiry: A queue pair that was idle for longer than this may take any path, whether or not a CLEAR ended its last
+        reroute. (time, rtt or rtt+queue, above 0; unless said: that of the base)
     gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
         rtt or rtt+queue, above 0; unless said: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
@@ -1688,15 +1691,16 @@ class ProgramSettings(TypedDict, total=False):
         unless said: that of the base)
     clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; unless said: that of the
         base)
-    inter_only: Leaves alone what stays within a data centre. (flag; unless said: that of the base)
-    release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
+    inter_only: Ignores flows that stay within a data centre. (flag; unless said: that of the base)
+    release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    scope: Scope of the window and of the queue. (choice, destination, switch; unless said: that of the base)
+    ecn: The queues of packets that the window delays mark packets (ECN) as ports do. (flag; unless said: that of the
+        base)
+    ecn_kmin: Bytes in such a queue above which marking begins. (bytes; unless said: that of the base)
+    ecn_kmax: Bytes in such a queue above which every packet is marked. (bytes; unless said: that of the base)
+    ecn_pmax: Share of packets marked just below `ecn_kmax`, rising linearly from 0 at `ecn_kmin`. (number, 0 to 1;
         unless said: that of the base)
-    scope: What the window is of, and what has a queue. (choice, destination, switch; unless said: that of the base)
-    ecn: Queues of what the window holds back mark packets (ECN) as ports do. (flag; unless said: that of the base)
-    ecn_kmin: Bytes in such a queue above which it begins to mark. (bytes; unless said: that of the base)
-    ecn_kmax: Bytes in such a queue above which it marks every packet. (bytes; unless said: that of the base)
-    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
-        to 1; unless said: that of the base)
     pnp: A table of its own. (unless said: those of the base)
     trp: A table of its own. (unless said: those of the base)
     """
@@ -1840,10 +1844,10 @@ class Fabric(TypedDict, total=False):
         `shared_alpha`. 0: static limits (`queue`). (bytes; unless said: `"0B"`)
     shared_alpha: Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
         (number, 1/65536 to 65536; unless said: `1.0`)
-    full_queue: Which packet a data queue without room gives up, dropped or trimmed: `arriving` (drop-tail); or by a
-        fair coin (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. Should
-        it still not fit there, as the other was shorter, it is given up as well. (choice, arriving, coin; unless
-        said: `"arriving"`)
+    full_queue: The packet that a full data queue drops or trims: the arriving one (`arriving`, drop-tail), or by a
+        fair coin (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. If it
+        still does not fit there, as the other was shorter, it is dropped or trimmed as well. (choice, arriving, coin;
+        unless said: `"arriving"`)
     control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; unless said: required)
     ecn_kmin: Data is not marked while no more than this is queued. (bytes, packets, bdp or queue; unless said:
         required)
@@ -1856,25 +1860,23 @@ class Fabric(TypedDict, total=False):
         its paths, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said: `false`)
     routing_delay: Time from a link's going down or up until routing withdraws or restores it; without it routing
         never changes. (time; unless said: none)
-    routing: How switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
+    routing: The choice of switches among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
         `"ecmp"`)
-    arrival_order: In which order a node handles packets that arrive at one instant: by rising ingress port (`port`),
-        or in one that is drawn for each node and instant (`random`), so that no port is always served first. (choice,
+    arrival_order: The order in which a node handles packets that arrive at one instant: by rising ingress port
+        (`port`), or drawn for each node and instant (`random`), so that no port is always served first. (choice,
         port, random; unless said: `"port"`)
-    nic_jitter: When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is
-        drawn uniformly from 0 to this. Packets that follow it within a packet's time leave as they come, so that no
-        throughput is lost: a gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said:
-        `"0ps"`)
-    timer_tick: Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their
-        host's ticks, which come this far apart, from a time on that is drawn for each host; what else is due by then
-        fires with it. Paced packets keep to their times. 0: at the exact time. (time, 0ps to 1ms; unless said:
-        `"0ps"`)
-    timer_jitter: Each timeout of a sender fires later than that by a time that is drawn uniformly from 0 to this.
-        (time, 0ps to 1ms; unless said: `"0ps"`)
-    clock_ppm: Most by which the oscillator of a device, a host's NIC or a switch, is off nominal, in parts per
-        million: each is off by what is drawn for it uniformly from minus to plus this, and a packet takes so much
-        longer or shorter to leave it. Latencies, paces and timers are nominal, and so are ideal FCTs. 0: all are
-        exact. (count, 0 to 100; unless said: `0`)
+    nic_jitter: The largest delay of the first packet, data or an ACK, after a NIC was idle; it is drawn uniformly
+        from 0 to this. Packets that follow within a packet's time are not delayed, so that no throughput is lost: a
+        gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said: `"0ps"`)
+    timer_tick: The time between the ticks of a host, at which timeouts of senders (for a retransmission, a probe, a
+        request for credit) fire: each at the next tick after it is due. The first tick is drawn for each host. Pacing
+        is exact. 0: timeouts fire at the exact time. (time, 0ps to 1ms; unless said: `"0ps"`)
+    timer_jitter: The largest delay of a sender's timeout after its tick; it is drawn uniformly from 0 to this for
+        each timeout. (time, 0ps to 1ms; unless said: `"0ps"`)
+    clock_ppm: The largest deviation of a device's oscillator (a NIC or a switch) from nominal, in parts per million.
+        The deviation of each device is drawn uniformly between minus and plus this, and its packets take so much
+        longer or shorter to leave. Latencies, pacing and timers are nominal, and so are ideal FCTs. 0: all are exact.
+        (count, 0 to 100; unless said: `0`)
     program_at: The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR. (text;
         unless said: none)
     program: What the switches run. (unless said: none)
