@@ -30,6 +30,12 @@ impl FaultSpec {
         FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
     }
 
+    /// Whether it is such a fault, of whatever topology file.
+    pub fn is_of_error_rate(&self) -> bool {
+        matches!(self.kind, FaultKind::PacketLoss { probability, .. }
+            if *self == FaultSpec::of_error_rate(&ErrorRate { probability, lines: Vec::new() }))
+    }
+
     /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
     pub fn says_of(&self, rate: &ErrorRate) -> bool {
         matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))

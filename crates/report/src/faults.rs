@@ -84,11 +84,22 @@ fn withdrawn(point: &Point<'_>) -> String {
     }
 }
 
-/// Whether a fault of a run still held when all was delivered; not where the scenario does not say it once for all runs, as
+/// The faults of a run that its baseline does not have: it keeps the losses of a topology file beside other faults.
+pub(crate) fn compared<'a>(
+    run: &'a RunRow,
+    baseline: Option<&'a RunRow>,
+) -> impl Iterator<Item = &'a FaultRow> {
+    let kept = baseline.map_or(&[][..], |baseline| &baseline.faults[..]);
+    run.faults
+        .iter()
+        .filter(|fault| !kept.iter().any(|kept| (&kept.kind, &kept.on) == (&fault.kind, &fault.on)))
+}
+
+/// Whether one of the faults of a run, of which its `baseline` is free, still held when all was delivered; not where the scenario does not say it once for all runs, as
 /// where the sweep changes it.
-pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow) -> bool {
+pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     let written = scenario.get("fault").and_then(toml::Value::as_array);
-    run.faults.iter().any(|fault| {
+    compared(run, baseline).any(|fault| {
         let Some(written) = written.and_then(|faults| faults.get(fault.fault as usize)) else { return false };
         let mut starts = starts(written, fault.at_us).into_iter();
         starts.any(|at_us| over_at(written, at_us).is_none_or(|end| end >= run.sim_time_us))

@@ -1,6 +1,6 @@
 //! How each scheme stands among the others: its rank, how sure that is, and what the faults cost it.
 
-use crate::faults::holds_to_the_end;
+use crate::faults::{compared, holds_to_the_end};
 use crate::groups::{Group, at_each_point, groups};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
@@ -61,15 +61,20 @@ pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
 /// Schemes tie whose difference is below this share of the first one's mean, by the whole of its 95 % interval: half as much
-/// again is slow, whatever a test cannot exclude. Without such a bound those are level of which nothing is known.
+/// again is slow, whatever a test cannot exclude. Without such a limit those are level of which nothing is known.
 const MOST_APART: f64 = 0.5;
+
+/// The seeds that a ranking takes. With two, the t-test has one degree of freedom: whether it tells two schemes apart hangs on
+/// how nearly alike the two differences are, and no third one shows whether that is chance.
+pub(crate) const LEAST_SEEDS: usize = 3;
 
 /// The meaning of ranks and ties, in sentences.
 pub(crate) const RULE: &str = "one more than the number of schemes that are faster at the same point, by more than 1 % and \
-    significantly (a paired t-test: the 95 % confidence interval of the per-seed differences excludes 0). Schemes of one rank \
-    tie: that interval, from the first of them to each other, excludes also that it takes 1.5 times as long. Where it excludes \
-    neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` means that no scheme is \
-    significantly faster, and that by its mean it comes third among those that are placed.";
+    significantly (a paired t-test over three seeds or more: the 95 % confidence interval of the per-seed differences excludes \
+    0), and never before a scheme that is placed and has a lower mean. Schemes of one rank tie: that interval, from the first of \
+    them to each other, excludes also that it takes 1.5 times as long, and the verdict names the factor that it does not \
+    exclude. Where it excludes neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` \
+    means that no scheme is significantly faster, and that all others but two are significantly slower.";
 
 /// Over its baseline a run is slower from here on, a ratio.
 const SLOWER: f64 = 1.001;
@@ -78,12 +83,14 @@ const SLOWER: f64 = 1.001;
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// As [`RULE`] says. None where there is no estimate, with one seed, at a point where seeds change nothing, and for one
-    /// that is untouched.
+    /// As [`RULE`] says. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where seeds change
+    /// nothing, and for one that is untouched. For a scheme that is not placed, the last rank that the seeds leave it.
     pub rank: Option<usize>,
-    /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the scheme is not
-    /// placed.
+    /// The rank; for a scheme that is not placed, the first rank that the seeds leave it, which is below the last.
     pub at_best: usize,
+    /// For a scheme that ties with one before it: how many times as long as the first of its rank it takes at most, by the
+    /// upper end of the 95 % interval of the differences.
+    pub tie_within: Option<f64>,
     /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
     /// The time to recover over the seeds.
@@ -147,7 +154,10 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
         let mut by_mean: Vec<(usize, f64)> = here
             .iter()
             .filter(|&&index| !found[index].is_untouched && seeds_tell)
-            .filter_map(|&index| Some((index, found[index].estimate.filter(|of| of.seeds > 1)?.mean)))
+            .filter_map(|&index| {
+                let estimate = found[index].estimate.filter(|of| of.seeds >= LEAST_SEEDS)?;
+                Some((index, estimate.mean))
+            })
             .collect();
         by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
         let order: Vec<usize> = by_mean.into_iter().map(|(index, _)| index).collect();
@@ -156,50 +166,85 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
     found
 }
 
-/// Gives ranks to the schemes of a point, `order`, which stand by their means: as [`RULE`] says.
+/// Gives ranks to the schemes of a point, `order`, which are sorted by their means, as [`RULE`] says.
 fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
     let against = |first: usize, other: usize| against(&groups[first], &groups[other], quantity);
-    let half = |of: &Standing| of.estimate.and_then(|estimate| estimate.half_width).unwrap_or(0.0);
-    // The schemes of the last rank that was given, the first of them first.
-    let (mut level, mut rank): (Vec<usize>, usize) = (Vec::new(), 0);
-    for (number, &index) in order.iter().enumerate() {
-        let faster = order[..number].iter().filter(|&&other| against(other, index) == Against::Slower);
-        let at_best = 1 + faster.count();
-        found[index].at_best = at_best;
-        // None ranks before one that is placed and has a lower mean.
-        found[index].rank = Some(rank.max(at_best));
-        let Some(&first) = level.first().filter(|_| at_best <= rank) else {
-            (level, rank) = (vec![index], at_best);
-            continue;
-        };
-        if at_best < rank {
-            continue;
+    let is_slower = |first: usize, other: usize| against(first, other) == Against::Slower;
+    let half = |index: usize| found[index].estimate.and_then(|of| of.half_width).unwrap_or(0.0);
+    let faster: Vec<usize> = (0..order.len())
+        .map(|place| order[..place].iter().filter(|&&other| is_slower(other, order[place])).count())
+        .collect();
+    let mut placed: Vec<usize> = (0..order.len()).collect();
+    let ranks = loop {
+        match ranks(order, &placed, &faster, &against) {
+            Ok(ranks) => break ranks,
+            // The seeds tell nothing of the two, and more of the wider one would.
+            Err([first, other]) => {
+                let wider = if half(order[first]) > half(order[other]) { first } else { other };
+                placed.retain(|&place| place != wider);
+            }
         }
-        let own = half(&found[index]);
-        let mut against_first = against(first, index);
-        if against_first == Against::Untold && half(&found[first]) > own {
-            // Schemes of the level whose intervals are no wider than that of this one keep their place.
-            let (narrow, wide): (Vec<usize>, Vec<usize>) =
-                level.iter().partition(|&&placed| half(&found[placed]) <= own);
-            wide.into_iter().for_each(|wide| found[wide].rank = Some(rank + 1));
-            against_first = narrow.first().map_or(Against::Level, |&first| against(first, index));
-            level = narrow;
-        }
-        match against_first {
-            Against::Level => level.push(index),
-            Against::Untold | Against::Slower => found[index].rank = Some(rank + 1),
-        }
+    };
+    for (place, &index) in order.iter().enumerate() {
+        let slower = order[place + 1..].iter().filter(|&&other| is_slower(index, other)).count();
+        (found[index].at_best, found[index].rank) = (1 + faster[place], Some(order.len() - slower));
+    }
+    for (place, Placed { rank, tie_within }) in placed.into_iter().zip(ranks) {
+        let standing = &mut found[order[place]];
+        (standing.at_best, standing.rank, standing.tie_within) = (rank, Some(rank), tie_within);
     }
 }
 
+/// A scheme that has a rank.
+struct Placed {
+    rank: usize,
+    tie_within: Option<f64>,
+}
+
+/// The ranks of the schemes `placed`, which are places in `order`, ascending. `faster` has for each place the number of schemes
+/// that are faster.
+///
+/// # Errors
+/// Two places of which the seeds tell neither a difference nor a tie.
+fn ranks(
+    order: &[usize],
+    placed: &[usize],
+    faster: &[usize],
+    against: &impl Fn(usize, usize) -> Against,
+) -> Result<Vec<Placed>, [usize; 2]> {
+    let mut ranks: Vec<Placed> = Vec::with_capacity(placed.len());
+    // The first scheme of the last rank.
+    let mut first: Option<(usize, usize)> = None;
+    for &place in placed {
+        let mut rank = 1 + faster[place];
+        let mut tie_within = None;
+        if let Some((first, last_rank)) = first.filter(|(_, last_rank)| rank <= *last_rank) {
+            match against(order[first], order[place]) {
+                Against::Level { within } => (rank, tie_within) = (last_rank, Some(within)),
+                // Slower than the first of the rank, though not than each scheme before that one.
+                Against::Slower => rank = last_rank + 1,
+                Against::Untold => return Err([first, place]),
+            }
+        }
+        if tie_within.is_none() {
+            first = Some((place, rank));
+        }
+        ranks.push(Placed { rank, tie_within });
+    }
+    Ok(ranks)
+}
+
 /// The standing of a scheme against one with a lower mean.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Against {
     /// Slower for sure: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
     /// [`LEAST_LEAD`].
     Slower,
     /// The interval is below [`MOST_APART`].
-    Level,
+    Level {
+        /// How many times as long it takes at most, by the upper end of the interval.
+        within: f64,
+    },
     /// The seeds tell neither.
     Untold,
 }
@@ -212,12 +257,15 @@ fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against 
         Some((run.number(quantity.field)? - same, same))
     };
     let (differences, its): (Vec<f64>, Vec<f64>) = other.runs().filter_map(of_seed).unzip();
-    let Some(difference) = Estimate::of(&differences) else { return Against::Untold };
+    let difference = Estimate::of(&differences).filter(|of| of.seeds >= LEAST_SEEDS);
+    let Some((difference, [low, high])) = difference.and_then(|of| Some((of, of.interval()?))) else {
+        return Against::Untold;
+    };
     let mean = its.iter().sum::<f64>() / its.len() as f64;
-    match difference.interval() {
-        Some([low, _]) if low > 0.0 && difference.mean > LEAST_LEAD * mean => Against::Slower,
-        Some([_, high]) if high <= MOST_APART * mean => Against::Level,
-        _ => Against::Untold,
+    match (low > 0.0 && difference.mean > LEAST_LEAD * mean, high <= MOST_APART * mean) {
+        (true, _) => Against::Slower,
+        (false, true) => Against::Level { within: 1.0 + high / mean },
+        (false, false) => Against::Untold,
     }
 }
 
@@ -247,11 +295,13 @@ fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quan
             }
         }
         true => {
-            let mut without = group.runs().filter(|run| run.time_to_recover_us.is_none());
+            let mut without =
+                group.runs().zip(&baselines).filter(|(run, _)| run.time_to_recover_us.is_none());
             Recovery::NotBefore {
                 the_end_at: baselines.len() - times.len(),
                 of: baselines.len(),
-                is_held: without.all(|run| is_whole(run) && holds_to_the_end(scenario, run)),
+                is_held: without
+                    .all(|(run, baseline)| is_whole(run) && holds_to_the_end(scenario, run, *baseline)),
             }
         }
     };
@@ -269,6 +319,7 @@ fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quan
         estimate,
         rank: None,
         at_best: 1,
+        tie_within: None,
         slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
         recovery,
         unfinished: [unfinished, absent + group.indices.len()],
@@ -287,7 +338,7 @@ fn is_constant(numbers: &[f64]) -> bool {
 fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
     let number = |run: &RunRow| run.number(quantity.field);
     let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
-    let is_spared = run.faults.iter().all(|fault| fault.data_packets == 0);
+    let is_spared = compared(run, baseline).all(|fault| fault.data_packets == 0);
     !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
 }
 
@@ -333,7 +384,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
             "ranked_by": quantity.field,
             "rank_method": format!(
-                "{RULE} Null with one seed or where the seeds of all schemes change nothing, and where the faults hit none of \
+                "{RULE} Null with one or two seeds, where the seeds of all schemes change nothing, and where the faults hit none of \
                  its data while they hit others'."
             ),
             "rank": standing.rank,
@@ -392,6 +443,9 @@ pub(crate) mod tests {
             [Some(1), Some(2), Some(2)]
         );
         assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
+        // c is not slower than a for sure (13 ± 15.5), and ties with b, which is: its seeds are no reason not to place it.
+        assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
+        assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
         assert!(method(&set).contains("paired t-test"));
     }
 
@@ -403,7 +457,7 @@ pub(crate) mod tests {
         let set =
             set(&[("a", &[85.0, 100.0, 115.0]), ("b", &[109.0, 110.0, 111.0]), ("c", &[125.0, 112.0, 99.0])]);
         let shown: Vec<String> = standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect();
-        assert_eq!(shown, ["1-2", "1", "1"]);
+        assert_eq!(shown, ["1-3", "1", "1"]);
     }
 
     /// One with seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
@@ -423,7 +477,8 @@ pub(crate) mod tests {
             let index = groups.iter().position(|group| group.scheme == name).unwrap();
             (found[index].estimate.unwrap().mean, found[index].rank.unwrap())
         };
-        assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 10)));
+        assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 11)));
+        assert_eq!(found[0].rank_shown(), "1-11", "no scheme is slower for sure, and none is faster");
         assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
@@ -466,7 +521,7 @@ pub(crate) mod tests {
         );
         assert_eq!(
             shown(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]),
-            ["1", "1-2", "2"]
+            ["1", "1-3", "2"]
         );
     }
 
@@ -475,11 +530,11 @@ pub(crate) mod tests {
     fn one_whose_seeds_lie_far_apart_does_not_lead() {
         let schemes: &[(&str, &[f64])] =
             &[("w", &[100.0, 120.0, 1_180.0]), ("b", &[500.0, 501.0, 502.0]), ("c", &[503.0, 501.0, 502.0])];
-        assert_eq!(shown(schemes), ["1-2", "1", "1"]);
+        assert_eq!(shown(schemes), ["1-3", "1", "1"]);
         assert_eq!(
             verdict(&set(schemes)),
             [
-                "b and c tie: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
+                "b and c tie within a factor of 1.01: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
               (466.7 ± 1,535 µs)."
             ]
         );
@@ -505,11 +560,62 @@ pub(crate) mod tests {
         assert_eq!(shown(schemes), ["1", "1", "1"]);
     }
 
+    /// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us behind:
+    /// slower. With b at 30, 0 and 60 us, 30 ± 74.5 tells nothing at all of a's 102.
+    #[test]
+    fn a_tie_says_within_which_factor() {
+        let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
+        let tie = set(&[("a", a), ("b", &[103.0, 103.0, 112.0]), ("c", c)]);
+        let found = standings(&tie, &groups(&tie));
+        assert!(
+            (found[1].tie_within.unwrap() - (1.0 + 12.96 / 102.0)).abs() < 1e-4,
+            "{:?}",
+            found[1].tie_within
+        );
+        assert_eq!([found[0].tie_within, found[2].tie_within], [None; 2]);
+        let said = &verdict(&tie)[0];
+        assert!(said.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{said}");
+        let wide = set(&[("a", a), ("b", &[130.0, 102.0, 164.0]), ("c", c)]);
+        let found = standings(&wide, &groups(&wide));
+        assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);
+        assert!(found.iter().all(|standing| standing.tie_within.is_none()));
+    }
+
+    /// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower (20.5 ±
+    /// 6.4) and tells nothing of d (21 ± 64): it looks at how near two numbers lie.
+    #[test]
+    fn two_seeds_do_not_rank_and_three_do() {
+        let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);
+        let found = standings(&two, &groups(&two));
+        assert!(found.iter().all(|standing| standing.rank.is_none() && standing.tie_within.is_none()));
+        assert_eq!(
+            verdict(&two),
+            [
+                "a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); \
+                 then d (122.0 ± 76 µs).",
+                "Two seeds do not rank: their t-test has one degree of freedom. Three or more do."
+            ]
+        );
+        assert!(method(&two).ends_with("No ranks."), "{}", method(&two));
+        let near = set(&[("a", &[100.0, 102.0]), ("b", &[101.0, 102.0])]);
+        assert!(
+            verdict(&near)[0].starts_with("a and b lie within 1 % by the means of two seeds: FCT 101.0"),
+            "{:?}",
+            verdict(&near)
+        );
+        let three = set(&[("a", &[100.0, 102.0, 101.0]), ("b", &[120.0, 123.0, 121.0])]);
+        assert_eq!(
+            standings(&three, &groups(&three)).iter().map(|of| of.rank).collect::<Vec<_>>(),
+            [Some(1), Some(2)]
+        );
+        assert_eq!(verdict(&three).len(), 1);
+    }
+
     #[test]
     fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
         let mut whole = ResultSet::default();
-        for (point, fcts) in [(1_i64, [100.0, 102.0]), (2, [900.0, 901.0])] {
-            let mut here = set(&[("a", &fcts), ("b", &[fcts[0] + 50.0, fcts[1] + 50.0])]);
+        for (point, fcts) in [(1_i64, [100.0, 102.0, 104.0]), (2, [900.0, 901.0, 902.0])] {
+            let mut here = set(&[("a", &fcts), ("b", &fcts.map(|fct| fct + 50.0))]);
             for run in &mut here.runs {
                 run.sweep.insert("workload.bytes".into(), anabranch_results::Value::Integer(point));
                 let run = whole.flows.len() as u32;

@@ -6,7 +6,7 @@ use crate::ground::ground;
 use crate::groups::{Group, each_run, groups, points};
 use crate::labels::{TimeUnit, bytes, half_width, large, micros};
 use crate::resolved;
-use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
+use crate::standing::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict::verdict;
 use crate::waits;
 use anabranch_results::{Estimate, ResultSet, RunRow};
@@ -408,7 +408,11 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     let mut notes = notes(groups, all_alike);
     if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
-        notes.push("Slowdown by fault: over the same run without faults, seed by seed.".to_owned());
+        let kept = match set.baselines().iter().any(|baseline| !baseline.faults.is_empty()) {
+            true => ", which has the losses of the topology file as well",
+            false => "",
+        };
+        notes.push(format!("Slowdown by fault: over the same run without faults{kept}, seed by seed."));
     }
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
         notes.push(RECOVERY.to_owned());
@@ -554,7 +558,8 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
         notes.push(format!(
             "Means over {seeds} of the runs' own numbers, ± the half-width of the 95 % confidence interval \
              (Student's t over seeds); `flows` is \
-             the sum, the peak queue the largest. Ranks: by the differences seed by seed (paired t)."
+             the sum, the peak queue the largest.{}",
+            if most >= LEAST_SEEDS { " Ranks: by the differences seed by seed (paired t)." } else { "" }
         ));
     } else if most == 1 {
         notes.push("One seed: no confidence intervals, no ranks.".to_owned());

@@ -2,7 +2,7 @@
 
 use crate::groups::{at_points, groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::standing::{LEAST_LEAD, Quantity, RULE, Standing, ranked, standings, workload_value};
+use crate::standing::{LEAST_LEAD, LEAST_SEEDS, Quantity, RULE, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,8 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         true => FEW_NAMED,
         false => MOST_NAMED,
     };
+    let seeds = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
+    let too_few_seeds = (most_schemes > 1 && (2..LEAST_SEEDS).contains(&seeds)).then(|| TWO_SEEDS.to_owned());
     if points.len() > MOST_SENTENCES {
         let (spared, hit): (Vec<_>, Vec<_>) = points
             .iter()
@@ -66,6 +68,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
                 points.len()
             ));
         }
+        sentences.extend(too_few_seeds);
         return sentences;
     }
     // A point that says nothing is no headline.
@@ -94,7 +97,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         rest.extend(no_evidence(&schemes, named_at_most).map(|told| format!("{prefix}{told}.")));
         rest.extend(left_out(&schemes, named_at_most).map(|left_out| format!("{prefix}{left_out}.")));
     }
-    sentences.extend(rankings.into_iter().chain(costs).chain(rest));
+    sentences.extend(rankings.into_iter().chain(costs).chain(rest).chain(too_few_seeds));
     sentences.extend(some_spared.then(|| hit_more(set)));
     sentences
 }
@@ -111,6 +114,9 @@ const NO_EVIDENCE: &str = "± 0 is no evidence";
 
 /// The words for schemes whose seeds lie too far apart to rank them.
 const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
+
+/// Why two seeds make no ranking.
+const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
 
 /// The schemes of a point whose seeds are no evidence, in a sentence.
 fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
@@ -132,11 +138,17 @@ pub fn method(set: &ResultSet) -> String {
         return String::new();
     }
     let ranked = format!("Ranked by {}", ranked(set).long);
-    match most {
-        1 => format!("{ranked}. One seed: no confidence intervals, no ranks."),
+    let estimated = match most {
+        1 => return format!("{ranked}. One seed: no confidence intervals, no ranks."),
         _ => format!(
             "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
-             (Student's t). Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
+             (Student's t)."
+        ),
+    };
+    match most < LEAST_SEEDS {
+        true => format!("{estimated} No ranks."),
+        false => format!(
+            "{estimated} Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
              compared by one run; a point where that is so of all has no ranks."
         ),
     }
@@ -279,6 +291,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
             let how_sure = match leader.is_one_run && next.2.is_one_run {
                 _ if first.seeds == 1 => " at its one seed",
                 true => " by one run",
+                false if first.seeds < LEAST_SEEDS => " by the mean of two seeds",
                 false => "",
             };
             said = 1;
@@ -311,9 +324,14 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 said = 1;
                 format!(", at least {:.2} times faster than {}", next.1.mean / slowest, placed.remove(0).text)
             });
-            let tie = match first.seeds {
-                1 => "lie within 1 % at one seed",
-                _ => "tie",
+            let within = tied.iter().filter_map(|(.., standing)| standing.tie_within).reduce(f64::max);
+            let tie = match within.filter(|within| *within > 1.0) {
+                _ if first.seeds == 1 => "lie within 1 % at one seed".to_owned(),
+                _ if first.seeds < LEAST_SEEDS && !same => {
+                    "lie within 1 % by the means of two seeds".to_owned()
+                }
+                Some(within) => format!("tie within a factor of {within:.2}"),
+                None => "tie".to_owned(),
             };
             format!("{of_these}{names} {tie}: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }

@@ -331,7 +331,7 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
          P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
          the rank: 1 and how many schemes are faster by a paired t-test over the seeds, at 95 % and each pair by itself. Those \
          with one rank tie, different ranks do not say that two are told apart, and 1-3 means that the seeds \
-         do not tell: none is faster, and by its mean it comes third among those that are placed. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
+         do not tell: none is faster, and all others but two are slower. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
          <i>over best</i> is the geometric mean of the times over those of the best scheme, over the {} of {} scenarios that \
          were asked of all schemes within a data centre (- where one has no number in one of these), <i>worst</i> the largest of them in any \
