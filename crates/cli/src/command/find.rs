@@ -15,7 +15,7 @@ use crate::{clock, interrupt};
 use anabranch_base::Bytes;
 use anabranch_report::Measure;
 use anabranch_results::digest::text_digest;
-use anabranch_results::{Answered, ClaimValue, Compared, ResultSet, RunRow, Tried};
+use anabranch_results::{ClaimValue, ResultSet, RunRow, SearchAnswer, SearchMeasure, Trial};
 use anabranch_sim::scenario::{Answer, Find, Moved, Overrides, RunPoint, Search, Wanted, read_find};
 use anabranch_sim::{Control, RunResult};
 use rayon::prelude::*;
@@ -126,7 +126,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let answers = answers(&find, &done);
-    let answered = Answered {
+    let answered = SearchAnswer {
         question: asked_in_words(&find),
         table: table(&find, &answers),
         notes: answers
@@ -191,7 +191,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
 }
 
 /// A question and its answer for people without a page.
-pub fn in_words(answered: &Answered) -> String {
+pub fn in_words(answered: &SearchAnswer) -> String {
     let notes: String = answered.notes.iter().map(|note| format!("\n{note}")).collect();
     format!("{}\n\n{}{notes}", answered.question, aligned(&answered.table))
 }
@@ -251,7 +251,7 @@ struct Looked {
     finished: bool,
     /// It ended at the limit of simulated time.
     cut_off: bool,
-    /// As [`Tried`] has them.
+    /// As [`Trial`] has them.
     measured: Option<f64>,
     bound: Option<f64>,
 }
@@ -671,13 +671,13 @@ fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
 }
 
 /// What was measured of every run that the searches looked at.
-fn compared(holds: &Condition, lanes: &[Lane]) -> Option<Compared> {
+fn compared(holds: &Condition, lanes: &[Lane]) -> Option<SearchMeasure> {
     let [measured, bound] = holds.words()?.map(str::to_owned);
-    let (mut places, mut tried): (Vec<&Looked>, Vec<Tried>) = (Vec::new(), Vec::new());
+    let (mut places, mut tried): (Vec<&Looked>, Vec<Trial>) = (Vec::new(), Vec::new());
     for lane in lanes {
         let mut looked: Vec<&Looked> = lane.looked.iter().collect();
         looked.sort_by(|a, b| a.place.total_cmp(&b.place));
-        tried.extend(looked.iter().map(|looked| Tried {
+        tried.extend(looked.iter().map(|looked| Trial {
             scheme: lane.scheme.clone(),
             seed: lane.seed,
             value: plain(&looked.value),
@@ -689,7 +689,7 @@ fn compared(holds: &Condition, lanes: &[Lane]) -> Option<Compared> {
     places.sort_by(|a, b| a.place.total_cmp(&b.place));
     let mut values: Vec<String> = places.into_iter().map(|looked| plain(&looked.value)).collect();
     values.dedup();
-    Some(Compared { measured, bound, values, tried })
+    Some(SearchMeasure { measured, bound, values, tried })
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.

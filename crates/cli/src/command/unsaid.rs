@@ -15,7 +15,9 @@ use crate::varied::{Varied, papers};
 use crate::{interrupt, json, sizes};
 use anabranch_report::Exhibit;
 use anabranch_results::digest::text_digest;
-use anabranch_results::{self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SetupRow, UnsaidRow};
+use anabranch_results::{
+    self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SensitivityEntry, SetupRow,
+};
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,7 +196,7 @@ impl Plan<'_> {
         let Some((mut set, _)) = own else {
             return Err(Failure::Run(format!("internal error: {} has no set-up", self.figure.id)));
         };
-        let entries = self.figure.unsaid.iter().map(|entry| UnsaidRow {
+        let entries = self.figure.unsaid.iter().map(|entry| SensitivityEntry {
             what: entry.what.clone(),
             because: entry.because.clone(),
             parameters: entry.set.keys().cloned().collect(),

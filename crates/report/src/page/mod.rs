@@ -22,7 +22,7 @@ mod values;
 
 use crate::ground::ground;
 use crate::index::Index;
-use anabranch_results::{Answered, Figure, ResultSet};
+use anabranch_results::{Figure, ResultSet, SearchAnswer};
 pub use gallery::{CatalogueRow, Exhibit, gallery};
 pub use league::{Contest, league};
 use plots::Plot;
@@ -237,7 +237,7 @@ fn verdict(set: &ResultSet) -> String {
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
 }
 
-fn answered(answer: &Answered) -> String {
+fn answered(answer: &SearchAnswer) -> String {
     let mut html = format!(
         "<section class=\"verdict\"><p>{}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Answer\"><table class=\"numbers answer\">",
         escape(&answer.question)

@@ -6,7 +6,7 @@ use super::plots::Plot;
 use super::quantity::Quantity;
 use crate::groups::schemes;
 use crate::labels::{Label, label};
-use anabranch_results::{Compared, PlotKind, PlotSpec, ResultSet, Tried};
+use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
 /// Units in which fields are measured that a question names without them.
@@ -14,7 +14,7 @@ const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
 /// Both sides of the question's comparison against the parameter `name`: of each scheme a line per seed, whose values are its
 /// own, and dotted the bound. None where nothing was measured.
-pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<Plot> {
+pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =
         PlotSpec { x: Some(name.to_owned()), ..PlotSpec::new(PlotKind::Line, title, &compared.measured) };
@@ -27,7 +27,7 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<P
     let label = label_of(set, &compared.measured);
     let (mut data, mut bounds) = (Vec::new(), Vec::new());
     for scheme in schemes(set) {
-        let of_scheme: Vec<&Tried> = compared
+        let of_scheme: Vec<&Trial> = compared
             .tried
             .iter()
             .filter(|tried| tried.scheme == scheme && tried.measured.is_some())
@@ -87,7 +87,7 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<P
 }
 
 /// The one bound of all runs, where it is one.
-fn constant(tried: &[Tried]) -> Option<f64> {
+fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
@@ -103,7 +103,7 @@ fn label_of(set: &ResultSet, measured: &str) -> Label {
 }
 
 /// How many runs of which schemes have no point.
-fn not_drawn(set: &ResultSet, tried: &[Tried]) -> String {
+fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     let of = |scheme: &str| {
         let count = tried.iter().filter(|tried| tried.scheme == scheme && tried.measured.is_none()).count();
         (count > 0).then(|| format!("{count} of {scheme}"))

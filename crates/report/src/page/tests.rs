@@ -1,9 +1,11 @@
 use super::*;
 use crate::samples::{collectives, figure, two_schemes};
-use anabranch_results::{Answered, Compared, DATA_PACKETS_HIT, Explanation, FaultRow, GOODPUT, Tried};
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, FlowRow, Outcome, PlotKind, PlotSpec, RunRow,
     SeriesRow, Value,
+};
+use anabranch_results::{
+    DATA_PACKETS_HIT, Explanation, FaultRow, GOODPUT, SearchAnswer, SearchMeasure, Trial,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -651,14 +653,14 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         run.sweep.insert("*.fabric.queue".into(), Value::Text(queue.into()));
     });
     let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-    let tried = |scheme: &str, seed, value: &str, measured| Tried {
+    let tried = |scheme: &str, seed, value: &str, measured| Trial {
         scheme: scheme.into(),
         seed,
         value: value.into(),
         measured,
         bound: Some(1.0),
     };
-    let compared = Compared {
+    let compared = SearchMeasure {
         measured: "drops(scheme)".into(),
         bound: "1".into(),
         values: ["10KB", "98KB", "4MB"].map(str::to_owned).into(),
@@ -670,7 +672,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
             tried("ops", 1, "4MB", Some(7.0)),
         ],
     };
-    set.answer = Some(Answered {
+    set.answer = Some(SearchAnswer {
         question: "smallest *.fabric.queue where drops(scheme) < 1".into(),
         table: vec![cells(["scheme", "smallest", "fails at"]), cells(["reps", "100KB", "98KB"])],
         notes: vec!["ops with seed 1: it holds at neither end".into()],
@@ -693,8 +695,8 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    let with = |compared: &Compared| {
-        let answer = Answered { measured: Some(compared.clone()), ..set.answer.clone().unwrap() };
+    let with = |compared: &SearchMeasure| {
+        let answer = SearchAnswer { measured: Some(compared.clone()), ..set.answer.clone().unwrap() };
         plots_of(&ResultSet { answer: Some(answer), ..set.clone() }).remove(0)
     };
     let plot = with(&compared);
@@ -731,12 +733,19 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
 #[test]
 fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
     // REPS is the faster one where both were asked, and a third scheme is alone in a scenario of its own.
-    let mut alone = two_schemes();
+    let of_three_seeds = || {
+        let mut set = two_schemes();
+        let third = set.runs.iter().filter(|run| run.seed == 1);
+        let third: Vec<RunRow> = third.map(|run| RunRow { seed: 3, ..run.clone() }).collect();
+        set.runs.extend(third);
+        set
+    };
+    let mut alone = of_three_seeds();
     alone.runs.retain(|run| run.scheme == "reps");
     for run in &mut alone.runs {
         run.scheme = "annulus".into();
     }
-    let contests = [("incast", two_schemes()), ("permutation", two_schemes()), ("across", alone)]
+    let contests = [("incast", of_three_seeds()), ("permutation", of_three_seeds()), ("across", alone)]
         .map(|(name, set)| Contest::of(name, &set, String::new(), None, None));
     let page = league("", &contests, &BTreeMap::new());
     assert!(

@@ -109,6 +109,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     slower.runs.extend(hit.runs.iter().map(|run| RunRow {
         baseline: true,
         fct_max_us: run.fct_max_us / if run.scheme == "b" { 2.0 } else { 1.0 },
+        faults: Vec::new(),
         ..run.clone()
     }));
     assert!(verdict(&slower)[0].starts_with("b is fastest"), "{:?}", verdict(&slower));
@@ -121,6 +122,36 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
     let said = &verdict(&stuck)[0];
     assert!(said.starts_with("a alone finished of those whose data the faults hit: FCT"), "{said}");
+}
+
+/// The losses of a topology file are in the run and in its baseline, and no hit of the fault beside them.
+#[test]
+fn faults_that_the_baseline_has_too_hit_nothing() {
+    let mut set = set(&[("a", &[110.0, 115.0, 120.0]), ("b", &[100.0, 101.0, 102.0])]);
+    let of_file = |fault| FaultRow {
+        fault,
+        kind: "packet-loss".into(),
+        on: "error-rate:0.001".into(),
+        data_packets: 7,
+        ..FaultRow::default()
+    };
+    let down = FaultRow { kind: "link-down".into(), on: "host:3".into(), ..FaultRow::default() };
+    let baselines: Vec<RunRow> = set
+        .runs
+        .iter()
+        .map(|run| RunRow { baseline: true, faults: vec![of_file(0)], ..run.clone() })
+        .collect();
+    set.runs.iter_mut().for_each(|run| run.faults = vec![down.clone(), of_file(1)]);
+    set.runs.extend(baselines);
+    assert!(standings(&set, &groups(&set)).iter().all(|standing| standing.unhit == [3, 3]));
+    assert!(verdict(&set)[0].starts_with(SPARED), "{:?}", verdict(&set));
+    set.runs[0].faults[0].data_packets = 1;
+    assert_eq!(standings(&set, &groups(&set))[0].unhit, [2, 3]);
+    let text = crate::table::table(&set, 200);
+    assert!(
+        text.contains("without faults, which has the losses of the topology file as well, seed by seed"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -202,7 +233,7 @@ fn what_ties_behind_the_first_is_named_together() {
 #[test]
 fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
     let mut set = with_baselines(set(&[("a", &[110.0]), ("b", &[120.0])]), &[100.0; 2]);
-    for run in &mut set.runs {
+    for run in set.runs.iter_mut().filter(|run| !run.baseline) {
         (run.faults, run.sim_time_us) =
             (vec![FaultRow { at_us: 5.0, ..FaultRow::default() }], run.fct_max_us);
     }

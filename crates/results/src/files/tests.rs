@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultRow, Figure, MissingRun, Outcome,
-    PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+    PlotKind, PlotSpec, Sensitivity, SensitivityEntry, SetupRow, Spread, Value,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ fn figure() -> Figure {
             claim(ClaimResult::Failed { error: "2 flows did not finish".into() }),
         ],
         unsaid: Some(Sensitivity {
-            entries: vec![UnsaidRow {
+            entries: vec![SensitivityEntry {
                 what: "payload".into(),
                 because: "the text gives none".into(),
                 parameters: vec!["*.transport.payload".into()],
@@ -243,7 +243,7 @@ fn columns_of(dir: &Path, name: &str) -> String {
     schema.fields().iter().map(|field| column(field)).collect::<Vec<_>>().join(", ")
 }
 
-/// Two runs of a sweep, the second with what the first lacks.
+/// Two runs of a sweep, the second with parameters and numbers that the first lacks.
 fn swept_set() -> ResultSet {
     let first = RunRow {
         sweep: BTreeMap::from([
@@ -610,7 +610,7 @@ proptest! {
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
     }
 
-    /// Curves of some runs are held and those of others in files: written, they are the same rows.
+    /// Written curves of which some runs are in memory and others in files are the same rows.
     #[test]
     fn filed_curves_are_those_that_were_held(
         points in proptest::collection::vec((0u32..5, 0u8..3, 0u8..3, any::<u64>(), finite()), 0..200),
