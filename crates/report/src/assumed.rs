@@ -1,14 +1,15 @@
-//! What an answer rests on and no column shows: timeouts, when faults come, and schemes whose difference did not act.
+//! Notes on assumptions of an answer that no column shows: timeouts, the start times of faults, and schemes whose
+//! difference did not act.
 
 use crate::groups::{Group, at_each_point, at_points, groups, named};
 use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{ResultSet, RunRow};
 
-/// Sets of timeouts that are told of with the points of the sweep that have them; of more, how far they go.
+/// Sets of timeouts that a note lists with their sweep points; of more, it gives the range.
 const MOST: usize = 4;
 
-/// Notes on it, from the resolved scenario, whose points are `points`.
+/// The notes of results whose resolved scenario has these points.
 pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
@@ -32,7 +33,7 @@ fn timeouts_at<'a>(point: &Point<'a>) -> Timeouts<'a> {
     by_rto
 }
 
-/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all have it.
+/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all schemes have it.
 fn in_words(by_rto: &Timeouts<'_>) -> String {
     match &by_rto[..] {
         [(rto, _)] => rto.clone(),
@@ -43,8 +44,8 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
     }
 }
 
-/// The timeouts, where schemes wait for different ones or a timer ran out. A sweep over what they follow moves them, so that
-/// two things change between its points.
+/// The timeouts, where those of the schemes differ or a timer ran out. A sweep over buffers or round trips changes them
+/// as well, so that two things change between its points.
 fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
@@ -78,10 +79,10 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     Some(format!("{head} change over the sweep, {told}.{held}"))
 }
 
-/// A timeout, as it is written, and the name of its point.
+/// A timeout, as a time and as it is written, and the name of its point.
 type RtoAt<'a> = (Duration, &'a str, &'a str);
 
-/// From what to what the timeout of each scheme goes, schemes that have the same together.
+/// The range of each scheme's timeout over the sweep, schemes with the same range together.
 fn from_to(points: &[Point<'_>]) -> String {
     let mut of_scheme: Vec<(&str, Vec<RtoAt<'_>>)> = Vec::new();
     for point in points {
@@ -112,7 +113,8 @@ fn from_to(points: &[Point<'_>]) -> String {
     each.collect::<Vec<String>>().join("; ")
 }
 
-/// That no interval holds what the moments of the faults do; of those alone that have some and are not swept.
+/// A note that the start times of faults are the same at every seed, so that no interval contains their effect. It is
+/// about faults that have a start time which is not swept.
 fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
     let all = points.iter().map(|point| point.has_moment.len()).max().unwrap_or(0);
@@ -136,7 +138,7 @@ fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     ))
 }
 
-/// Which schemes did the same in every run, or in every one of some points of the sweep: what makes them different never
+/// The schemes that behaved alike in every run, or in every run of some sweep points: the difference between them never
 /// acted.
 fn alike(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
@@ -171,7 +173,7 @@ fn alike(set: &ResultSet) -> Option<String> {
     (!told.is_empty()).then(|| format!("The same {}.", told.join(" | ")))
 }
 
-/// The schemes that did the same in each run of these groups, those of each behaviour together.
+/// The sets of schemes that behaved alike in each run of these groups.
 fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
@@ -277,14 +279,14 @@ mod tests {
                  1600KB: 335 us (a); 4ms (b). {held}"
             )]
         );
-        // A sweep that moves no timeout is told as if there were none.
+        // A sweep that changes no timeout has the note of a single run.
         found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
         let told = notes(&found);
         assert_eq!(
             told,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
-        // With one timeout for all it matters where a timer ran out alone.
+        // With one timeout for all, the note depends on whether a timer ran out.
         found.scenario_toml = SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", "");
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
@@ -326,7 +328,7 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that points have of their own are faults.
+        // Faults that differ by point are faults.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         found.scenario_toml =
             "[[point]]\n[[point.fault]]\nkind = \"link-down\"\n[point.sweep]\nx = 1\n".to_owned();

@@ -1,4 +1,4 @@
-//! What each fault did to each scheme, in sentences.
+//! Sentences about the packets that each fault hit in each scheme.
 
 use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
@@ -6,10 +6,11 @@ use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{FaultRow, ResultSet, RunRow};
 
-/// Most faults that are told of one by one, and most lines of them.
+/// Faults that have a note each, and lines of notes about them, at most.
 const MOST: u32 = 8;
 
-/// A line for each fault, at each point of the sweep where both are few: the packets of a run of each scheme that it hit.
+/// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that
+/// it hit.
 pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
@@ -31,8 +32,9 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     notes
 }
 
-/// When routing follows what goes down, which decides much of what a fault costs; none where nothing does. It is part of
-/// the ground, though no setup says it: without `fabric.routing_delay`, never.
+/// The time at which routing withdraws failed links, which decides much of a fault's cost; none where no link goes
+/// down. It belongs to the settings that schemes share, though no setup gives it: without `fabric.routing_delay`,
+/// routing never reacts.
 fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
@@ -57,10 +59,10 @@ fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     })
 }
 
-/// Delays of routing that are told of with the points of the sweep that have them.
+/// Routing delays that the note lists with their sweep points.
 const MOST_DELAYS: usize = 4;
 
-/// When routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
+/// The time at which routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
 fn withdrawn(point: &Point<'_>) -> String {
     let mut by_delay: Vec<(String, Vec<&str>)> = Vec::new();
     for scheme in &point.schemes {
@@ -84,7 +86,8 @@ fn withdrawn(point: &Point<'_>) -> String {
     }
 }
 
-/// The faults of a run that its baseline does not have: it keeps the losses of a topology file beside other faults.
+/// The faults of a run that its baseline does not have: the baseline keeps the losses of a topology file beside other
+/// faults.
 pub(crate) fn compared<'a>(
     run: &'a RunRow,
     baseline: Option<&'a RunRow>,
@@ -95,8 +98,8 @@ pub(crate) fn compared<'a>(
         .filter(|fault| !kept.iter().any(|kept| (&kept.kind, &kept.on) == (&fault.kind, &fault.on)))
 }
 
-/// Whether one of the faults of a run, of which its `baseline` is free, still held when all was delivered; not where the scenario does not say it once for all runs, as
-/// where the sweep changes it.
+/// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False
+/// where the scenario does not state a fault once for all runs, as where the sweep changes it.
 pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     let written = scenario.get("fault").and_then(toml::Value::as_array);
     compared(run, baseline).any(|fault| {
@@ -106,24 +109,25 @@ pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow, baseline: O
     })
 }
 
-/// When a fault strikes, in µs: once or several times. What the scenario leaves to its run is `at_us`.
+/// The start times of a fault, in µs: one or several. `at_us` is the run's own, where the scenario leaves it to the
+/// run.
 pub(crate) fn starts(written: &toml::Value, at_us: f64) -> Vec<f64> {
     let times = written.get("at").and_then(toml::Value::as_array);
     times.map_or_else(|| vec![at_us], |times| times.iter().filter_map(micros).collect())
 }
 
-/// When a fault that strikes at `from_us` is over, in µs; none where it lasts to the end.
+/// The end of a fault that starts at `from_us`, in µs; none where it lasts to the end.
 pub(crate) fn over_at(written: &toml::Value, from_us: f64) -> Option<f64> {
     let time = |key: &str| written.get(key).and_then(micros);
     time("until").or_else(|| Some(from_us + time("duration")?))
 }
 
-/// What a time is in µs.
+/// A duration in µs.
 pub(crate) fn micros(time: &toml::Value) -> Option<f64> {
     Some(time.as_str()?.parse::<Duration>().ok()?.as_us())
 }
 
-/// None where the runs do not have the fault.
+/// The note on a fault; none where the runs do not have it.
 fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     let mut by_scheme: Vec<(&str, Vec<&FaultRow>)> = Vec::new();
     for group in groups {
@@ -135,7 +139,7 @@ fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     }
     let rows = || by_scheme.iter().flat_map(|(_, rows)| rows);
     let first = rows().next()?;
-    // What the sweep changes is another one at each point.
+    // A time that the sweep changes differs by point.
     let at = match rows().all(|row| row.at_us == first.at_us) {
         true => format!(" from {}", duration(first.at_us)),
         false => String::new(),

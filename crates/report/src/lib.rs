@@ -1,5 +1,5 @@
-//! Results for people: tables for a terminal, one page for a browser, and a paper's claims held against what was
-//! measured. Reads results alone, so everything here can be redrawn without simulating.
+//! Results for people: tables for a terminal, one page for a browser, and a paper's claims compared with measured
+//! numbers. Reads results alone, so everything here can be redrawn without simulating.
 #![forbid(unsafe_code)]
 
 mod assumed;

@@ -83,7 +83,7 @@ pub(crate) fn figure(scale: &str) -> Figure {
     }
 }
 
-/// A figure at the quick scale with two claims under four set-ups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
+/// A figure at the quick scale with two claims under four setups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
 /// all, and an order, true under the first and the third.
 pub(crate) fn varied() -> Figure {
     let claim = |says: &str, kind, paper, result| ClaimRow {

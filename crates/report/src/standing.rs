@@ -1,4 +1,4 @@
-//! How each scheme stands among the others: its rank, how sure that is, and what the faults cost it.
+//! The ranking of schemes: ranks, their certainty, and the cost of faults.
 
 use crate::faults::{compared, holds_to_the_end};
 use crate::groups::{Group, at_each_point, groups};
@@ -9,13 +9,12 @@ use std::collections::BTreeSet;
 /// The number by which schemes are ranked; less is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
-    /// One of [`RunRow::FIELDS`].
     pub field: &'static str,
-    /// In a sentence: `CCT`.
+    /// The name in a sentence: `CCT`.
     pub short: &'static str,
-    /// Of which run's number it is, in full.
+    /// The name in full.
     pub long: &'static str,
-    /// In microseconds; otherwise a ratio.
+    /// Whether it is in microseconds; otherwise it is a ratio.
     pub is_time: bool,
 }
 
@@ -30,13 +29,14 @@ const SLOWDOWN: Quantity = Quantity {
     is_time: false,
 };
 
-/// What schemes are ranked by: collectives by the CCT of the slowest job; messages of a Poisson process, or of several
-/// lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest, with which all is done.
+/// The quantity by which schemes are ranked: collectives by the CCT of the slowest job; messages of a Poisson process,
+/// or of several lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest message, which
+/// ends the run.
 pub(crate) fn ranked(set: &ResultSet) -> Quantity {
     if set.actual().iter().any(|run| run.jobs > 0) {
         return CCT;
     }
-    // Of one run: a sweep over lengths changes nothing in what a point's schemes are ranked by.
+    // The messages of one run: a sweep over lengths does not change the quantity.
     let of_lengths = set.flows.windows(2).any(|two| two[0].run == two[1].run && two[0].bytes != two[1].bytes);
     match of_lengths || workload_kind(&set.scenario_toml) == Some("poisson") {
         true => SLOWDOWN,
@@ -49,7 +49,7 @@ fn workload_kind(toml: &str) -> Option<&str> {
     Some(workload_value(toml, "kind")?.trim_matches('"'))
 }
 
-/// What stands behind `key` in `[workload]` of a resolved scenario.
+/// The value of `key` in `[workload]` of a resolved scenario.
 pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
     let lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
     lines
@@ -57,15 +57,16 @@ pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
 }
 
-/// A lead below this share is none: no measurement of a fabric tells so little apart.
+/// The smallest lead that counts, as a share: no measurement of a fabric resolves less.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
-/// Schemes tie whose difference is below this share of the first one's mean, by the whole of its 95 % interval: half as much
-/// again is slow, whatever a test cannot exclude. Without such a limit those are level of which nothing is known.
+/// The largest difference of schemes that tie, as a share of the first one's mean, with which the upper end of the 95 %
+/// interval is compared. A scheme that takes half as long again is slow, whatever a test cannot exclude; without this
+/// limit, schemes of which nothing is known would tie.
 const MOST_APART: f64 = 0.5;
 
-/// The seeds that a ranking takes. With two, the t-test has one degree of freedom: whether it tells two schemes apart hangs on
-/// how nearly alike the two differences are, and no third one shows whether that is chance.
+/// The smallest number of seeds for a ranking. With two, the t-test has one degree of freedom: its result depends on
+/// how nearly equal the two differences are, and no third one shows whether that is chance.
 pub(crate) const LEAST_SEEDS: usize = 3;
 
 /// The meaning of ranks and ties, in sentences.
@@ -76,35 +77,38 @@ pub(crate) const RULE: &str = "one more than the number of schemes that are fast
     exclude. Where it excludes neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` \
     means that no scheme is significantly faster, and that all others but two are significantly slower.";
 
-/// Over its baseline a run is slower from here on, a ratio.
+/// The ratio to the baseline from which on a run counts as slower.
 const SLOWER: f64 = 1.001;
 
-/// A scheme at a point of the sweep, as it stands among the others.
+/// The place of a scheme in the ranking of a sweep point.
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// As [`RULE`] says. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where seeds change
-    /// nothing, and for one that is untouched. For a scheme that is not placed, the last rank that the seeds leave it.
+    /// The rank by [`RULE`]. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where
+    /// seeds change nothing, and for a scheme that is untouched. For a scheme that is not placed, the last rank that
+    /// the seeds permit.
     pub rank: Option<usize>,
-    /// The rank; for a scheme that is not placed, the first rank that the seeds leave it, which is below the last.
+    /// The rank; for a scheme that is not placed, the first rank that the seeds permit, which is below the last.
     pub at_best: usize,
-    /// For a scheme that ties with one before it: how many times as long as the first of its rank it takes at most, by the
-    /// upper end of the 95 % interval of the differences.
+    /// The largest ratio of its time to that of the first scheme of its rank, by the upper end of the 95 % interval of
+    /// the differences; none for the first itself.
     pub tie_within: Option<f64>,
-    /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
+    /// The quantity over that of the baselines, from a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
     /// The time to recover over the seeds.
     pub recovery: Recovery,
-    /// Runs that are missing or did not finish, and all that were asked for.
+    /// The number of runs that are missing or did not finish, and of all requested runs.
     pub unfinished: [usize; 2],
-    /// Runs in which no fault hit any data or cost anything, and all that ran.
+    /// The number of runs in which no fault hit any data or cost anything, and of all that ran.
     pub unhit: [usize; 2],
-    /// The ranked quantity over the other runs alone, where there are both; none where one is missing or did not finish.
+    /// The ranked quantity over the runs that were hit, where some were and some were not; none where one is missing or
+    /// did not finish.
     pub where_hit: Option<f64>,
-    /// All its seeds came to one number: they are no evidence, as if there were one seed alone.
+    /// Whether all its seeds gave one number: they are no evidence, as if there were one seed alone.
     pub is_one_run: bool,
-    /// No fault hit any of its data at any seed or cost it anything, though they hit others' at the same point: hashing
-    /// kept it off, say. What it reached is no answer to how it bears them, and it is not ranked.
+    /// Whether no fault hit any of its data at any seed or cost it anything, though they hit other schemes at the same
+    /// point, because hashing avoided the link, for example. Its result does not show how it handles the faults, and it
+    /// is not ranked.
     pub is_untouched: bool,
 }
 
@@ -119,27 +123,27 @@ impl Standing {
         }
     }
 
-    /// Whether the seeds tell its rank.
+    /// Whether the seeds determine its rank.
     pub(crate) fn is_placed(&self) -> bool {
         self.rank.is_none_or(|rank| rank == self.at_best)
     }
 }
 
-/// How long goodput took to be back.
+/// The time until goodput recovered from the faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Recovery {
-    /// There is nothing to recover from, or no baseline to tell by.
+    /// There is nothing to recover from, or no baseline to compare with.
     Unknown,
-    /// Goodput never fell below, at no seed.
+    /// Goodput did not fall at any seed.
     NoDip,
-    /// In microseconds, over the seeds at which it fell below, which are all but so many.
+    /// Recovered after this time in microseconds, over the seeds at which goodput fell: all of `of` but `no_dip_at`.
     After { time: Estimate, no_dip_at: usize, of: usize },
-    /// At so many of the seeds the run ended without having got back. `is_held`: at each of them a fault still held then, so
-    /// that no later recovery of another scheme is better than this.
+    /// At `the_end_at` of `of` seeds the run ended without having recovered. `is_held`: at each of them a fault was
+    /// still active then, so that no later recovery of another scheme is better than this.
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// How each group stands, in their order.
+/// The standings of the groups, in their order.
 pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
     let quantity = ranked(set);
     let scenario = toml::from_str(&set.scenario_toml).unwrap_or_default();
@@ -166,7 +170,7 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
     found
 }
 
-/// Gives ranks to the schemes of a point, `order`, which are sorted by their means, as [`RULE`] says.
+/// Ranks the schemes of a point, `order`, which are sorted by their means, by [`RULE`].
 fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
     let against = |first: usize, other: usize| against(&groups[first], &groups[other], quantity);
     let is_slower = |first: usize, other: usize| against(first, other) == Against::Slower;
@@ -178,7 +182,7 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
     let ranks = loop {
         match ranks(order, &placed, &faster, &against) {
             Ok(ranks) => break ranks,
-            // The seeds tell nothing of the two, and more of the wider one would.
+            // The seeds decide nothing about the two; more seeds of the wider one would.
             Err([first, other]) => {
                 let wider = if half(order[first]) > half(order[other]) { first } else { other };
                 placed.retain(|&place| place != wider);
@@ -195,17 +199,17 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
     }
 }
 
-/// A scheme that has a rank.
+/// The rank of a scheme that is placed.
 struct Placed {
     rank: usize,
     tie_within: Option<f64>,
 }
 
-/// The ranks of the schemes `placed`, which are places in `order`, ascending. `faster` has for each place the number of schemes
-/// that are faster.
+/// The ranks of the schemes `placed`, which are places in `order`, ascending. `faster` has for each place the number of
+/// schemes that are faster.
 ///
 /// # Errors
-/// Two places of which the seeds tell neither a difference nor a tie.
+/// Two places between which the seeds show neither a difference nor a tie.
 fn ranks(
     order: &[usize],
     placed: &[usize],
@@ -213,7 +217,7 @@ fn ranks(
     against: &impl Fn(usize, usize) -> Against,
 ) -> Result<Vec<Placed>, [usize; 2]> {
     let mut ranks: Vec<Placed> = Vec::with_capacity(placed.len());
-    // The first scheme of the last rank.
+    // The first scheme of the last rank, and that rank.
     let mut first: Option<(usize, usize)> = None;
     for &place in placed {
         let mut rank = 1 + faster[place];
@@ -234,23 +238,23 @@ fn ranks(
     Ok(ranks)
 }
 
-/// The standing of a scheme against one with a lower mean.
+/// The result of comparing a scheme with one that has a lower mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Against {
-    /// Slower for sure: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
+    /// Significantly slower: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
     /// [`LEAST_LEAD`].
     Slower,
-    /// The interval is below [`MOST_APART`].
+    /// Tied: the interval is below [`MOST_APART`].
     Level {
-        /// How many times as long it takes at most, by the upper end of the interval.
+        /// The largest ratio of the two times, by the upper end of the interval.
         within: f64,
     },
-    /// The seeds tell neither.
+    /// The seeds show neither.
     Untold,
 }
 
-/// The standing of `other` against `first`. Seeds stand for workloads, which are the same for both, so that
-/// the differences are free of what both have in common.
+/// Compares `other` with `first`. Each seed gives both the same workload, so that the differences are free of the
+/// variation that they have in common.
 fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against {
     let of_seed = |run: &RunRow| {
         let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
@@ -334,7 +338,7 @@ fn is_constant(numbers: &[f64]) -> bool {
     numbers.windows(2).all(|two| two[0] == two[1])
 }
 
-/// Whether none of its faults met any data of a run, nor slowed it in another way: the last ACKs of a message may be lost.
+/// Whether no fault hit any data of a run or slowed it in another way: the last ACKs of a message may be lost.
 fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
     let number = |run: &RunRow| run.number(quantity.field);
     let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
@@ -342,7 +346,7 @@ fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool
     !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
 }
 
-/// All that was sent has come.
+/// Whether all messages and jobs finished.
 fn is_whole(run: &RunRow) -> bool {
     run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
 }
@@ -358,9 +362,9 @@ pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a Ru
         .find(|baseline| baseline.scheme == run.scheme && baseline.seed == run.seed && same_point(baseline))
 }
 
-/// For each scheme and point of the sweep: how many seeds, its rank, what the faults cost, and of every number of the
-/// runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not come to are
-/// left out.
+/// For each scheme and point of the sweep: the number of seeds, its rank, the cost of the faults, and of every number
+/// of the runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not reach
+/// are left out.
 pub fn summary_json(set: &ResultSet) -> Json {
     let (groups, quantity) = (groups(set), ranked(set));
     let estimate = |estimate: Estimate| {
@@ -411,7 +415,7 @@ pub(crate) mod tests {
     use crate::verdict::{method, verdict};
     use anabranch_results::FlowRow;
 
-    /// One point, no sweep: a scheme for each entry, with its largest FCT by seed.
+    /// Results of one point: a scheme for each entry, with its largest FCT by seed.
     pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
         let run = |scheme: &str, seed: usize, fct: f64| RunRow {
             scheme: scheme.to_owned(),
@@ -449,9 +453,9 @@ pub(crate) mod tests {
         assert!(method(&set).contains("paired t-test"));
     }
 
-    /// Against a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they are level. c differs from a by 40,
-    /// 12 and -16 us: 12 ± 70, which tells neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and keeps its
-    /// place, and c is level with it (2 ± 35).
+    /// Against a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by
+    /// 40, 12 and -16 us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and
+    /// keeps its place, and c ties with it (2 ± 35).
     #[test]
     fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
         let set =
@@ -460,8 +464,8 @@ pub(crate) mod tests {
         assert_eq!(shown, ["1-3", "1", "1"]);
     }
 
-    /// One with seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
-    /// s = 702, so ± 1742: a tie with each of them. It is slower on average than ecmp, which is slower than nine.
+    /// One scheme has seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
+    /// s = 702, so ± 1742, which shows nothing. On average it is slower than ecmp, which is slower than nine.
     #[test]
     fn wide_intervals_do_not_make_a_slow_scheme_first() {
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -482,7 +486,7 @@ pub(crate) mod tests {
         assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
-    /// The rank of each scheme, as it is shown.
+    /// The rank of each scheme, as the table shows it.
     fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
         let set = set(schemes);
         standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()
@@ -498,8 +502,8 @@ pub(crate) mod tests {
         assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
     }
 
-    /// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0 and go up
-    /// to 4,260. Whether it is level with a's 505 or takes eight times as long, three seeds do not tell.
+    /// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0
+    /// and go up to 4,260. Three seeds do not show whether it ties with a's 505 or takes eight times as long.
     #[test]
     fn what_is_known_of_neither_is_no_tie() {
         let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
@@ -525,7 +529,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// The one with the lowest mean, 467 ± 1,535, is the one that cannot be placed, and no reason to leave out another one.
+    /// The scheme with the lowest mean, 467 ± 1,535, cannot be placed, and is no reason to leave out another one.
     #[test]
     fn one_whose_seeds_lie_far_apart_does_not_lead() {
         let schemes: &[(&str, &[f64])] =
@@ -540,7 +544,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// c is slower than a at each seed, and than b it may be faster by 400 us or slower by 1,900.
+    /// c is slower than a at each seed; beside b it may be faster by 400 us or slower by 1,900.
     #[test]
     fn behind_the_first_it_is_the_same() {
         let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
@@ -548,8 +552,8 @@ pub(crate) mod tests {
         assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
     }
 
-    /// As in the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68. The differences go up to 52 + 374
-    /// and 91 + 316, a third of 1,214 at most.
+    /// The numbers resemble those of the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68.
+    /// The differences go up to 52 + 374 and 91 + 316, a third of 1,214 at most.
     #[test]
     fn the_example_of_the_readme_ties() {
         let schemes: &[(&str, &[f64])] = &[
@@ -560,8 +564,8 @@ pub(crate) mod tests {
         assert_eq!(shown(schemes), ["1", "1", "1"]);
     }
 
-    /// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us behind:
-    /// slower. With b at 30, 0 and 60 us, 30 ± 74.5 tells nothing at all of a's 102.
+    /// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us
+    /// behind: slower. With b at 30, 0 and 60 us, 30 ± 74.5 shows nothing.
     #[test]
     fn a_tie_says_within_which_factor() {
         let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
@@ -581,8 +585,8 @@ pub(crate) mod tests {
         assert!(found.iter().all(|standing| standing.tie_within.is_none()));
     }
 
-    /// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower (20.5 ±
-    /// 6.4) and tells nothing of d (21 ± 64): it looks at how near two numbers lie.
+    /// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower
+    /// (20.5 ± 6.4) and shows nothing about d (21 ± 64): it depends on how near two numbers are to each other.
     #[test]
     fn two_seeds_do_not_rank_and_three_do() {
         let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);

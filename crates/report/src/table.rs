@@ -13,20 +13,20 @@ use anabranch_results::{Estimate, ResultSet, RunRow};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
 
-/// Characters in a line of a terminal that does not say how wide it is.
+/// The width of a line, in characters, for a terminal that does not state its own.
 pub const USUAL_WIDTH: usize = 120;
 
 /// A column of the summary: its head and its cells.
 type Column = (&'static str, Cells);
 
-/// What stands in a column, a cell a scheme and point.
+/// The cells of a column, one per scheme and point.
 #[derive(Clone, Copy)]
 enum Cells {
-    /// What this reads off the runs.
+    /// Text that is computed from the runs.
     Words(fn(&Group<'_>) -> String),
-    /// A time of this name in µs, as the mean over seeds. All of a column have one unit.
+    /// A time in µs of this name, as the mean over seeds. All cells of a column have one unit.
     Time(&'static str),
-    /// The same with its interval.
+    /// A time likewise, with its interval.
     SureTime(&'static str),
 }
 
@@ -45,14 +45,14 @@ const FRONT: [Column; 7] = [
     ("all\ndone µs", Cells::Time("completion_us")),
 ];
 
-/// For runs whose messages have several lengths.
+/// Columns for runs whose messages have several lengths.
 const OF_LENGTHS: [Column; 3] = [
     ("slow-\ndown P50", Cells::Words(|group| ratio(group, "slowdown_p50"))),
     ("slow-\ndown P95", Cells::Words(|group| ratio(group, "slowdown_p95"))),
     ("slow-\ndown P99", Cells::Words(|group| sure_ratio(group, "slowdown_p99"))),
 ];
 
-/// For runs on several data centres: the slowdowns of flows within one and between two, with what they are read off.
+/// Columns for runs on several data centres: the slowdowns of flows within one and between two, with their numbers.
 const OF_SIDES: [(&str, &str); 4] = [
     ("slowdown\nintra", "intra_slowdown_mean"),
     ("slowdown\ninter", "inter_slowdown_mean"),
@@ -60,7 +60,7 @@ const OF_SIDES: [(&str, &str); 4] = [
     ("P99 slow-\ndown inter", "inter_slowdown_p99"),
 ];
 
-/// For runs with jobs: collective completion times.
+/// Columns for runs with jobs: collective completion times.
 const OF_JOBS: [Column; 4] = [
     (
         "\njobs",
@@ -71,17 +71,17 @@ const OF_JOBS: [Column; 4] = [
     ("ideal\nCCT µs", Cells::Time("ideal_cct_max_us")),
 ];
 
-/// For jobs that compute, with what they are read off.
+/// Columns for jobs that compute, with their numbers.
 const OF_COMPUTING: [(&str, &str); 2] =
     [("com-\nputes µs", "compute_max_us"), ("\nexposed µs", "exposed_max_us")];
 
-/// For runs with pauses.
+/// Columns for runs with pauses.
 const OF_PAUSES: [Column; 2] = [
     ("pause\nframes", Cells::Words(|group| large(group.mean(|run| run.pause_frames as f64)))),
     ("paused\nport-µs", Cells::Words(|group| large(group.mean(|run| run.pause_us.round())))),
 ];
 
-/// What packets found in queues of switches, and the largest queue: how much, and where.
+/// The queues of switches: the 99th percentile that packets found, and the peak with its place.
 const OF_QUEUES: [Column; 3] = [
     ("P99\nqueue", Cells::Words(|group| bytes(group.mean(|run| run.queue_p99_bytes as f64)))),
     (
@@ -98,8 +98,8 @@ const OF_QUEUES: [Column; 3] = [
     ),
 ];
 
-/// What a terminal that is too narrow for everything can do without, the first to go first. What explains a result
-/// (losses, trims, drops, timeouts) and what schemes are ranked by stay, however narrow it is.
+/// The columns that are left out on narrow terminals, the first to go first. Columns that explain a result (losses,
+/// trims, drops, timeouts) and the ranked quantity stay, however narrow the terminal is.
 const SPARE: [&str; 25] = [
     "P50\nµs",
     "all\ndone µs",
@@ -128,9 +128,10 @@ const SPARE: [&str; 25] = [
     "\nflows",
 ];
 
-/// So many of [`SPARE`] the page hides until it is asked for all: what explains little, whatever runs are ranked by.
+/// The number of columns of [`SPARE`] that the page hides by default: they explain little, whatever schemes are ranked
+/// by.
 const HIDDEN: usize = 8;
-/// And these, where runs are ranked by the CCT: a chunk's time says little of its job's.
+/// Further columns that it hides where schemes are ranked by the CCT: the time of a chunk says little about its job's.
 const HIDDEN_BESIDE_CCT: [&str; 4] = ["mean\nFCT µs", "max\nµs", "ideal\nmax µs", "mean\nCCT µs"];
 
 /// Whether the page shows a column only on demand.
@@ -139,14 +140,14 @@ pub(crate) fn is_hidden(head: &str, ranked_by: Quantity) -> bool {
     beside || SPARE[..HIDDEN].contains(&head)
 }
 
-/// Real time is the one column that another run of the same scenario fills differently. The page has none of it, so that
-/// equal results have equal pages; `runs.parquet` keeps it.
+/// Wall-clock time, the one column that differs between runs of the same scenario. The page leaves it out, so that
+/// equal results have equal pages; `runs.parquet` has it.
 pub(crate) const WALL: &str = "wall\ns";
 
-/// Reads a count off a run.
+/// A count of a run.
 type Count = fn(&RunRow) -> u64;
 
-/// What went wrong or was slowed down: head, what it is called in a sentence, and the count.
+/// Losses, marks and retransmissions: head of the column, name in a sentence, and the count.
 const TROUBLE: [(&str, &str, Count); 6] = [
     ("\ndrops", "drops", |run| run.drops),
     ("link\nlosses", "link losses", |run| run.link_losses),
@@ -161,7 +162,7 @@ const BACK: [Column; 2] = [
     (WALL, Cells::Words(|group| format!("{:.2}", group.mean(|run| run.wall_s)))),
 ];
 
-/// How many there are, and how many of them finished when not all did.
+/// The number of all, or `done/all` when not all finished.
 fn finished_of(done: u64, all: u64) -> String {
     match done == all {
         true if all < 1_000_000 => all.to_string(),
@@ -171,7 +172,7 @@ fn finished_of(done: u64, all: u64) -> String {
 }
 
 impl Cells {
-    /// The means of a column of times, in µs; none of other columns.
+    /// The means of a column of times, in µs; empty for other columns.
     fn means(self, groups: &[Group<'_>]) -> Vec<f64> {
         let (Cells::Time(name) | Cells::SureTime(name)) = self else { return Vec::new() };
         groups.iter().filter_map(|group| group.estimate(name)).map(|estimate| estimate.mean).collect()
@@ -185,7 +186,7 @@ impl Cells {
         shared.or_else(|| Some(TimeUnit::of(self.means(groups).into_iter().fold(0.0, f64::max))))
     }
 
-    /// A dash where there is no time, so that a failed scheme does not look fast.
+    /// The text of a cell: a dash where there is no time, so that a failed scheme does not look fast.
     fn cell(self, group: &Group<'_>, unit: Option<TimeUnit>) -> String {
         let (name, is_sure) = match self {
             Cells::Words(words) => return words(group),
@@ -202,7 +203,7 @@ impl Cells {
     }
 }
 
-/// A slowdown, likewise.
+/// A mean ratio; a dash where there is none.
 fn ratio(group: &Group<'_>, name: &str) -> String {
     group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| format!("{:.2}", estimate.mean))
 }
@@ -213,7 +214,7 @@ fn sure_ratio(group: &Group<'_>, name: &str) -> String {
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-/// `1,234 ±12`; just the mean with one seed.
+/// `1,234 ±12`; the mean alone with one seed.
 fn with_interval(mean: String, estimate: &Estimate) -> String {
     match estimate.half_width {
         Some(half) => format!("{mean} ±{}", half_width(half)),
@@ -221,14 +222,14 @@ fn with_interval(mean: String, estimate: &Estimate) -> String {
     }
 }
 
-/// What the faults made of the ranked quantity, as a ratio.
+/// The ratio of the ranked quantity to the baseline's.
 fn slowdown_by_fault(standing: &Standing) -> String {
     standing
         .slowdown_by_fault
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-/// The mean, in µs, where goodput came back.
+/// The mean time until goodput recovered, in µs; none where it did not.
 fn recovered_after(standing: &Standing) -> Option<f64> {
     match standing.recovery {
         Recovery::After { time, .. } => Some(time.mean),
@@ -258,14 +259,14 @@ fn recovery(standing: &Standing, unit: TimeUnit) -> String {
 
 /// A column's head.
 pub(crate) struct Head {
-    /// What the column is known by, in lines; that of a time ends with `µs`.
+    /// The key of the column, in lines; that of a time ends with `µs`.
     pub name: String,
-    /// What its times are shown in.
+    /// The unit of its times.
     unit: Option<TimeUnit>,
 }
 
 impl Head {
-    /// In lines, with the unit of what is below.
+    /// The text of the head, in lines, with the unit of the cells below.
     pub(crate) fn shown(&self) -> String {
         match self.unit {
             Some(unit) => self.name.replace(TimeUnit::Micros.name(), unit.name()),
@@ -273,7 +274,7 @@ impl Head {
         }
     }
 
-    /// Without the hyphens of lines that break within a word.
+    /// The text of the head without the hyphens of words that are broken over lines.
     pub(crate) fn whole_words(&self) -> String {
         self.shown().replace("-\n", "").trim().to_owned()
     }
@@ -281,18 +282,18 @@ impl Head {
 
 /// The summary as text: one row per scheme and point of the sweep.
 pub(crate) struct Summary {
-    /// Columns of words at the left; the others are numbers.
+    /// The number of columns of words at the left; the others are numbers.
     pub words: usize,
     pub head: Vec<Head>,
     pub rows: Vec<Vec<String>>,
     /// The rows with which another point of the sweep begins, where points have several.
     pub begins: Vec<usize>,
-    /// What a reader has to know to read it, in sentences.
+    /// Sentences below the table that a reader needs.
     pub notes: Vec<String>,
 }
 
 impl Summary {
-    /// Takes a column out, if there is one of this name; what it is called in a line.
+    /// Removes a column, if there is one of this name, and returns its name in one line.
     pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
         let index = self.head.iter().position(|head| head.name == name)?;
         self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
@@ -300,19 +301,20 @@ impl Summary {
     }
 }
 
-/// The summary of all runs. A column of nothing but zeros is a note instead.
+/// The summary of all runs. A column that has only zeros is a note instead.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }
 
-/// Point by point of the sweep, in the order of their first runs: ranks that belong together stand together.
+/// Sorts groups by points of the sweep, in the order of their first runs, so that ranks which belong together are
+/// adjacent.
 fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let points = points(&groups);
     groups.sort_by_key(|group| points.iter().position(|point| *point == group.sweep));
     groups
 }
 
-/// The unit that all columns of times have, unless some would lose their digits in it.
+/// The unit that all columns of times share; none where some would lose their digits in it.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> = FRONT.iter().chain(&OF_JOBS).flat_map(|(_, cells)| cells.means(groups)).collect();
     let least = means.iter().copied().filter(|mean| *mean > 0.0).fold(f64::INFINITY, f64::min);
@@ -446,7 +448,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     Summary { words, head, rows, begins, notes }
 }
 
-/// What the column of recoveries says.
+/// The explanation of the column of recoveries.
 const RECOVERY: &str = "Recovers after: from the start of the first fault until the goodput of all hosts together is back at \
     95 % of what the run without faults had when as many bytes had arrived, and stays there on average until 95 % of the data \
     are there (over a twentieth of that run's time): a few flows that stay slow show in the slowdown, and hardly here; `no \
@@ -454,7 +456,7 @@ const RECOVERY: &str = "Recovers after: from the start of the first fault until 
     first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
     end`: it ended with the fault over, or was cut off.";
 
-/// Behind the column of what schemes are ranked by, and of what would be ideal.
+/// The place behind the columns of the ranked quantity and of its ideal.
 fn place_of_standing(head: &[Head], words: usize, quantity: Quantity) -> usize {
     let after = match quantity.field {
         "cct_max_us" => "ideal\nCCT µs",
@@ -464,16 +466,15 @@ fn place_of_standing(head: &[Head], words: usize, quantity: Quantity) -> usize {
     head.iter().position(|head| head.name == after).map_or(words, |index| index + 1)
 }
 
-/// The last part of a parameter's name, when it says which one it is.
+/// The last part of a parameter's name, where it is unambiguous.
 fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let alike = all.iter().filter(|other| other.rsplit('.').next() == Some(last(name))).count();
     if alike == 1 { last(name) } else { name }
 }
 
-/// The verdict, and one row per scheme and sweep point, with lines below that say how to read them; above everything
-/// else where schemes do not stand on the same ground. Columns that make it wider than `width` characters are named
-/// below instead.
+/// The verdict, and one row per scheme and sweep point, with notes below; above all where the settings of the schemes
+/// differ. Columns beyond a width of `width` characters are named in a note instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
     let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
     let sentences = verdict(set);
@@ -512,7 +513,7 @@ fn fitted(mut summary: Summary, quantity: Quantity, width: usize) -> String {
     }
 }
 
-/// The table with its notes.
+/// The text of a table with its notes.
 fn finished(mut text: String, summary: Summary, spared: &[String], width: usize) -> String {
     let mut notes = summary.notes;
     let wall = WALL.replace('\n', " ");
@@ -689,7 +690,7 @@ mod tests {
         let (heads, row) = (heads(&set), summary(&set).rows.remove(0).join(" "));
         assert!(heads.contains("max\nms") && heads.contains("FCT µs"), "{heads}");
         assert!(!row.contains("40,000"), "{row}");
-        // Where none is too short for it, all have one unit.
+        // Where no time is too short for it, all have one unit.
         for run in &mut set.runs {
             (run.fct_p50_us, run.fct_p99_us) = (9_000.0, 9_000.0);
             (run.ideal_fct_max_us, run.completion_us) = (9_000.0, 40_000.0);
@@ -752,12 +753,12 @@ mod tests {
             text.contains("Jobs that did not finish: 3 of 6. A scheme that lacks one has no CCT."),
             "{text}"
         );
-        // Two of three are no CCT either: the slowest is missing.
+        // Two jobs of three give no CCT either: the slowest is missing.
         (set.runs[1].jobs_finished, set.runs[1].cct_max_us) = (2, 310.0);
         assert_eq!(row(&set)[8..11].join(" "), "2/3 - -");
         set.runs[1].flows_finished = 0;
         assert_eq!(row(&set)[2..6].join(" "), "- - - -");
-        // One seed without is enough.
+        // One seed without a CCT is enough.
         set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
         (set.runs[1].flows_finished, set.runs[1].jobs_finished) = (1_000_000, 3);
         assert_eq!(row(&set)[1..11].join(" "), "1000000/2000000 - - - - 5.00 - 5/6 - -");

@@ -1,10 +1,10 @@
-//! What the words of tables, verdicts and pages mean.
+//! The glossary of tables, verdicts and pages.
 
 /// A term, or several that are explained together.
 pub struct Term {
-    /// As tables, verdicts and pages write them.
+    /// The names, as tables, verdicts and pages write them.
     pub names: &'static [&'static str],
-    /// What they mean, without a full stop.
+    /// The meaning, without a full stop.
     pub means: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
+//! The verdict, in sentences above table and page: the fastest scheme, how sure that is, and the cost of the faults.
 
 use crate::groups::{at_points, groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
@@ -6,30 +6,30 @@ use crate::standing::{LEAST_LEAD, LEAST_SEEDS, Quantity, RULE, Standing, ranked,
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
-/// A cost below this is none.
+/// The smallest cost that is shown as one.
 const LEAST_PERCENT: f64 = 0.05;
-/// Sweep points that have a sentence each.
+/// Sweep points that have a sentence each, at most.
 const MOST_SENTENCES: usize = 4;
-/// Schemes that a sentence names; how many more there are is said, and the table has them.
+/// Schemes that a sentence names; it counts the others, and the table has them.
 const MOST_NAMED: usize = 8;
-/// The same where sentences are short, which has the last as well.
+/// Schemes that a short sentence names, beside the last.
 const FEW_NAMED: usize = 3;
-/// With more schemes than this, or several points, sentences are short.
+/// The number of schemes up to which sentences are long, at a single point.
 const MOST_IN_FULL: usize = 6;
 
-/// What the results say: what is fastest, by how much over the next, and what the faults cost each; which runs are
-/// missing. Sentences, in order; of a figure, whose answer is its claims, no more than the last.
+/// The verdict: the fastest scheme, its lead over the next, the cost of the faults for each, and the number of missing
+/// runs. Sentences, in order; for a figure, whose answer is its claims, only the last.
 pub fn verdict(set: &ResultSet) -> Vec<String> {
     let mut sentences = missing(set);
     sentences.extend(answer(set));
     sentences
 }
 
-/// The same without a word of missing runs.
+/// The verdict without the sentence about missing runs.
 pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
     let mut sentences = Vec::new();
     let groups = groups(set);
-    // A figure's answer are its claims.
+    // The answer of a figure is its claims.
     if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
         return sentences;
     }
@@ -71,7 +71,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         sentences.extend(too_few_seeds);
         return sentences;
     }
-    // A point that says nothing is no headline.
+    // A point without an answer is no headline.
     points.sort_by_key(|point| says_nothing(&at(point)));
     let (mut rankings, mut costs, mut rest, mut some_spared) = (Vec::new(), Vec::new(), Vec::new(), false);
     for point in &points {
@@ -84,7 +84,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         some_spared |= unhit.is_some();
         let ranking = || format!("{prefix}{}.", ranking(&schemes, quantity, named_at_most));
         match unhit {
-            // What no fault hit is no answer to how the schemes bear them, and that comes first.
+            // Where no fault hit any data the result says nothing about how schemes handle them, and that comes first.
             Some(Unhit::AllAreSpared) if points.len() > 1 => rankings.push(format!("{prefix}{SPARED}.")),
             Some(Unhit::AllAreSpared) => rankings.push(format!("{prefix}{SPARED}. {}", ranking())),
             Some(Unhit::Not(unranked)) => {
@@ -102,23 +102,23 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
     sentences
 }
 
-/// Whether what is known of a point's schemes is no answer: no fault hit any of their data, or none finished.
+/// Whether the schemes of a point give no answer: no fault hit any of their data, or none finished.
 fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
     let spared = |standing: &Standing| standing.unhit[1] > 0 && standing.unhit[0] == standing.unhit[1];
     schemes.iter().all(|(_, standing)| spared(standing) || standing.estimate.is_none())
 }
 
-/// Of schemes whose seeds all came to one number.
+/// The words for schemes whose seeds all gave one number.
 const ALIKE: &str = "Seeds change nothing";
 const NO_EVIDENCE: &str = "± 0 is no evidence";
 
-/// The words for schemes whose seeds lie too far apart to rank them.
+/// The words for schemes whose seeds are too far apart to rank them.
 const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
 
-/// Why two seeds make no ranking.
+/// The reason why two seeds give no ranking.
 const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
 
-/// The schemes of a point whose seeds are no evidence, in a sentence.
+/// A sentence about the schemes of a point whose seeds are no evidence.
 fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
     let alike: Vec<String> = alike.collect();
@@ -130,7 +130,7 @@ fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     }
 }
 
-/// By which number schemes are ranked and what stands behind ±, as a sentence; empty where there is nothing to rank.
+/// The ranked quantity, and the meaning of ±, as a sentence; empty where there is nothing to rank.
 pub fn method(set: &ResultSet) -> String {
     let groups = groups(set);
     let Some(most) = groups.iter().map(|group| group.indices.len()).max() else { return String::new() };
@@ -154,7 +154,7 @@ pub fn method(set: &ResultSet) -> String {
     }
 }
 
-/// The runs that are missing, first of all.
+/// The sentence about missing runs.
 fn missing(set: &ResultSet) -> Vec<String> {
     let all = set.runs.len()
         + set.missing.iter().filter(|missing| !set.runs.iter().any(|run| is_of(missing, run))).count();
@@ -169,13 +169,13 @@ fn is_of(missing: &MissingRun, run: &RunRow) -> bool {
         == (&run.scheme, run.seed, &run.sweep, run.baseline)
 }
 
-/// How a quantity's numbers are shown beside a mean of this size: in which unit, and with what behind them.
+/// The format of a quantity's numbers in one sentence.
 struct Shown {
     unit: Option<TimeUnit>,
 }
 
 impl Shown {
-    /// Times of one sentence share a unit, unless some would lose their digits in it.
+    /// The format for these means. Times of one sentence share a unit, unless some would lose their digits in it.
     fn all_of(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
         let least = means.clone().fold(f64::INFINITY, f64::min);
         let most = means.fold(0.0, f64::max);
@@ -199,12 +199,12 @@ impl Shown {
         format!("{name} ({})", in_brackets(standing, self))
     }
 
-    /// With the space before it.
+    /// The unit with a space before it.
     fn unit(&self) -> String {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
     }
 
-    /// What a mean over seeds hides of which some are without a hit.
+    /// The share of seeds that no fault hit, and the mean over the others, where the mean over all hides both.
     fn partly_unhit(&self, standing: &Standing) -> Option<String> {
         let [unhit, all] = standing.unhit;
         let mean = self.number(standing.where_hit?);
@@ -212,8 +212,8 @@ impl Shown {
     }
 }
 
-/// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500 where
-/// hit)`.
+/// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500
+/// where hit)`.
 fn shown(standing: &Standing, with: &Shown) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let mean = with.number(estimate.mean) + &with.unit();
@@ -224,7 +224,7 @@ fn shown(standing: &Standing, with: &Shown) -> String {
     }
 }
 
-/// `1,234 ± 12 µs`, and likewise.
+/// `1,234 ± 12 µs`, likewise with the seeds that were not hit.
 fn in_brackets(standing: &Standing, with: &Shown) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let (mean, unit) = (with.number(estimate.mean), with.unit());
@@ -238,7 +238,7 @@ fn in_brackets(standing: &Standing, with: &Shown) -> String {
     }
 }
 
-/// A scheme that has a number to be ranked by.
+/// A scheme that has a ranked number.
 type Ranked<'a> = (&'a str, Estimate, &'a Standing);
 
 fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> String {
@@ -300,7 +300,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 quantity.short,
                 shown(leader, &units),
                 next.1.mean / first.mean,
-                // Schemes that are named in the comparison with the fastest are not named again.
+                // A scheme that is named in the comparison with the fastest is not named again.
                 placed.remove(0).text,
             )
         }
@@ -317,7 +317,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 }
                 false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect(), most),
             };
-            // All of them are faster than the next.
+            // The next scheme is slower than all that tie.
             let clear = |next: &Ranked<'_>| next.2.rank == Some(1 + tied.len());
             let beyond = next.filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
@@ -356,7 +356,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     text
 }
 
-/// Whether one that is not first is level with the first where there are no ranks, without intervals: the least lead decides.
+/// Whether a scheme ties with the first where there are no ranks: without intervals, the smallest lead decides.
 fn is_level(first: &Estimate, other: &Estimate) -> bool {
     other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }
@@ -368,7 +368,7 @@ struct Level {
     schemes: usize,
 }
 
-/// Those that share a rank, as one each: the last of four that tie is none that is last alone.
+/// The schemes level by level, so that a scheme which ties is not called the last.
 fn level(placed: &[Ranked<'_>], units: &Shown, most: usize) -> Vec<Level> {
     let same = |one: &Ranked<'_>, other: &Ranked<'_>| match (one.2.rank, other.2.rank) {
         (None, None) => one.1.mean == other.1.mean,
@@ -383,7 +383,7 @@ fn level(placed: &[Ranked<'_>], units: &Shown, most: usize) -> Vec<Level> {
     placed.chunk_by(same).map(told).collect()
 }
 
-/// `; then c, 12 more and last z`: so many of the first, and the last.
+/// `; then c, 12 more and last z`: the first ones, and the last.
 fn first_and_last(placed: &[Level], first: usize) -> String {
     let Some((last, others)) = placed.split_last() else { return String::new() };
     let (named, counted) = others.split_at(first.min(others.len()));
@@ -398,12 +398,12 @@ fn first_and_last(placed: &[Level], first: usize) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`; of many the first ones, and how many more there are.
+/// `a`, `a and b`, `a, b and c`; of many the first ones, and the number of the others.
 fn some(items: Vec<String>, most: usize) -> String {
     some_of(items, " and ", most)
 }
 
-/// The same with another word before the last.
+/// As [`some`], with `before_last` in place of `and`.
 fn some_of(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     let more = items.len().saturating_sub(most);
     if more > 1 {
@@ -417,7 +417,7 @@ fn some_of(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     }
 }
 
-/// What the faults cost each scheme, the dearest first; of many both ends of those that are clear.
+/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant.
 fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -431,7 +431,7 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    // What did not meet a fault did not bear it either.
+    // A scheme that met no fault did not handle it either.
     let untouched =
         |name: &str| schemes.iter().any(|(known, of)| *known == name && of.unhit[0] == of.unhit[1]);
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
@@ -446,7 +446,7 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     let names =
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let faults = faults(toml);
-    // Not one cost is sure, which is not the same as that it is surely none.
+    // No cost is significant, which does not mean that there is none.
     if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
         let unsure = some(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
@@ -475,10 +475,10 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     })
 }
 
-/// Over the fastest, from which on the least hurt is said to be slow, a ratio.
+/// The ratio to the fastest from which on the least hurt scheme is called slow.
 const SLOW: f64 = 1.5;
 
-/// Where the scheme that the faults cost least is much slower than the fastest: that these are two questions.
+/// A sentence where the scheme with the least cost is much slower than the fastest: these are two questions.
 fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && of.unhit[0] < of.unhit[1]);
     let hit: Vec<(&str, f64, f64)> =
@@ -491,7 +491,7 @@ fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
     })
 }
 
-/// What to write so that the faults hit the data of all schemes.
+/// A sentence with keys to write so that the faults hit the data of all schemes.
 fn hit_more(set: &ResultSet) -> String {
     let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
     let (late, met): (Vec<_>, Vec<_>) =
@@ -528,7 +528,7 @@ fn hit_more(set: &ResultSet) -> String {
     )
 }
 
-/// What stands behind `key` in the first `[[fault]]` that has it, in a resolved scenario.
+/// The value of `key` in the first `[[fault]]` that has it, in a resolved scenario.
 fn value_of_fault(toml: &str, key: &str) -> Option<String> {
     let mut within = false;
     for line in toml.lines() {
@@ -543,15 +543,15 @@ fn value_of_fault(toml: &str, key: &str) -> Option<String> {
     None
 }
 
-/// The schemes of which the faults hit no data at any seed: what they reached says nothing of the faults.
+/// Schemes whose data no fault hit at any seed: their results say nothing about the faults.
 enum Unhit {
-    /// All of them.
+    /// All schemes.
     AllAreSpared,
-    /// Some, which are in no ranking, in a sentence.
+    /// Some schemes, which are in no ranking, in a sentence.
     Not(String),
 }
 
-/// Of a point at which no fault hit any data.
+/// The sentence for a point at which no fault hit any data.
 const SPARED: &str = "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
 fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Option<Unhit> {
@@ -584,7 +584,7 @@ fn whole_percent(percent: f64) -> String {
     }
 }
 
-/// The schemes that are in no ranking, and why.
+/// A sentence about the schemes that are in no ranking, and why.
 fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     let without: Vec<String> = schemes
         .iter()

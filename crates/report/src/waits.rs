@@ -1,26 +1,27 @@
-//! What the slowest messages and jobs wait for, as far as results tell: timeouts, and each other.
+//! Notes on the waiting of the slowest messages and jobs, as far as results show it: timeouts, and each other.
 
 use crate::groups::{Group, at_points, groups};
 use crate::labels::duration;
 use crate::resolved::Point;
 use anabranch_results::{FlowRow, ResultSet};
 
-/// Schemes and points of a sweep that are told of one by one.
+/// Schemes and points of a sweep that a note lists, at most.
 const MOST: usize = 6;
 
-/// The messages of a group with a timeout, and those without.
+/// The messages of a group with a timeout, and the others.
 struct Waits {
-    /// Messages that finished, and of how many of them a timer ran out.
+    /// The number of messages that finished, and of those with a timeout among them.
     messages: usize,
     with: usize,
-    /// The slowest message of a run, in microseconds: the mean over the runs that have one with a timeout.
+    /// The FCT of the slowest message with a timeout, in microseconds: the mean over the runs that have one.
     slowest_with_us: f64,
-    /// Likewise of those without; none where each message had one.
+    /// The FCT of the slowest message without a timeout, likewise; none where each message had one.
     slowest_without_us: Option<f64>,
 }
 
-/// How many messages a rank of an AllToAll has open at once: each has a window of its own, so that this decides how far the
-/// job is an incast. None for other jobs, for one message at a time, and where it is swept and stands in a column.
+/// A note on the number of messages that a rank of an AllToAll sends at once: each has a window of its own, so that
+/// this decides how far the job is an incast. None for other jobs, for one message at a time, and where the number is
+/// swept, as a column has it.
 pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
@@ -36,7 +37,7 @@ pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     ))
 }
 
-/// That a ring whose ranks are in host order asks little of a fabric: of the hosts of a ToR one alone sends out of it, so
+/// A note that a ring whose ranks are in host order asks little of a fabric: only one host of a ToR sends out of it, so
 /// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
 pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
     let of_tor = |point: &Point<'_>| {
@@ -57,8 +58,8 @@ pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
     ))
 }
 
-/// The number at the points of the sweep that have one, `8` or `8 to 16`, and how a sentence about them begins: `Each`, or
-/// `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
+/// The number at the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a sentence about them:
+/// `Each`, or `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
 fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Option<(String, String)> {
     let found: Vec<(i64, String)> =
         points.iter().filter_map(|point| Some((of(point)?, point.name.clone()))).collect();
@@ -73,8 +74,8 @@ fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Opti
     Some((number, begin))
 }
 
-/// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
-/// waited no row says: a timer runs beside what else is sent.
+/// Notes on the slowest messages with a timeout beside the slowest without; empty where no timer ran out. No row has
+/// the time that a message waited, since a timer runs while other packets are sent.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
     let is_late = |group: &&Group<'_>| group.total(|run| run.timeouts) > 0;
@@ -115,7 +116,8 @@ impl Waits {
     }
 }
 
-/// None where no message is known to have had a timeout: queue pairs of several messages do not tell whose it was.
+/// None where no message is known to have had a timeout: where messages share a queue pair, its timeouts cannot be
+/// attributed.
 fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);
@@ -176,8 +178,8 @@ mod tests {
         }
     }
 
-    /// By hand: of the runs of reps at 8 MiB (seeds 1 and 2) the slowest with a timeout take 90 and 110 us, mean 100; those
-    /// without 40 and 60, mean 50. ops has none, and at 16 MiB nobody knows whose its timeouts were.
+    /// By hand: in the runs of reps at 8 MiB (seeds 1 and 2) the slowest with a timeout take 90 and 110 us, mean 100;
+    /// those without 40 and 60, mean 50. ops has none, and at 16 MiB the timeouts cannot be attributed.
     #[test]
     fn the_slowest_with_and_without_a_timeout_stand_beside_each_other() {
         let mut set = two_schemes();
@@ -257,7 +259,7 @@ mod tests {
             "{:?}",
             at_once(&set)
         );
-        // More hosts have more others.
+        // With more hosts, a rank sends to more others.
         let swept = swept.replace("allreduce-ring", "alltoall");
         set.scenario_toml = format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n"));
         assert!(

@@ -1,4 +1,4 @@
-//! A measure's tree and results to a number.
+//! Evaluation of a measure's tree on results.
 
 use super::curve::Curve;
 use super::parse::{
@@ -14,7 +14,7 @@ pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Fau
     Context::new(index).whole(root)
 }
 
-/// Comparisons are true when they are of every seed.
+/// Evaluates a measure so that a comparison is true only if it is true for every seed.
 pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(ClaimValue, Spread), Fault> {
     let mut context = Context { comparisons: Some(Vec::new()), ..Context::new(index) };
     let value = context.whole(root)?;
@@ -25,11 +25,11 @@ pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(Clai
 struct Context<'a> {
     index: &'a Index<'a>,
     set: &'a ResultSet,
-    /// What the enclosing `over`s have fixed.
+    /// The parameters that the enclosing `over`s have fixed.
     bound: Vec<(Parameter<'a>, Value)>,
     /// The bin of messages that one of them has fixed, by its number.
     bin: Option<(Bins, usize)>,
-    /// Where comparisons are made seed by seed: those that were.
+    /// The comparisons made so far, where they are made seed by seed.
     comparisons: Option<Vec<results::Comparison>>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
         Ok(holds)
     }
 
-    /// Each side's range over the seeds, and whether it is apart from the next one.
+    /// The range of each side over the seeds, and whether it is apart from the next one.
     fn compare_by_seed(
         &mut self,
         first: &Node,
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         let mut comparisons = Vec::with_capacity(rest.len());
         for (comparison, next) in rest {
             let right = self.over_seeds(next)?;
-            // Both ends against both ends are all seeds against all seeds.
+            // If both ends compare with both ends, all seeds compare with all seeds.
             let separate = left.iter().all(|&a| right.iter().all(|&b| comparison.holds(a, b)));
             comparisons.push(results::Comparison {
                 left,
@@ -155,7 +155,7 @@ impl<'a> Context<'a> {
         Ok(comparisons)
     }
 
-    /// Lowest and highest value over the seeds. What speaks of seeds itself has one value.
+    /// The lowest and the highest value over the seeds. A side that names seeds itself has one value.
     fn over_seeds(&mut self, node: &Node) -> Result<[f64; 2], Fault> {
         let speaks = node.any(&|kind| match kind {
             NodeKind::Over { axis: Axis::Parameter(name), .. } => name == "seed",
@@ -250,7 +250,7 @@ impl<'a> Context<'a> {
         Statistic::Mean.of(&values).map_or_else(|| Fault::new(at, "there are no runs"), Ok)
     }
 
-    /// Indices of the runs that a call is about: one point of the sweep, one or all seeds.
+    /// The indices of a call's runs: one point of the sweep, one or all seeds.
     fn select(&self, at: usize, call: &Call) -> Result<Vec<usize>, Fault> {
         let scheme = &call.scheme;
         let mut chosen: Vec<usize> = Vec::new();
@@ -407,7 +407,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Lengths and values of a run's messages or jobs; no value where it is not known.
+    /// The length and value of each of a run's messages or jobs; no value where it is not known.
     fn each(
         &self,
         run: usize,
@@ -443,7 +443,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The curves of a run's series by entity, in a window of time.
+    /// The curves of a run's series by entity, in an interval of time.
     fn curves(
         &self,
         run: usize,
@@ -518,7 +518,7 @@ impl Comparison {
 }
 
 impl Bins {
-    /// Of messages with their lengths, those in the bin with this number, from 0.
+    /// The messages, given with their lengths, that are in the bin with this number, from 0.
     fn take<T>(&self, number: usize, mut messages: Vec<(u64, T)>) -> Vec<(u64, T)> {
         match self {
             Bins::Edges(edges) => {
@@ -528,7 +528,7 @@ impl Bins {
                 messages
             }
             Bins::Count(count) => {
-                // Of one length the first in the order of the messages, in every scheme the same.
+                // Messages of one length are sorted by their number, so that every scheme has the same order.
                 messages.sort_by_key(|(bytes, _)| *bytes);
                 let edge = |number: usize| number * messages.len() / count;
                 let (from, to) = (edge(number), edge(number + 1));
@@ -544,13 +544,13 @@ fn plural(quantity: Quantity) -> &'static str {
 }
 
 impl Quantity {
-    /// Counted as it happens, so that it is known of a message that did not finish too.
+    /// Whether it is counted while it happens, so that it is known for a message that did not finish too.
     fn is_count(self) -> bool {
         matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 }
 
-/// There is no row to look at.
+/// The error for runs whose messages or jobs have no rows.
 fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, Fault> {
     let scheme = &run.scheme;
     Fault::new(
@@ -575,7 +575,7 @@ fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64, what: &str) -> Re
     )
 }
 
-/// A curve that does not stay near a value.
+/// The error for a curve that does not stay near a value.
 fn unsettled(
     at: usize,
     run: &RunRow,
@@ -594,7 +594,7 @@ fn unsettled(
     )
 }
 
-/// Messages that do not say what they sent again.
+/// The error for messages whose retransmissions are not known.
 fn untold(at: usize, run: &RunRow, missing: usize, all: usize) -> Result<f64, Fault> {
     let (scheme, seed) = (&run.scheme, run.seed);
     Fault::new(
@@ -613,7 +613,7 @@ fn value_of(run: &RunRow, parameter: Parameter<'_>) -> Option<Value> {
     }
 }
 
-/// As written, or as a number.
+/// Whether a value equals the word, as text or as a number.
 fn matches(wanted: &Word, found: &Value) -> bool {
     let text = found.to_string();
     text == wanted.text || (wanted.number.is_some() && text.parse().ok() == wanted.number)

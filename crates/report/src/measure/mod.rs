@@ -56,11 +56,11 @@ pub struct Measure {
 pub struct MeasureError {
     /// The measure as written.
     pub measure: String,
-    /// Where, in characters from 1.
+    /// The place of the error, in characters from 1.
     pub column: usize,
-    /// What is wrong and what was expected.
+    /// The error, and the expected form.
     pub message: String,
-    /// The bytes of a name that is not known, and the name that is most likely meant.
+    /// The bytes of an unknown name, and the most likely name.
     pub instead: Option<(Range<usize>, String)>,
 }
 
@@ -83,14 +83,14 @@ impl Measure {
         self.evaluate_indexed(&Index::new(set))
     }
 
-    /// As [`Measure::evaluate`], for one who evaluates several.
+    /// As [`Measure::evaluate`], for callers that evaluate several measures.
     pub(crate) fn evaluate_indexed(&self, index: &Index<'_>) -> Result<ClaimValue, MeasureError> {
         evaluate::evaluate(&self.root, index).map_err(|fault| fault.within(&self.text))
     }
 
-    /// As [`Measure::evaluate_indexed`], but a comparison is true only when it is with every seed on its left against
-    /// every seed on its right; and the comparisons that were made. A side that speaks of seeds itself (`over seed`,
-    /// `seed=1`) has one value.
+    /// As [`Measure::evaluate_indexed`], but a comparison is true only if it is true for every seed on its left with
+    /// every seed on its right; also returns the comparisons. A side that names seeds itself (`over seed`, `seed=1`)
+    /// has one value.
     pub(crate) fn evaluate_by_spread(&self, index: &Index<'_>) -> Result<(ClaimValue, Spread), MeasureError> {
         evaluate::evaluate_by_spread(&self.root, index).map_err(|fault| fault.within(&self.text))
     }
@@ -105,7 +105,7 @@ impl Measure {
     }
 }
 
-/// What went wrong at a byte of the text.
+/// An error at a byte of the text.
 #[derive(Debug)]
 struct Fault {
     at: usize,
@@ -124,7 +124,7 @@ impl Fault {
     }
 }
 
-/// `; did you mean X?` for the nearest of `known`, else what there is.
+/// `; did you mean X?` for the nearest of `known`, else the list of them.
 fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(written, &known) {
@@ -134,7 +134,7 @@ fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The name that is most likely meant.
+/// The most likely name.
 fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let words = |name: &str| {
         let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
@@ -145,7 +145,7 @@ fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|name| {
         // The same words in another order are nearer than any letters.
         let other_words = words(name) != of_written;
-        // Of equally near names, one that starts alike.
+        // Among equally near names, one that starts alike.
         let starts_otherwise = name.chars().next() != written.chars().next();
         (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
     });

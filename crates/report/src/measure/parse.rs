@@ -1,4 +1,4 @@
-//! Text to tree, by recursive descent.
+//! A recursive-descent parser of measures.
 
 use super::curve::Target;
 use super::{Fault, hint, nearest};
@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
-    /// Byte of the text that an error about this node points at.
+    /// The byte of the text at which an error about this node points.
     pub at: usize,
     pub kind: NodeKind,
 }
@@ -57,7 +57,7 @@ pub(super) enum Over {
     Range,
 }
 
-/// What an `over` goes through.
+/// The values over which an `over` iterates.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Axis {
     /// `seed` or a swept parameter.
@@ -71,7 +71,7 @@ pub(super) enum Axis {
 pub(super) enum Bins {
     /// The largest length in bytes of each bin but the last, which has no end.
     Edges(Vec<f64>),
-    /// So many bins with equally many messages, as nearly as whole numbers allow.
+    /// This many bins with equally many messages, as nearly as whole numbers allow.
     Count(usize),
 }
 
@@ -84,7 +84,7 @@ impl Bins {
     }
 }
 
-/// More would have hardly a message each.
+/// With more bins, each would have hardly a message.
 const MOST_BINS: usize = 100;
 
 /// A number of each run of a scheme.
@@ -107,7 +107,7 @@ pub(super) enum Function {
         from_us: f64,
         to_us: f64,
     },
-    /// When curves settle, or for how long they are near a value.
+    /// The time at which curves settle, or for which they are near a value.
     Curve {
         question: Question,
         series: Word,
@@ -115,7 +115,7 @@ pub(super) enum Function {
         from_us: f64,
         to_us: f64,
         target: Target,
-        /// As a share of what the target is.
+        /// The band, as a share of the target.
         within: f64,
         smooth_us: Option<f64>,
     },
@@ -130,7 +130,7 @@ pub(super) enum Function {
     },
 }
 
-/// What is asked of a curve as a whole; the answer is in microseconds.
+/// The number that a function of a whole curve gives, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     Settles,
@@ -140,10 +140,10 @@ pub(super) enum Question {
 const QUESTIONS: [(&str, Question); 2] =
     [("time_to_settle", Question::Settles), ("time_near", Question::Near)];
 
-/// What a function about a whole curve takes beside the scheme and the series.
+/// The arguments of a function of a whole curve beside the scheme and the series.
 const CURVE_ARGUMENTS: [&str; 6] = ["value", "within", "smooth_us", "entity", "from_us", "to_us"];
 
-/// What is taken of each message or job.
+/// The number of each message or job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// Flow completion time in microseconds.
@@ -154,7 +154,7 @@ pub(super) enum Quantity {
     Cct,
     /// Data packets of a message sent again.
     Retransmissions,
-    /// Data packets of a message sent again over those that it takes.
+    /// Data packets of a message sent again over the packets of the message.
     RetransmittedShare,
     /// Timeouts of a message.
     Timeouts,
@@ -169,7 +169,7 @@ const QUANTITIES: [(&str, Quantity); 6] = [
     ("timeouts", Quantity::Timeouts),
 ];
 
-/// What a function over messages wants after the scheme.
+/// The argument of a function over messages after the scheme.
 const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a percentile such as p99";
 
 /// A name or value as written.
@@ -177,7 +177,7 @@ const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a per
 pub(super) struct Word {
     pub at: usize,
     pub text: String,
-    /// Its value when it is a number and stands without quotes.
+    /// Its value when it is a number without quotes.
     pub number: Option<f64>,
 }
 
@@ -206,7 +206,7 @@ impl Node {
         }
     }
 
-    /// Whether this node or one below it is such a one.
+    /// Whether this node or one below it satisfies `is`.
     pub(super) fn any(&self, is: &dyn Fn(&NodeKind) -> bool) -> bool {
         is(&self.kind) || self.below().into_iter().any(|node| node.any(is))
     }
@@ -237,7 +237,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A comparison, or what stands in one.
+    /// A comparison, or a single sum.
     fn expression(&mut self) -> Result<Node, Fault> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -408,7 +408,7 @@ impl<'a> Parser<'a> {
         self.node(parameter.at, NodeKind::Over { how, axis, body })
     }
 
-    /// What stands in `bins(10000, 1000000)` or `bins(count=20)`, behind its `(`.
+    /// The arguments of `bins(10000, 1000000)` or `bins(count=20)`, behind the `(`.
     fn bins(&mut self, name: &Word) -> Result<Bins, Fault> {
         if name.text != "bins" {
             let message = format!(
@@ -580,7 +580,7 @@ impl Arguments {
         Some(self.named.remove(index).1)
     }
 
-    /// Whether they are those of a function over messages.
+    /// Whether they belong to a function over messages.
     fn about_messages(&self) -> bool {
         let asks = |(key, _): &(Word, Word)| ["group", "min_bytes", "max_bytes"].contains(&key.text.as_str());
         !self.positional.is_empty() || self.named.iter().any(asks)
@@ -617,7 +617,7 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
     if let Some((_, question)) = QUESTIONS.iter().find(|(known, _)| *known == name) {
         return curve(*question, name, at, arguments);
     }
-    // A name that is both is a number of the whole run, unless messages are asked for.
+    // A name of both kinds is a number of the whole run, unless the arguments are about messages.
     let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
     let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
     if let Some((_, quantity)) = quantity {
@@ -656,8 +656,8 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
     }
 }
 
-/// A function about a whole curve. What else stands in the call is a filter, which is looked for among the swept
-/// parameters; a word near to one of ours was meant for it.
+/// A function of a whole curve. Other arguments of the call are filters, which are looked up among the swept
+/// parameters; a word near one of ours is taken for a misspelling.
 fn curve(question: Question, name: &str, at: usize, arguments: &mut Arguments) -> Result<Function, Fault> {
     let series = arguments.next(at, "a series, such as queue_depth_bytes,")?;
     let target = match (arguments.named("value"), question) {
@@ -709,7 +709,7 @@ fn curve(question: Question, name: &str, at: usize, arguments: &mut Arguments) -
     Ok(function)
 }
 
-/// How near a value is near unless `within` says so, as a share of the value.
+/// The default of `within`, as a share of the value.
 const NEAR: f64 = 0.1;
 
 fn without_unit(field: &str) -> &str {

@@ -1,5 +1,5 @@
-//! What the league draws of a scenario: the time of each scheme against what the scenario's file names, and where there are
-//! faults goodput over time. Both show what goes together, and assert no cause.
+//! The league's plots of a scenario: the time of each scheme against the number that the scenario's file names, and
+//! with faults goodput over time. Both show correlations and assert no cause.
 
 use super::plots::{self, Plot};
 use crate::groups::groups;
@@ -11,14 +11,14 @@ use anabranch_results::{
 };
 use serde_json::{Value as Json, json};
 
-/// From this quotient of the longest time and the shortest on, the axis of times is logarithmic: those near the ideal lie
-/// close together.
+/// The ratio of the longest time to the shortest from which on the axis of times is logarithmic, since many are near
+/// the ideal.
 const WIDE_TIMES: f64 = 3.0;
-/// Schemes that are furthest from the common order, at most.
+/// Schemes that the caption names as furthest from the common order, at most.
 const NAMED: usize = 3;
-/// Over fewer schemes a rank correlation says little.
+/// The number of schemes below which a rank correlation says little.
 const ENOUGH: usize = 6;
-/// Below this there is no order from which one could be far.
+/// The correlation below which there is no order that a scheme could be far from.
 const AN_ORDER: f64 = 0.6;
 
 /// A scheme that is ranked, or finished alone.
@@ -27,23 +27,23 @@ pub(super) struct Timed<'a> {
     pub over_ideal: Estimate,
 }
 
-/// The time of each scheme against the measure.
+/// The plot of each scheme's time against the measure.
 pub(super) struct Against {
     pub plot: Plot,
-    /// Spearman's, over the schemes that are drawn; none where one of the two is the same for all.
+    /// Spearman's coefficient over the schemes that are drawn; none where one of the two numbers is the same for all.
     pub correlation: Option<f64>,
 }
 
-/// Who chooses a packet's path.
+/// The part that chooses a packet's path.
 const PATHS: [&str; 3] = ["hash", "host", "switches"];
 
-/// The same as a clause.
+/// [`PATHS`] as clauses.
 const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
 
-/// What a switch does with a packet for which there is no room, and the mark of those.
+/// The action of a switch on a packet for which there is no room, and the marker in the plot.
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
-/// Who chooses the paths of a scheme of a resolved scenario, and what its fabric does where a queue is full: places in
+/// The part that chooses the paths of a scheme of a resolved scenario, and the action of a full queue: places in
 /// [`PATHS`] and [`FULL`].
 fn kind_of(scenario: &toml::Table, scheme: &str) -> (usize, usize) {
     let schemes = scenario.get("scheme").and_then(toml::Value::as_array).into_iter().flatten();
@@ -189,7 +189,7 @@ fn caption(
     note
 }
 
-/// An axis for counts of which some may be none. Where it is logarithmic, none stands at its `foot`.
+/// An axis for counts, some of which may be zero. On a logarithmic axis zero is at its `foot`.
 fn measure_axis(title: &str, values: &[f64]) -> Json {
     let positive = || values.iter().copied().filter(|value| *value > 0.0);
     let (Some(least), Some(most)) = (positive().reduce(f64::min), positive().reduce(f64::max)) else {
@@ -216,8 +216,8 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// For each point, in the order of times, when its label is placed: the first few, the last ones and those that are far off
-/// before the others, which have a label where there is room.
+/// For each point, in the order of times, the priority of its label: the first few, the last ones and those far from
+/// the order come first; the others have a label where there is room.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -230,14 +230,14 @@ fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     (0..count).map(place).collect()
 }
 
-/// Ranks from 0, those that are level with the mean of theirs.
+/// Ranks from 0; equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |value: f64| values.iter().filter(|other| **other < value).count() as f64;
     let level = |value: f64| values.iter().filter(|other| **other == value).count() as f64;
     values.iter().map(|&value| below(value) + (level(value) - 1.0) / 2.0).collect()
 }
 
-/// Spearman's; none where one of the two does not differ.
+/// Spearman's coefficient; none where all values on one side are equal.
 fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     let (one, other) = (ranks(one), ranks(other));
     let mean = (one.len() as f64 - 1.0) / 2.0;
@@ -246,7 +246,7 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// Those whose two ranks lie furthest apart, by more than a third of all, where there is an order.
+/// The points whose two ranks differ most, by more than a third of all, where there is an order.
 fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();
@@ -262,7 +262,7 @@ fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     far
 }
 
-/// Goodput over time of the first scheme, the one in the middle and the last, where there are faults.
+/// Goodput over time of the first scheme, the median and the last, where there are faults.
 pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;
@@ -288,7 +288,7 @@ pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
     }
     plot.data.sort_by_key(|trace| chosen.iter().position(|(scheme, _)| trace["scheme"] == *scheme));
     let [Some(first), Some(middle), Some(last)] = ends else { return Some(plot) };
-    // The last one may take so long that nothing would be seen of the others.
+    // The last scheme may take so long that nothing would be seen of the others.
     let shown = (2.0 * first).max(1.5 * middle);
     if last > 1.3 * shown {
         plot.layout["x"]["range"] = json!([0.0, shown]);
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[7.0, 6.0, 5.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[4.0, 4.0, 4.0], &[5.0, 6.0, 7.0]), None);
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0]);
-        // Of two that are level each has half of a rank.
+        // Two equal values share a rank.
         let level = rank_correlation(&[1.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((level - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-12, "{level}");
     }

@@ -8,31 +8,31 @@ use anabranch_results::{ClaimResult, Figure, Outcome};
 
 /// A figure that was run.
 pub struct Exhibit {
-    /// With its claims.
+    /// The figure with its claims.
     pub figure: Figure,
     /// Its page, as a link.
     pub page: Option<String>,
 }
 
-/// A figure or table of a paper, and where it is here.
+/// A figure or table of a paper, and the figures here that reproduce it.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueRow {
     /// The paper's name in commands.
     pub paper: String,
-    /// What the paper calls it.
+    /// Its name in the paper.
     pub item: String,
-    /// What it shows, in our words.
+    /// Its content, in our words.
     pub shows: String,
     /// The figures that reproduce it, by id.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// Why none does.
+    /// The reason why none does.
     pub why: Option<String>,
 }
 
-/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` says at which
-/// scale and by what.
+/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` gives the
+/// scale and the program.
 pub fn gallery(heading: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> String {
     let mut papers: Vec<&str> = Vec::new();
     for exhibit in exhibits {
@@ -57,7 +57,7 @@ pub fn gallery(heading: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) 
     document("Anabranch: figures reproduced", &body, &[])
 }
 
-/// How many claims of each paper hold.
+/// The number of claims of each paper that hold.
 fn counts(papers: &[&str], exhibits: &[Exhibit]) -> String {
     let judged = exhibits.iter().all(|exhibit| exhibit.figure.is_judged());
     let mut html = String::from(

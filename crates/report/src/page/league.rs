@@ -12,29 +12,29 @@ use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A scenario of a league as it came out. Holds no rows, so that many fit in memory.
+/// The outcome of a scenario of a league. It holds no rows, so that many fit in memory.
 pub struct Contest {
     /// Its name in commands and in the head of its column.
     pub name: String,
     title: String,
-    /// How large it was run, in words.
+    /// The size of its runs, in words.
     sizes: String,
     /// The page of its results, as a link.
     page: Option<String>,
     quantity: Quantity,
     verdict: Vec<String>,
     ground: Option<String>,
-    /// What did not come to its end.
+    /// Runs that failed or never ran.
     missing: Vec<String>,
     rows: Vec<Row>,
-    /// What papers bring, on the ground of their own paper.
+    /// The schemes that papers bring, with the settings of their own papers.
     own: Vec<OwnGround>,
-    /// The name of what times are held against, and its rank correlation with them.
+    /// The name of the measure of the plot of times, and their rank correlation.
     explained_by: Option<(String, Option<f64>)>,
     plots: Vec<Plot>,
 }
 
-/// A scheme in a scenario on the ground of its own paper.
+/// A scheme in a scenario with the settings of its own paper.
 struct OwnGround {
     scheme: String,
     setup: String,
@@ -45,7 +45,7 @@ struct OwnGround {
 struct Row {
     scheme: String,
     standing: Standing,
-    /// What it is ranked by over what the network allows, the mean over seeds with its interval.
+    /// The ranked quantity over its ideal, the mean over seeds with its interval.
     over_ideal: Option<Estimate>,
     drops: f64,
     link_losses: f64,
@@ -56,8 +56,8 @@ struct Row {
 }
 
 impl Contest {
-    /// What counts of `set`, the results of the scenario `name`, which is as large as `sizes` says and whose page is at the
-    /// link `page`. Its times are held against what `explanation` says.
+    /// The outcome of the scenario `name`, whose results are `set`. `sizes` is the size of its runs, `page` the link to
+    /// its page; `explanation` names the measure against which its times are plotted.
     pub fn of(
         name: &str,
         set: &ResultSet,
@@ -110,7 +110,7 @@ impl Contest {
         }
     }
 
-    /// Adds what came out for the schemes in `set`, the same scenario on the ground of the paper that brings them.
+    /// Adds the schemes in `set`, the results of the scenario with the settings of the paper that brings them.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
         let quantity = ranked(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {
@@ -132,13 +132,14 @@ impl Contest {
         self.rows.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The least time over the ideal of those that are ranked, or finished alone.
+    /// The least time over the ideal among the schemes that are ranked, or finished alone.
     fn best(&self) -> Option<f64> {
         let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// Over the best scheme of the scenario; none for one that did not finish, and for one that no fault hit.
+    /// The time over that of the best scheme of the scenario; none for one that did not finish, and for one that no
+    /// fault hit.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
@@ -191,7 +192,7 @@ impl Contest {
     }
 }
 
-/// What a scheme is ranked by over what the network allows at each seed: slowdowns are that already.
+/// The ranked quantity over its ideal, from a ratio for each seed: a slowdown is such a ratio.
 fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     let ideal = match quantity.field {
         "cct_max_us" => Some("ideal_cct_max_us"),
@@ -206,8 +207,8 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The page: all scenarios in one table, what state buys, then each scenario. `bits` is the hardware state of each
-/// scheme in bits per queue pair; `heading` says at which scale it ran and by what.
+/// The page: all scenarios in one table, hardware state against time, then each scenario. `bits` is the hardware state
+/// of each scheme in bits per queue pair; `heading` gives the scale and the program.
 pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();
     for row in contests.iter().flat_map(|contest| &contest.rows) {
@@ -216,7 +217,7 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
         }
     }
     let shared = asked_of_all(contests, &schemes);
-    // Those that few scenarios asked last, and before them whoever has no mean.
+    // Schemes that ran in few scenarios come last, and before them those without a mean.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
         of_few(contests, one).cmp(&of_few(contests, other)).then(mean(one).total_cmp(&mean(other)))
@@ -251,22 +252,23 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
     document("Anabranch: the league", &body, &plots)
 }
 
-/// Whether a scheme is the fastest of a scenario, or none is for sure.
+/// Whether a scheme has rank 1 in a scenario.
 fn is_first(contest: &Contest, scheme: &str) -> bool {
     contest.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
 }
 
-/// The most that a scheme takes over the best one, in any scenario; none where it has a number in none.
+/// The largest time over the best one in any scenario; none where the scheme has no number in any.
 fn worst(contests: &[Contest], scheme: &str) -> Option<f64> {
     contests.iter().filter_map(|contest| contest.over_best(scheme)).reduce(f64::max)
 }
 
-/// Whether fewer than half of the scenarios were asked of a scheme.
+/// Whether a scheme ran in fewer than half of the scenarios.
 fn of_few(contests: &[Contest], scheme: &str) -> bool {
     2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
 }
 
-/// The scenarios asked of every scheme, those apart that few asked: means over any others would be of different tasks.
+/// The scenarios in which every scheme ran, apart from schemes of few scenarios: means over different scenarios would
+/// not compare.
 fn asked_of_all<'a>(contests: &'a [Contest], schemes: &[&str]) -> Vec<&'a Contest> {
     let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(contests, scheme)).collect();
     contests.iter().filter(|contest| most.iter().all(|scheme| contest.row(scheme).is_some())).collect()
@@ -279,10 +281,10 @@ fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
 }
 
-/// Up to how much over the best a shade of the map goes.
+/// The upper ends of the shades of the map, as ratios to the best.
 const SHADES: [f64; 5] = [1.02, 1.1, 1.3, 2.0, 4.0];
 
-/// Schemes by scenarios at a glance: the shade of a cell is the time over the best of its column.
+/// The heat map of schemes by scenarios: the shade of a cell is the time over the best of its column.
 fn map(contests: &[Contest], schemes: &[&str]) -> String {
     let name = |shade: usize| match SHADES.get(shade) {
         Some(bound) => format!("up to {bound}"),
@@ -324,7 +326,7 @@ fn map_cell(contest: &Contest, scheme: &str) -> String {
     format!("<td class=\"h{}\" title=\"{shown}\"><span>{shown}</span></td>", shade(over))
 }
 
-/// Schemes by scenarios: rank, and how much over the ideal.
+/// The table of schemes by scenarios: rank, and time over the ideal.
 fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> String {
     let mut html = format!(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
@@ -368,7 +370,7 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
     html + "</tbody></table></div></section>\n"
 }
 
-/// The systems of the papers, each on the ground of its own paper beside common ground.
+/// The table of the systems of the papers with the settings of their own papers, beside the common settings.
 fn on_own_ground(contests: &[Contest]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in contests.iter().flat_map(|contest| &contest.own) {
@@ -423,12 +425,12 @@ fn cell(contest: &Contest, scheme: &str) -> String {
     format!("<td class=\"h{shade}\">{:.2}{rank}</td>", over_ideal.mean)
 }
 
-/// 0 to 5: how far a scheme is from the best one.
+/// The shade of a ratio to the best scheme, 0 to 5.
 fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// A scenario by itself. On the page there are `before` plots before its own.
+/// The section of a scenario. On the page there are `before` plots before its own.
 fn details(contest: &Contest, before: usize) -> String {
     let sentences: String =
         contest.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
@@ -513,7 +515,8 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
     shown(estimate.mean) + &half
 }
 
-/// What state in hardware buys: for each scheme its bits, and the mean over scenarios of its time over the best.
+/// The plot of hardware state against time: for each scheme its bits, and the mean over scenarios of its time over the
+/// best.
 fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();

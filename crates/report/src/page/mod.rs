@@ -29,7 +29,7 @@ use plots::Plot;
 pub use provenance::Provenance;
 use serde_json::{Value, json};
 
-/// Nothing is loaded from anywhere, nor sent: what the page needs stands in it. Plots are saved as pictures from blobs.
+/// The page loads nothing and sends nothing: all that it needs is in it. Plots are saved as pictures from blobs.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'";
 
 /// Axes, scales and zooming of the plots: see `assets/uplot/README.md`.
@@ -37,7 +37,7 @@ const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
 
-/// The page of a result set: title, provenance, claims, summary, plots, scenario. Loads nothing from anywhere.
+/// The page of a result set: title, provenance, claims, summary, plots, scenario. It loads nothing from elsewhere.
 pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let index = Index::new(set);
     let plots = plots::of(&index);
@@ -66,7 +66,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
         body.push_str(&unsaid::section(figure));
     }
     let (summary, pictures) = (summary::section(set), pictures(&plots, 0));
-    // What a search tried is many rows, and one plot says what they say.
+    // The trials of a search are many rows, which one plot shows as well.
     let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
     body.push_str(&first);
     body.push_str(&second);
@@ -78,7 +78,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     document(&set.title, &body, &plots)
 }
 
-/// A page: it stands by itself, whatever is in it.
+/// A self-contained page.
 fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -95,7 +95,7 @@ fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     )
 }
 
-/// What makes the results say less than they seem to; nothing when there is nothing.
+/// The section of warnings that limit the meaning of the results; empty when there are none.
 fn warnings(set: &ResultSet) -> String {
     let warnings: String =
         set.all_warnings().iter().map(|warning| format!("<li>{}</li>", prose(warning))).collect();
@@ -105,7 +105,7 @@ fn warnings(set: &ResultSet) -> String {
     }
 }
 
-/// What was run, which is less than the title says when the scale is not the paper's.
+/// The size of the runs, which is less than the title says when the scale is not the paper's.
 fn sizes(figure: &Figure) -> String {
     if figure.sizes.is_empty() {
         return String::new();
@@ -118,7 +118,7 @@ fn sizes(figure: &Figure) -> String {
     format!("<p class=\"sub\">{} scale: {}{rest}.</p>", escape(&figure.scale), escape(&figure.sizes))
 }
 
-/// A section a plot; the pictures of one plot stand side by side. On the page there are `before` others.
+/// A section per plot; the pictures of one plot are side by side. On the page there are `before` others.
 fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
     let mut number = before;
@@ -149,7 +149,7 @@ fn picture(plot: &Plot, head: &str, number: usize) -> String {
     )
 }
 
-/// Inside a script element only `<` could end it.
+/// Only `<` could end a script element.
 fn data(plots: &[Plot]) -> String {
     let mut plots: Value =
         plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
@@ -157,7 +157,7 @@ fn data(plots: &[Plot]) -> String {
     plots.to_string().replace('<', "\\u003c")
 }
 
-/// Numbers to the seven digits that a plot can show, so that the page is small.
+/// Rounds numbers to the seven digits that a plot can show, so that the page is small.
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -172,7 +172,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// Which runs there should be that failed or never ran: above everything else, as the rest looks whole.
+/// The runs that failed or never ran: above everything else, as the rest looks complete.
 fn missing(set: &ResultSet) -> String {
     if set.missing.is_empty() {
         return String::new();
@@ -180,7 +180,7 @@ fn missing(set: &ResultSet) -> String {
     let mut html = String::from(
         "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
     );
-    // Runs that failed alike share a line: what differs in numbers alone is alike.
+    // Runs whose errors differ only in numbers share a line.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for run in &set.missing {
         let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
@@ -209,7 +209,7 @@ fn missing(set: &ResultSet) -> String {
     html
 }
 
-/// Of why a run failed: the cause, the flows that it names, and the lines of help.
+/// The parts of an error of a run: the cause, the flows that it names, and the lines of help.
 fn told(why: &str) -> (&str, &str, &str) {
     let (first, help) = why.split_once('\n').unwrap_or((why, ""));
     match first.find(": flow ") {
@@ -222,8 +222,8 @@ fn without_numbers(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_ascii_digit() && *letter != '.').collect()
 }
 
-/// The answer in sentences. Of a figure it is the claims' table; of a question about a parameter, of which the runs are
-/// what was tried, that question and what was found.
+/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, its question
+/// and answer.
 fn verdict(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {
         return answered(answer);
@@ -263,10 +263,10 @@ fn answered(answer: &SearchAnswer) -> String {
     html
 }
 
-/// Prose as HTML: what stands between backticks is code.
+/// Prose as HTML: text between backticks is code.
 pub(crate) fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
-    // One that is not closed is a backtick.
+    // A backtick without its pair is a backtick.
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }
@@ -277,7 +277,7 @@ pub(crate) fn prose(text: &str) -> String {
     parts.iter().enumerate().map(part).collect()
 }
 
-/// Text as HTML shows it, in elements and in quoted attributes.
+/// Text escaped for elements and for quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

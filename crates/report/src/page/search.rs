@@ -1,4 +1,4 @@
-//! What a search measured, against the parameter that it looked for.
+//! The plot of a search: the measured number against the parameter.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Picture, line, pictures, scheme_look};
@@ -9,11 +9,11 @@ use crate::labels::{Label, label};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
-/// Units in which fields are measured that a question names without them.
+/// Units of fields that a question may leave out.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// Both sides of the question's comparison against the parameter `name`: of each scheme a line per seed, whose values are its
-/// own, and dotted the bound. None where nothing was measured.
+/// Both sides of the question's comparison against the parameter `name`: for each scheme a line per seed, and dotted
+/// the bound. None where nothing was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =
@@ -34,7 +34,7 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Opt
             .collect();
         let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
         for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
-            // Nothing lies between the last of one seed and the first of the next.
+            // A gap between the last point of one seed and the first of the next.
             if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
                 x.push(at(&first.value));
                 measured.push(Json::Null);
@@ -86,14 +86,14 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Opt
     Some(Plot::new(&spec, &picture, note, data, layout(x, y)))
 }
 
-/// The one bound of all runs, where it is one.
+/// The bound of all runs, where it is the same.
 fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// How an axis names what is measured: by the label of its field, where it is one.
+/// The label of the measured number: that of its field, where it is one.
 fn label_of(set: &ResultSet, measured: &str) -> Label {
     let named = Label { name: measured.to_owned(), unit: "", factor: 1.0 };
     let Some((field, "scheme)")) = measured.split_once('(') else { return named };
@@ -102,7 +102,7 @@ fn label_of(set: &ResultSet, measured: &str) -> Label {
     known.map_or(named, |field| label(&field))
 }
 
-/// How many runs of which schemes have no point.
+/// A sentence with the number of runs of each scheme that have no point.
 fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     let of = |scheme: &str| {
         let count = tried.iter().filter(|tried| tried.scheme == scheme && tried.measured.is_none()).count();
@@ -115,7 +115,7 @@ fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     }
 }
 
-/// The line of a bound.
+/// The line style of a bound.
 fn dotted(look: usize) -> Json {
     let mut line = line(look, 1.5);
     line["dash"] = "dot".into();

@@ -1,4 +1,4 @@
-//! Measured values over time: a panel a scheme, a curve an entity, or a cloud of points.
+//! Measured values over time: a panel per scheme, a curve per entity, or a cloud of points.
 
 use super::axes;
 use super::bands;
@@ -13,11 +13,11 @@ use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel at most, which are not of one position each.
+/// Curves of a panel, at most, when they are not of one position each.
 const MAX_CURVES: usize = 48;
-/// Points of all clouds of a panel at most.
+/// Points of all clouds of a panel, at most.
 const MAX_CLOUD: usize = 20_000;
-/// Stretches of time at most of which a cloud that has more keeps as many points each.
+/// Bins of time of a cloud, at most; each keeps equally many points.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).
@@ -25,17 +25,17 @@ type Points = Vec<(f64, f64)>;
 /// Curves by name.
 type Curves = BTreeMap<Natural, Points>;
 
-/// What is drawn of a curve.
+/// The points of a curve that are drawn.
 struct Thin {
     points: Points,
-    /// How many points were measured.
+    /// The number of points that were measured.
     measured: usize,
 }
 
-/// Curves that share a panel. They are thinned as early as can be, since all together may be more than memory holds.
+/// Curves that share a panel. They are downsampled as early as possible, since all together may be larger than memory.
 struct Panel<'a> {
     scheme: &'a str,
-    /// Those of a cloud, which are thinned when it is known how many share the panel.
+    /// The points of clouds, which are downsampled when the number of clouds in the panel is known.
     whole: Curves,
     thin: BTreeMap<Natural, Thin>,
 }
@@ -63,7 +63,7 @@ impl Panel<'_> {
 
 /// One picture. None where nothing was measured.
 ///
-/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has.
+/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has one.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
     let cloud = spec.kind == PlotKind::Points;
     let per = per(index.set, spec);
@@ -137,7 +137,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             points_measured += measured;
             let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
-            // What stands for a scheme looks as it does in the other plots.
+            // The curve of a scheme looks as in the other plots.
             let is_scheme = per == ["scheme"];
             let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
             let of = match (panel_by_scheme, is_scheme) {
@@ -145,7 +145,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is what its interval came to, and ends it: intervals without anything are long.
+            // A point of goodput is the mean of the interval that it ends: intervals without data are long.
             let kind = match spec.y == GOODPUT {
                 _ if cloud => "points",
                 true => "vh",
@@ -159,7 +159,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     }
     let layout = json!({
         "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
-        // Alone in its panel, a scheme's cloud is named by the panel.
+        // A cloud that is alone in its panel is named by the panel.
         "legend": if legend.is_empty() { Json::Null } else { legend.join(", ").into() },
         "bands": bands::of(index.set, picture),
     });
@@ -193,7 +193,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     Some(Plot::new(spec, picture, note, data, layout))
 }
 
-/// The goodput of the runs without faults, of a picture that has a curve for each scheme.
+/// The goodput of the runs without faults, for a picture that has a curve for each scheme.
 fn undisturbed<'a>(
     index: &Index<'_>,
     spec: &PlotSpec,
@@ -212,7 +212,7 @@ fn undisturbed<'a>(
     found.collect()
 }
 
-/// What kind of position an entity is, for people.
+/// The kind of an entity, for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
         _ if entity.contains('/') => "link",
@@ -222,7 +222,7 @@ fn entity_kind(entity: &str) -> &str {
     }
 }
 
-/// Measured rows as a curve an entity, or as their mean, or for a cloud all together.
+/// Measured rows as a curve per entity, or as their mean, or all together for a cloud.
 fn of_curve(
     spec: &PlotSpec,
     curve: &Curve<'_>,
@@ -255,13 +255,13 @@ fn of_curve(
     for curve in measured {
         curves.entry(&curve.entity).or_default().extend(curve.points.iter().map(point));
     }
-    // A plot that is about entities alone does not repeat its scheme in each name.
+    // A plot of entities alone does not repeat its scheme in each name.
     let alone = curve.rest.is_empty();
     let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
     curves.into_iter().map(|(entity, points)| (Natural::new(full(entity)), points)).collect()
 }
 
-/// At most [`MAX_POINTS`] points: of each stretch the lowest and the highest, so that no peak is lost.
+/// At most [`MAX_POINTS`] points: the lowest and the highest of each chunk, so that no peak is lost.
 fn thinned_curve(points: &[(f64, f64)]) -> Points {
     if points.len() <= MAX_POINTS {
         return points.to_vec();
@@ -280,8 +280,8 @@ fn thinned_curve(points: &[(f64, f64)]) -> Points {
     thin
 }
 
-/// At most about `most` points, which are in the order of their times: of each stretch of time the largest and, at
-/// even distances in rank, others below it.
+/// About `most` of the points, which are sorted by time: of each bin of time the largest and, at even distances in
+/// rank, others below it.
 fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Points::new() };
     if points.len() <= most {
@@ -301,10 +301,10 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
     thin
 }
 
-/// A name in which numbers count as numbers: `up:2` before `up:10`.
+/// A sort key in which numbers compare as numbers: `up:2` before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Natural {
-    /// The name's parts, for its order.
+    /// The parts of the name, in pairs of text and number.
     parts: Vec<(String, u64)>,
     pub(super) text: String,
 }
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_thinned_cloud_keeps_the_largest_of_each_stretch_and_some_of_the_others() {
-        // 1,000 links at each of 800 instants; at every instant one link waits longest.
+        // 1,000 links at each of 800 instants; at every instant one link has the longest delay.
         let points: Points = (0..800_000_u32)
             .map(|number| (f64::from(number / 1_000), f64::from(number % 1_000 * 7 % 1_000)))
             .collect();

@@ -1,4 +1,4 @@
-//! A field of the runs against a swept parameter, or a scheme at a time.
+//! Plots of a field of the runs against a swept parameter, or scheme by scheme.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture};
@@ -9,18 +9,18 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value}
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A field of the runs, mean over seeds with their spread, against a swept parameter or a scheme at a time.
+/// A field of the runs, mean over seeds with their spread, against a swept parameter or scheme by scheme.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
     let mut data = Vec::new();
     let mut note = String::new();
     let mut range = (f64::INFINITY, 0.0_f64);
     let mut gaps = Gaps::default();
-    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
+    // A search probes values within a range; a sweep has the labels that its author wrote.
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
-    // Between words nothing lies, so that a line would be a trend that is none.
+    // There is nothing between words, so that a line would suggest a trend.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     for (index, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
                 }
                 None => run.scheme.as_str().into(),
             };
-            // A point of which one seed has no number would be the mean of the lucky ones.
+            // A point of which one seed has no number would show the mean of the others, which is too good.
             let number = run.number(&spec.y).map_or(f64::NAN, |number| number * label.factor);
             match points.iter_mut().find(|(known, _)| *known == at) {
                 Some((_, numbers)) => numbers.push(number),
@@ -96,18 +96,18 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// Whether a swept value is a word, such as the name of a collective; quantities with units are none.
+/// Whether a swept value is a word, such as the name of a collective; quantities with units are not.
 fn is_of_words(set: &ResultSet, spec: &PlotSpec) -> bool {
     let swept = spec.x.iter().flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     swept.map(ToString::to_string).any(|value| value.starts_with(char::is_alphabetic))
 }
 
-/// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.
+/// The gaps of a plot of fields: by reason, the names of the points that are missing or incomplete.
 #[derive(Default)]
 struct Gaps(BTreeMap<&'static str, Vec<String>>);
 
 impl Gaps {
-    /// Notes what a run's number says less than it seems to.
+    /// Notes a gap where a run's number is missing or incomplete.
     fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
         let y = spec.y.as_str();
         let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
@@ -135,7 +135,7 @@ impl Gaps {
         }
     }
 
-    /// A sentence a reason, each after a space.
+    /// A sentence per reason, each after a space.
     fn text(&self) -> String {
         self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
     }

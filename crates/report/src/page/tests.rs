@@ -10,7 +10,7 @@ use anabranch_results::{
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The page without uPlot's own script, which is not ours to judge.
+/// The page without uPlot's own script, which is not tested here.
 fn own_part(set: &ResultSet) -> String {
     let page = page_of(set);
     assert!(page.contains(UPLOT) && page.contains(UPLOT_LICENCE), "uPlot is in the page, with its licence");
@@ -188,7 +188,7 @@ fn per_says_what_has_a_curve_of_its_own() {
     };
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let queue = "queue_depth_bytes";
-    // What is not named has a picture each.
+    // A dimension that is not named has a picture per value.
     let usual = drawn(spec(PlotKind::Series, queue, &[]));
     assert_eq!(usual.len(), 2);
     assert_eq!(usual[0].0, "T (workload.bytes = 8MiB)");
@@ -404,7 +404,7 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     assert_eq!(bars.note, "Only of the messages that finished: rocev2.");
     let bars = drawn(&set, spec(None, "rounds"));
     assert_eq!(bars.note, "Not drawn, as there is no such number: strack; rocev2.");
-    // A second seed that finished does not stand for the first, and other points are drawn.
+    // A second seed that finished does not replace the first, and other points are drawn.
     set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
     set.runs.push(set.runs[1].clone());
     for (run, load) in set.runs.iter_mut().zip([1, 1, 1, 2]) {
@@ -446,7 +446,7 @@ fn a_large_run_stays_small_and_keeps_its_largest_fct() {
     assert_eq!(x.last().unwrap().as_f64(), Some(1.0 + 99.999));
 }
 
-/// A million messages and as many points: what used to scan all of them for each run and claim took minutes.
+/// A million messages and as many points: scanning all of them for each run and claim would take minutes.
 #[test]
 fn a_page_of_many_runs_looks_at_each_row_once() {
     let small = two_schemes();
@@ -686,7 +686,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // Where the question measures nothing by itself, as of an older version.
+    // A question that measures nothing by itself, as in files of an older version.
     let plot = plots_of(&set).remove(0);
     assert_eq!(plot.title, "Largest FCT against *.fabric.queue");
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
@@ -714,7 +714,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    // Words are in their order, and bounds that differ are each scheme's own.
+    // Words are in their order, and bounds that differ belong to one scheme each.
     let mut of_words = compared.clone();
     of_words.values = ["off", "half", "on"].map(str::to_owned).into();
     for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {
@@ -725,14 +725,14 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
     assert_eq!(of("reps: 1")["y"], json!([1.0, 1.0, null, 2.0]));
 
-    // Where nothing finished the usual is drawn.
+    // Where nothing finished the default plots are drawn.
     of_words.tried.iter_mut().for_each(|tried| tried.measured = None);
     assert_eq!(with(&of_words).title, "Largest FCT against *.fabric.queue");
 }
 
 #[test]
 fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
-    // REPS is the faster one where both were asked, and a third scheme is alone in a scenario of its own.
+    // REPS is the faster one in the two scenarios of both, and a third scheme is alone in a scenario of its own.
     let of_three_seeds = || {
         let mut set = two_schemes();
         let third = set.runs.iter().filter(|run| run.seed == 1);
@@ -760,7 +760,7 @@ fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
     assert!(row("annulus").contains("1 of 1</td><td>-</td><td>1.00</td>"), "{}", row("annulus"));
 }
 
-/// Four schemes with two seeds, of which the slower ones send more again: 100, 120, 140 and 400 us over an ideal of 50.
+/// Four schemes with two seeds, of which the slower ones retransmit more: 100, 120, 140 and 400 us over an ideal of 50.
 fn four_schemes() -> ResultSet {
     let mut set = two_schemes();
     set.runs.retain(|run| run.scheme == "ops" && run.sweep["workload.bytes"] == Value::Text("8MiB".into()));
@@ -798,7 +798,7 @@ fn four_schemes() -> ResultSet {
     set
 }
 
-/// The plots of a scenario of a league whose times are held against `measure`.
+/// The plots of a scenario of a league whose times are plotted against `measure`.
 fn explained(set: &ResultSet, measure: &str) -> (Contest, Vec<serde_json::Value>) {
     let explanation = Explanation { measure: measure.into(), called: None, says: "It is <so>.".into() };
     let contest = Contest::of("loss", set, String::new(), None, Some(&explanation));
@@ -821,7 +821,7 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
         "It is &lt;so&gt;. A point is a scheme, the mean over 2 seeds",
         "over the 4 schemes: 1.00. It says what goes together, not why.",
         "Zero stands at the left.",
-        // The numbers, for who does not see the plot.
+        // The numbers, for readers who do not see the plot.
         "<th scope=\"row\">dcp</th><td>2.43</td>",
         "<td>40</td><td>switches, trims</td>",
     ] {
@@ -830,7 +830,7 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
     let against = &plots[0];
     assert_eq!(against["data"][0]["names"], json!(["reps", "ops"]));
     assert_eq!((&against["data"][0]["x"], &against["layout"]["x"]["foot"]), (&json!([0, 500]), &json!(10)));
-    // The first, the one in the middle and the last, up to a time at which something is seen of the first.
+    // The first, the median and the last, up to a time at which the first can still be seen.
     let goodput = &plots[1];
     let names: Vec<_> =
         goodput["data"].as_array().unwrap().iter().map(|trace| trace["name"].clone()).collect();

@@ -1,4 +1,4 @@
-//! The sentences about a sweep of more points than have a sentence each.
+//! Sentences about a sweep with too many points for a sentence each.
 
 use super::{MOST_NAMED, NOT_PLACED, Shown, some};
 use crate::groups::{at_points, named};
@@ -6,7 +6,7 @@ use crate::standing::{Quantity, Standing};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
-/// Who is fastest at which of many points.
+/// The fastest schemes, and the points at which they are.
 pub(super) fn over_all<'a>(
     points: &[&BTreeMap<String, Value>],
     at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
@@ -50,10 +50,10 @@ pub(super) fn over_all<'a>(
     format!("{}.", parts.join(". "))
 }
 
-/// Why a scheme is in no ranking, and of which that is so.
+/// A reason why a scheme is in no ranking, and the test for it.
 type Reason = (&'static str, fn(&Standing) -> bool);
 
-/// The schemes that are in no ranking or have no place in it at some of many points, and why.
+/// The schemes that are in no ranking or not placed at some of many points, and why.
 pub(super) fn not_ranked<'a>(
     points: &[&BTreeMap<String, Value>],
     at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
@@ -82,7 +82,7 @@ pub(super) fn not_ranked<'a>(
     reasons.into_iter().filter_map(told).collect()
 }
 
-/// From what to what one scheme goes; none where there are several.
+/// The range of a single scheme over the points; none where there are several schemes.
 fn alone_over_all<'a>(
     points: &[&BTreeMap<String, Value>],
     at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,

@@ -1,4 +1,4 @@
-//! What sentences come of made-up results.
+//! Sentences from made-up results.
 
 use super::*;
 use crate::standing::tests::set;
@@ -33,7 +33,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     );
     let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // One of which the seeds tell nothing ties with none.
+    // A scheme about which the seeds show nothing ties with none.
     let chain =
         set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
     assert_eq!(
@@ -78,7 +78,7 @@ fn what_did_not_finish_is_left_out_and_said() {
     assert!(verdict(&set)[2].contains("b (1 of 3 runs did not finish)"), "{:?}", verdict(&set));
 }
 
-/// Hits of data by scheme and seed; every run has 5 packets hit in all.
+/// Sets the data packets hit by scheme and seed; the faults of every run hit 5 packets in all.
 fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
     for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
         run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
@@ -104,7 +104,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
     assert_eq!(shown, ["1", "unhit", "2"]);
     let summary = summary_json(&hit);
-    // Slower than without faults, though by ACKs alone: that is an answer.
+    // b is slower than without faults, though only ACKs were lost: that is an answer.
     let mut slower = hit.clone();
     slower.runs.extend(hit.runs.iter().map(|run| RunRow {
         baseline: true,
@@ -117,7 +117,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     let nobody = with_hits(three(), &[0; 9]);
     let said = &verdict(&nobody)[0];
     assert!(said.starts_with(SPARED) && said.contains(". b is fastest: "), "{said}");
-    // One that finished before the faults came did finish.
+    // A run that finished before the faults came did finish.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
     let said = &verdict(&stuck)[0];
@@ -202,7 +202,7 @@ fn seeds_that_change_nothing_are_no_evidence() {
     assert_eq!(said[1], "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence.");
 }
 
-/// Those that tie with the one before them are slower at one seed and faster at another.
+/// Schemes that tie with the one before them are slower at one seed and faster at another.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
@@ -283,7 +283,7 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     assert_eq!(summary.as_array().unwrap().len(), 2);
 }
 
-/// With a baseline of so many µs to each run.
+/// Adds a baseline with this time in µs to each run.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {
@@ -315,7 +315,7 @@ fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
 #[test]
 fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
     let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
-    // The fastest is hurt most.
+    // The fastest scheme is hurt most.
     let numbers: Vec<[f64; 2]> = (0..9).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
@@ -359,7 +359,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
     hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
-    // What begins when the run is over hits nothing, however wide it is.
+    // A fault that begins when the run is over hits nothing, on however many links.
     hit.runs[3].faults[0].at_us = 200.0;
     assert!(
         last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),
