@@ -1,14 +1,14 @@
 //! Tables for a terminal.
 
-use crate::assumed;
+use crate::assumption_notes;
 use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups, points};
 use crate::labels::{TimeUnit, bytes, half_width, large, micros};
+use crate::ranking::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked, standings};
 use crate::resolved;
-use crate::standing::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked, standings};
+use crate::timeout_notes;
 use crate::verdict::verdict;
-use crate::waits;
 use anabranch_results::{Estimate, ResultSet, RunRow};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
@@ -435,10 +435,10 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
     let resolved = resolved::points(&scenario, &set.scenario_toml);
-    notes.extend(assumed::notes(set, &resolved));
-    notes.extend(waits::at_once(set, &resolved));
-    notes.extend(waits::in_order(&resolved));
-    notes.extend(waits::notes(set));
+    notes.extend(assumption_notes::notes(set, &resolved));
+    notes.extend(timeout_notes::at_once(set, &resolved));
+    notes.extend(timeout_notes::in_order(&resolved));
+    notes.extend(timeout_notes::notes(set));
     notes.extend(faults::notes(set, &resolved));
     let another = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
     let mut begins: Vec<usize> = (1..groups.len()).filter(another).collect();

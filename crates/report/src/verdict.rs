@@ -2,7 +2,7 @@
 
 use crate::groups::{at_points, groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::standing::{LEAST_LEAD, LEAST_SEEDS, Quantity, RULE, Standing, ranked, standings, workload_value};
+use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RULE, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use crate::spool::Spool;
 use crate::store::{Item, Store};
 use crate::varied::{Varied, papers};
 use crate::{interrupt, json, sizes};
-use anabranch_report::Exhibit;
+use anabranch_report::GalleryEntry;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{
     self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SensitivityEntry, SetupRow,
@@ -61,7 +61,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
         }
     }
     if varied.len() > 1 {
-        let exhibits: Vec<Exhibit> = varied.iter().map(exhibit).collect();
+        let exhibits: Vec<GalleryEntry> = varied.iter().map(exhibit).collect();
         let index = figures::write_index(&exhibits, scale, &args.output.folder)?;
         note(&format!("index: {}", index.display()));
     }
@@ -81,9 +81,9 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     }
 }
 
-fn exhibit(done: &Varied) -> Exhibit {
+fn exhibit(done: &Varied) -> GalleryEntry {
     let folder = done.folder.file_name().map(|name| format!("{}/report.html", name.to_string_lossy()));
-    Exhibit { figure: done.figure.clone(), page: folder }
+    GalleryEntry { figure: done.figure.clone(), page: folder }
 }
 
 /// What is to be run of one figure.

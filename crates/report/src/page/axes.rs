@@ -3,7 +3,7 @@
 //! the order in which they occur; a list: in that order), `si` writes 20K, and `foot` is the place of zero on a
 //! logarithmic axis.
 
-use super::plots::Plot;
+use super::plot::Plot;
 use serde_json::{Value as Json, json};
 
 /// The ratio of the largest value to the least above which an axis is logarithmic by default.

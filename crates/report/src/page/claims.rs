@@ -1,6 +1,6 @@
 //! The claims of a figure on its page.
 
-use super::{escape, prose};
+use super::markup::{escape, prose};
 use crate::claims::RULE;
 use crate::claims_table::{explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};

@@ -1,11 +1,12 @@
 //! The league's plots of a scenario: the time of each scheme against the number that the scenario's file names, and
 //! with faults goodput over time. Both show correlations and assert no cause.
 
-use super::plots::{self, Plot};
+use super::plot::Plot;
+use super::plots;
 use crate::groups::groups;
 use crate::index::Index;
 use crate::labels::{Label, label, palette, significant};
-use crate::standing::Quantity;
+use crate::ranking::Quantity;
 use anabranch_results::{
     DATA_PACKETS_HIT, Estimate, Explanation, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
 };

@@ -1,19 +1,20 @@
 //! The page of a league: every scheme in every scenario, side by side.
 
+use super::document::{document, picture, pictures};
 use super::explain::{self, Against, Timed};
-use super::plots::Plot;
-use super::{document, escape, picture, pictures, prose};
+use super::markup::{escape, prose};
+use super::plot::Plot;
 use crate::ground::ground;
 use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
-use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
+use crate::ranking::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict;
 use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// The outcome of a scenario of a league. It holds no rows, so that many fit in memory.
-pub struct Contest {
+pub struct LeagueEntry {
     /// Its name in commands and in the head of its column.
     pub name: String,
     title: String,
@@ -55,7 +56,7 @@ struct Row {
     peak_queue: f64,
 }
 
-impl Contest {
+impl LeagueEntry {
     /// The outcome of the scenario `name`, whose results are `set`. `sizes` is the size of its runs, `page` the link to
     /// its page; `explanation` names the measure against which its times are plotted.
     pub fn of(
@@ -64,7 +65,7 @@ impl Contest {
         sizes: String,
         page: Option<String>,
         explanation: Option<&Explanation>,
-    ) -> Contest {
+    ) -> LeagueEntry {
         let groups = groups(set);
         let quantity = ranked(set);
         let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
@@ -94,7 +95,7 @@ impl Contest {
         let missing = set.missing.iter().map(|run| {
             format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
         });
-        Contest {
+        LeagueEntry {
             name: name.to_owned(),
             title: set.title.clone(),
             sizes,
@@ -209,29 +210,29 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
 
 /// The page: all scenarios in one table, hardware state against time, then each scenario. `bits` is the hardware state
 /// of each scheme in bits per queue pair; `heading` gives the scale and the program.
-pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>) -> String {
+pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();
-    for row in contests.iter().flat_map(|contest| &contest.rows) {
+    for row in entries.iter().flat_map(|entry| &entry.rows) {
         if !schemes.contains(&row.scheme.as_str()) {
             schemes.push(&row.scheme);
         }
     }
-    let shared = asked_of_all(contests, &schemes);
+    let shared = asked_of_all(entries, &schemes);
     // Schemes that ran in few scenarios come last, and before them those without a mean.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
-        of_few(contests, one).cmp(&of_few(contests, other)).then(mean(one).total_cmp(&mean(other)))
+        of_few(entries, one).cmp(&of_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
     });
     let mut body = format!(
         "<header><p class=\"brand\">Anabranch</p><h1>The league: {} schemes in {} scenarios</h1><p class=\"sub\">{}</p></header>\n<main>\n",
         schemes.len(),
-        contests.len(),
+        entries.len(),
         escape(heading)
     );
-    let missing: String = contests
+    let missing: String = entries
         .iter()
-        .flat_map(|contest| contest.missing.iter().map(move |run| (contest, run)))
-        .map(|(contest, run)| format!("<li><b>{}</b>, {}</li>", escape(&contest.name), escape(run)))
+        .flat_map(|entry| entry.missing.iter().map(move |run| (entry, run)))
+        .map(|(entry, run)| format!("<li><b>{}</b>, {}</li>", escape(&entry.name), escape(run)))
         .collect();
     if !missing.is_empty() {
         body.push_str(&format!(
@@ -239,44 +240,44 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
              scenario</summary><ul>{missing}</ul></details></section>\n"
         ));
     }
-    body.push_str(&map(contests, &schemes));
-    body.push_str(&overview(contests, &shared, &schemes));
-    body.push_str(&on_own_ground(contests));
+    body.push_str(&map(entries, &schemes));
+    body.push_str(&overview(entries, &shared, &schemes));
+    body.push_str(&on_own_ground(entries));
     let mut plots: Vec<Plot> = state_plot(&shared, &schemes, bits).into_iter().collect();
     body.push_str(&pictures(&plots, 0));
-    for contest in contests {
-        body.push_str(&details(contest, plots.len()));
-        plots.extend(contest.plots.iter().cloned());
+    for entry in entries {
+        body.push_str(&details(entry, plots.len()));
+        plots.extend(entry.plots.iter().cloned());
     }
     body.push_str("</main>\n");
     document("Anabranch: the league", &body, &plots)
 }
 
 /// Whether a scheme has rank 1 in a scenario.
-fn is_first(contest: &Contest, scheme: &str) -> bool {
-    contest.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
+fn is_first(entry: &LeagueEntry, scheme: &str) -> bool {
+    entry.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
 }
 
 /// The largest time over the best one in any scenario; none where the scheme has no number in any.
-fn worst(contests: &[Contest], scheme: &str) -> Option<f64> {
-    contests.iter().filter_map(|contest| contest.over_best(scheme)).reduce(f64::max)
+fn worst(entries: &[LeagueEntry], scheme: &str) -> Option<f64> {
+    entries.iter().filter_map(|entry| entry.over_best(scheme)).reduce(f64::max)
 }
 
 /// Whether a scheme ran in fewer than half of the scenarios.
-fn of_few(contests: &[Contest], scheme: &str) -> bool {
-    2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
+fn of_few(entries: &[LeagueEntry], scheme: &str) -> bool {
+    2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
 /// The scenarios in which every scheme ran, apart from schemes of few scenarios: means over different scenarios would
 /// not compare.
-fn asked_of_all<'a>(contests: &'a [Contest], schemes: &[&str]) -> Vec<&'a Contest> {
-    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(contests, scheme)).collect();
-    contests.iter().filter(|contest| most.iter().all(|scheme| contest.row(scheme).is_some())).collect()
+fn asked_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
+    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(entries, scheme)).collect();
+    entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
 /// The geometric mean of a scheme's times over the best ones; none where it has no number in one of the scenarios.
-fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
-    let over: Vec<f64> = contests.iter().map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
+fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
+    let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
 }
@@ -285,7 +286,7 @@ fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
 const SHADES: [f64; 5] = [1.02, 1.1, 1.3, 2.0, 4.0];
 
 /// The heat map of schemes by scenarios: the shade of a cell is the time over the best of its column.
-fn map(contests: &[Contest], schemes: &[&str]) -> String {
+fn map(entries: &[LeagueEntry], schemes: &[&str]) -> String {
     let name = |shade: usize| match SHADES.get(shade) {
         Some(bound) => format!("up to {bound}"),
         None => "more".to_owned(),
@@ -302,24 +303,24 @@ fn map(contests: &[Contest], schemes: &[&str]) -> String {
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Heat map\"><table class=\"map\" id=\"map\">\
          <caption>Time over that of the best scheme of the scenario</caption><thead><tr><th scope=\"col\">scheme</th>",
     );
-    for contest in contests {
-        let name = escape(&contest.name);
+    for entry in entries {
+        let name = escape(&entry.name);
         html.push_str(&format!("<th scope=\"col\"><a href=\"#{name}\"><span>{name}</span></a></th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for scheme in schemes {
-        let cells: String = contests.iter().map(|contest| map_cell(contest, scheme)).collect();
+        let cells: String = entries.iter().map(|entry| map_cell(entry, scheme)).collect();
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(scheme)));
     }
     html + "</tbody></table></div></section>\n"
 }
 
-fn map_cell(contest: &Contest, scheme: &str) -> String {
-    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+fn map_cell(entry: &LeagueEntry, scheme: &str) -> String {
+    let Some(row) = entry.row(scheme) else { return "<td></td>".to_owned() };
     if row.standing.is_untouched {
         return "<td title=\"unhit\">o</td>".to_owned();
     }
-    let Some(over) = contest.over_best(scheme) else {
+    let Some(over) = entry.over_best(scheme) else {
         return "<td class=\"h5\" title=\"failed\">&times;</td>".to_owned();
     };
     let shown = if over < 9.95 { two(over) } else { format!("{over:.0}") };
@@ -327,7 +328,7 @@ fn map_cell(contest: &Contest, scheme: &str) -> String {
 }
 
 /// The table of schemes by scenarios: rank, and time over the ideal.
-fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> String {
+fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) -> String {
     let mut html = format!(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
          P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
@@ -343,27 +344,26 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
          <table class=\"numbers heat\" id=\"summary\"><caption>Time over the ideal, and rank</caption><thead><tr>\
          <th scope=\"col\" class=\"word\"><button type=\"button\">scheme</button></th>",
         shared.len(),
-        contests.len(),
+        entries.len(),
     );
-    let heads = ["first in", "over best", "worst"]
-        .into_iter()
-        .chain(contests.iter().map(|contest| contest.name.as_str()));
+    let heads =
+        ["first in", "over best", "worst"].into_iter().chain(entries.iter().map(|entry| entry.name.as_str()));
     for head in heads {
         let shown = escape(head).replace('-', "-<wbr>");
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{shown}</button></th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for scheme in schemes {
-        let first = contests.iter().filter(|contest| is_first(contest, scheme)).count();
-        let of = contests.iter().filter(|contest| contest.row(scheme).is_some()).count();
-        let [mean, worst] = [mean_over_best(shared, scheme), worst(contests, scheme)]
+        let first = entries.iter().filter(|entry| is_first(entry, scheme)).count();
+        let of = entries.iter().filter(|entry| entry.row(scheme).is_some()).count();
+        let [mean, worst] = [mean_over_best(shared, scheme), worst(entries, scheme)]
             .map(|number| number.map_or("-".to_owned(), two));
         html.push_str(&format!(
             "<tr><th scope=\"row\"><button type=\"button\">{}</button></th><td>{first} of {of}</td><td>{mean}</td><td>{worst}</td>",
             escape(scheme)
         ));
-        for contest in contests {
-            html.push_str(&cell(contest, scheme));
+        for entry in entries {
+            html.push_str(&cell(entry, scheme));
         }
         html.push_str("</tr>");
     }
@@ -371,9 +371,9 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
 }
 
 /// The table of the systems of the papers with the settings of their own papers, beside the common settings.
-fn on_own_ground(contests: &[Contest]) -> String {
+fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
-    for own in contests.iter().flat_map(|contest| &contest.own) {
+    for own in entries.iter().flat_map(|entry| &entry.own) {
         if !systems.contains(&(&own.scheme, &own.setup)) {
             systems.push((&own.scheme, &own.setup));
         }
@@ -389,18 +389,18 @@ fn on_own_ground(contests: &[Contest]) -> String {
          <table class=\"numbers\"><caption>Time over the ideal on a paper's ground (on common ground)</caption><thead><tr>\
          <th scope=\"col\" class=\"word\">scheme</th><th scope=\"col\" class=\"word\">setup</th>",
     );
-    for contest in contests {
-        let shown = escape(&contest.name).replace('-', "-<wbr>");
+    for entry in entries {
+        let shown = escape(&entry.name).replace('-', "-<wbr>");
         html.push_str(&format!("<th scope=\"col\">{shown}</th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for (scheme, setup) in systems {
         let (shown, on) = (escape(scheme), escape(setup));
         html.push_str(&format!("<tr><th scope=\"row\">{shown}</th><td class=\"word\">{on}</td>"));
-        for contest in contests {
-            let own = contest.own.iter().find(|own| own.scheme == scheme && own.setup == setup);
+        for entry in entries {
+            let own = entry.own.iter().find(|own| own.scheme == scheme && own.setup == setup);
             let number = |estimate: Option<Estimate>| estimate.map_or("failed".to_owned(), |of| two(of.mean));
-            let common = contest.row(scheme).map_or("-".to_owned(), |row| number(row.over_ideal));
+            let common = entry.row(scheme).map_or("-".to_owned(), |row| number(row.over_ideal));
             html.push_str(&match own {
                 Some(own) => format!("<td>{} ({common})</td>", number(own.over_ideal)),
                 None => "<td></td>".to_owned(),
@@ -411,8 +411,8 @@ fn on_own_ground(contests: &[Contest]) -> String {
     html + "</tbody></table></div></section>\n"
 }
 
-fn cell(contest: &Contest, scheme: &str) -> String {
-    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+fn cell(entry: &LeagueEntry, scheme: &str) -> String {
+    let Some(row) = entry.row(scheme) else { return "<td></td>".to_owned() };
     if row.standing.is_untouched {
         return "<td>unhit</td>".to_owned();
     }
@@ -421,7 +421,7 @@ fn cell(contest: &Contest, scheme: &str) -> String {
         Some(_) => format!(" ({})", row.standing.rank_shown()),
         None => String::new(),
     };
-    let shade = contest.over_best(scheme).map_or(0, shade);
+    let shade = entry.over_best(scheme).map_or(0, shade);
     format!("<td class=\"h{shade}\">{:.2}{rank}</td>", over_ideal.mean)
 }
 
@@ -431,26 +431,26 @@ fn shade(over_best: f64) -> usize {
 }
 
 /// The section of a scenario. On the page there are `before` plots before its own.
-fn details(contest: &Contest, before: usize) -> String {
+fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences: String =
-        contest.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
+        entry.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
     let ground =
-        contest.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
-    let link = contest.page.as_deref().map_or(String::new(), |page| {
+        entry.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
+    let link = entry.page.as_deref().map_or(String::new(), |page| {
         format!("<p class=\"note\"><a href=\"{}\">All of its results</a></p>", escape(page))
     });
-    let drawn = contest.plots.iter().zip(before..);
+    let drawn = entry.plots.iter().zip(before..);
     let drawn: String = drawn.map(|(plot, number)| picture(plot, &plot.title, number)).collect();
     let mut html = format!(
         "<section id=\"{}\"><h2>{}</h2><p class=\"sub\">{}</p>{ground}{sentences}{link}{drawn}<details><summary>Table</summary>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"numbers\"><thead><tr>",
-        escape(&contest.name),
-        escape(&contest.title),
-        escape(&contest.sizes),
-        escape(&contest.title)
+        escape(&entry.name),
+        escape(&entry.title),
+        escape(&entry.sizes),
+        escape(&entry.title)
     );
-    let unit = if contest.quantity.is_time { " µs" } else { "" };
-    let ranked = format!("{}{unit}", contest.quantity.short);
+    let unit = if entry.quantity.is_time { " µs" } else { "" };
+    let ranked = format!("{}{unit}", entry.quantity.short);
     let heads = [
         "scheme",
         "rank",
@@ -470,11 +470,11 @@ fn details(contest: &Contest, before: usize) -> String {
         html.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(head)));
     }
     html.push_str("</tr></thead><tbody>");
-    let mut rows: Vec<&Row> = contest.rows.iter().collect();
+    let mut rows: Vec<&Row> = entry.rows.iter().collect();
     let value = |row: &Row| row.standing.estimate.map_or(f64::INFINITY, |estimate| estimate.mean);
     rows.sort_by(|one, other| value(one).total_cmp(&value(other)));
     for row in rows {
-        let digits = |value: f64| match contest.quantity.is_time {
+        let digits = |value: f64| match entry.quantity.is_time {
             true => micros(value),
             false => format!("{value:.2}"),
         };
@@ -517,11 +517,11 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
 
 /// The plot of hardware state against time: for each scheme its bits, and the mean over scenarios of its time over the
 /// best.
-fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
+fn state_plot(entries: &[&LeagueEntry], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();
     for (position, scheme) in schemes.iter().enumerate() {
-        let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(contests, scheme)) else {
+        let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(entries, scheme)) else {
             left_out.push(*scheme);
             continue;
         };

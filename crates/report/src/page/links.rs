@@ -3,8 +3,8 @@
 use super::axes::layout;
 use super::bands;
 use super::curves::{Picture, line, per};
-use super::plots::Plot;
-use super::series::Natural;
+use super::plot::Plot;
+use super::series::NaturalSortKey;
 use crate::index::Index;
 use crate::labels::label;
 use crate::measure::covers;
@@ -29,7 +29,7 @@ struct Grid {
     start: f64,
     stretch: f64,
     /// The cells of each link.
-    links: BTreeMap<Natural, Cells>,
+    links: BTreeMap<NaturalSortKey, Cells>,
 }
 
 /// Whether the plot has a curve for each position, and more positions than curves can show.
@@ -105,15 +105,16 @@ fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let count = many.min(STRETCHES);
     let whole = u128::from(last - first + step);
     let position = |time: u64| (u128::from(time - first) * u128::from(count) / whole) as usize;
-    let mut links: BTreeMap<Natural, Cells> = BTreeMap::new();
+    let mut links: BTreeMap<NaturalSortKey, Cells> = BTreeMap::new();
     for curve in curves {
         let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, f64::NEG_INFINITY); count as usize];
         for &(time, value) in &curve.points {
             let (sum, number, most) = &mut sums[position(time)];
             (*sum, *number, *most) = (*sum + value, *number + 1.0, most.max(value));
         }
-        let cells =
-            links.entry(Natural::new(curve.entity.to_string())).or_insert_with(|| vec![None; count as usize]);
+        let cells = links
+            .entry(NaturalSortKey::new(curve.entity.to_string()))
+            .or_insert_with(|| vec![None; count as usize]);
         for (cell, (sum, number, most)) in cells.iter_mut().zip(sums) {
             if number > 0.0 {
                 *cell = Some((sum / number, most));
@@ -154,7 +155,7 @@ fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
 
 /// Rows of cells, several links per row where there are more than a map has rows.
 fn map(grid: &Grid, factor: f64) -> Json {
-    let links: Vec<(&Natural, &Cells)> = grid.links.iter().collect();
+    let links: Vec<(&NaturalSortKey, &Cells)> = grid.links.iter().collect();
     let count = links.first().map_or(0, |(_, cells)| cells.len());
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for several in links.chunks(links.len().div_ceil(ROWS).max(1)) {

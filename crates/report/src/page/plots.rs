@@ -1,12 +1,8 @@
-//! The plots of a page, as `draw.js` takes them.
-//!
-//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, where `kind` is `line`, `both` (with its
-//! points), `hv` and `vh` (steps), `points`, `named` (each with a name of `names`, a label where there is room in the
-//! order of `first`, and the `shape` of all), `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other
-//! kinds are ends of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}` with the axes of [`axes`].
+//! The plots of a page: those of a figure, or the default ones.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};
+use super::plot::{MAX_POINTS, Plot};
 use super::{links, search, series, sweep};
 use crate::index::Index;
 use crate::labels::{label, thousands};
@@ -14,36 +10,9 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A plot on the page.
-#[derive(Clone)]
-pub(super) struct Plot {
-    pub title: String,
-    /// The caption.
-    pub note: String,
-    /// The title of the plot without the part that distinguishes this picture, and that part.
-    pub whole: String,
-    pub part: String,
-    pub data: Vec<Json>,
-    pub layout: Json,
-}
-
-impl Plot {
-    pub(super) fn new(
-        spec: &PlotSpec,
-        picture: &Picture<'_>,
-        note: String,
-        data: Vec<Json>,
-        layout: Json,
-    ) -> Plot {
-        let (whole, part) = (spec.title.clone(), picture.name.clone());
-        Plot { title: picture.title(spec), note, whole, part, data, layout }
-    }
-}
-
-/// Points of a curve, at most, so that the page of a large run stays small.
-pub(super) const MAX_POINTS: usize = 2000;
 /// Points of a cloud of messages, at most, over all curves.
 const MAX_CLOUD: usize = 20_000;
+
 /// The plots that a figure specifies, otherwise those for which the results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());

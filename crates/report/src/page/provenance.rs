@@ -1,6 +1,6 @@
 //! The origin of results, below the title.
 
-use super::escape;
+use super::markup::escape;
 use anabranch_results::ResultSet;
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeSet;

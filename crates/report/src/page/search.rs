@@ -2,7 +2,7 @@
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Picture, line, pictures, scheme_look};
-use super::plots::Plot;
+use super::plot::Plot;
 use super::quantity::Quantity;
 use crate::groups::schemes;
 use crate::labels::{Label, label};

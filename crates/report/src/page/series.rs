@@ -3,11 +3,11 @@
 use super::axes;
 use super::bands;
 use super::curves::{Curve, Picture, line, per, scheme_look};
-use super::plots::{MAX_POINTS, Plot};
+use super::plot::{MAX_POINTS, Plot};
 use crate::index::Index;
 use crate::labels::{label, thousands};
 use crate::measure::covers;
-use crate::standing::baseline_of;
+use crate::ranking::baseline_of;
 use anabranch_results::GOODPUT;
 use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
@@ -23,10 +23,10 @@ const STRETCHES: usize = 400;
 /// Points as (microseconds, value).
 type Points = Vec<(f64, f64)>;
 /// Curves by name.
-type Curves = BTreeMap<Natural, Points>;
+type Curves = BTreeMap<NaturalSortKey, Points>;
 
 /// The points of a curve that are drawn.
-struct Thin {
+struct Downsampled {
     points: Points,
     /// The number of points that were measured.
     measured: usize,
@@ -37,7 +37,7 @@ struct Panel<'a> {
     scheme: &'a str,
     /// The points of clouds, which are downsampled when the number of clouds in the panel is known.
     whole: Curves,
-    thin: BTreeMap<Natural, Thin>,
+    downsampled: BTreeMap<NaturalSortKey, Downsampled>,
 }
 
 impl Panel<'_> {
@@ -45,19 +45,19 @@ impl Panel<'_> {
         if cloud {
             return self.whole.extend(found);
         }
-        let thinned = |(name, points): (Natural, Points)| {
-            (name, Thin { points: thinned_curve(&points), measured: points.len() })
+        let downsampled = |(name, points): (NaturalSortKey, Points)| {
+            (name, Downsampled { points: downsampled_curve(&points), measured: points.len() })
         };
-        self.thin.extend(found.into_iter().map(thinned));
+        self.downsampled.extend(found.into_iter().map(downsampled));
     }
 
     fn close(&mut self) {
         let whole = std::mem::take(&mut self.whole);
         let share = MAX_CLOUD / whole.len().max(1);
-        let thinned = |(name, points): (Natural, Points)| {
-            (name, Thin { points: thinned_cloud(&points, share), measured: points.len() })
+        let downsampled = |(name, points): (NaturalSortKey, Points)| {
+            (name, Downsampled { points: downsampled_cloud(&points, share), measured: points.len() })
         };
-        self.thin.extend(whole.into_iter().map(thinned));
+        self.downsampled.extend(whole.into_iter().map(downsampled));
     }
 }
 
@@ -86,19 +86,20 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             Some(panel) => panel.add(found, cloud),
             None => {
                 panels.iter_mut().for_each(Panel::close);
-                let mut panel = Panel { scheme: curve.scheme, whole: Curves::new(), thin: BTreeMap::new() };
+                let mut panel =
+                    Panel { scheme: curve.scheme, whole: Curves::new(), downsampled: BTreeMap::new() };
                 panel.add(found, cloud);
                 panels.push(panel);
             }
         }
     }
     panels.iter_mut().for_each(Panel::close);
-    let names: BTreeSet<&Natural> = panels.iter().flat_map(|panel| panel.thin.keys()).collect();
+    let names: BTreeSet<&NaturalSortKey> = panels.iter().flat_map(|panel| panel.downsampled.keys()).collect();
     if names.is_empty() {
         return None;
     }
     let label = label(&spec.y);
-    let drawn: Vec<&Natural> = names.iter().copied().take(MAX_CURVES).collect();
+    let drawn: Vec<&NaturalSortKey> = names.iter().copied().take(MAX_CURVES).collect();
     let mut data = Vec::new();
     let entity_title =
         if entities.len() == 1 { entities.first().map(String::as_str) } else { None }.unwrap_or("place");
@@ -107,9 +108,9 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         .filter(|name| **name != "scheme" || !panel_by_scheme)
         .map(|name| if *name == "entity" { entity_title } else { *name })
         .collect();
-    let undisturbed = undisturbed(index, spec, picture, &per);
-    let measured = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
-    let heights = measured.chain(undisturbed.iter().flat_map(|(_, points)| points));
+    let baselines = baselines(index, spec, picture, &per);
+    let measured = panels.iter().flat_map(|panel| panel.downsampled.values()).flat_map(|curve| &curve.points);
+    let heights = measured.chain(baselines.iter().flat_map(|(_, points)| points));
     let (least, most) =
         heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
     let y_axis = match spec.log_y || axes::is_wide(least, most) {
@@ -125,18 +126,18 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             "y": y, "line": line,
         })
     };
-    data.extend(undisturbed.iter().map(dashed));
+    data.extend(baselines.iter().map(dashed));
     let mut titled = Vec::new();
     let (mut points_drawn, mut points_measured) = (0, 0);
-    for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
+    for (panel, Panel { scheme, downsampled: curves, .. }) in panels.iter().enumerate() {
         let name = if panel_by_scheme { scheme } else { "" };
         titled.push(json!({"name": name, "y": y_axis}));
         for (position, name) in drawn.iter().enumerate() {
-            let Some(Thin { points: thin, measured }) = curves.get(*name) else { continue };
-            points_drawn += thin.len();
+            let Some(Downsampled { points: downsampled, measured }) = curves.get(*name) else { continue };
+            points_drawn += downsampled.len();
             points_measured += measured;
-            let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
-            let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
+            let x: Vec<f64> = downsampled.iter().map(|(x, _)| *x).collect();
+            let y: Vec<f64> = downsampled.iter().map(|(_, y)| y * label.factor).collect();
             // The curve of a scheme looks as in the other plots.
             let is_scheme = per == ["scheme"];
             let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
@@ -175,7 +176,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             false => " Where several places were measured, their mean.",
         });
     }
-    if !undisturbed.is_empty() {
+    if !baselines.is_empty() {
         note.push_str(" Dashed: the same run without the faults, against which it recovers.");
     }
     if names.len() > drawn.len() {
@@ -194,7 +195,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
 }
 
 /// The goodput of the runs without faults, for a picture that has a curve for each scheme.
-fn undisturbed<'a>(
+fn baselines<'a>(
     index: &Index<'_>,
     spec: &PlotSpec,
     picture: &'a Picture<'_>,
@@ -207,7 +208,7 @@ fn undisturbed<'a>(
         let measured = index.series(runs.iter().position(|run| std::ptr::eq(run, baseline))?, &spec.y);
         let measured: Vec<&CurvePoints> = measured.iter().collect();
         let points = of_curve(spec, curve, &measured, false, false).into_values().next()?;
-        Some((curve, thinned_curve(&points)))
+        Some((curve, downsampled_curve(&points)))
     });
     found.collect()
 }
@@ -239,7 +240,7 @@ fn of_curve(
     if !by_entity && spec.kind == PlotKind::Points {
         let mut all: Points = points().map(point).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        return Curves::from([(Natural::new(name), all)]);
+        return Curves::from([(NaturalSortKey::new(name), all)]);
     }
     if !by_entity {
         let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
@@ -249,7 +250,7 @@ fn of_curve(
         }
         let mean: Points =
             sums.into_iter().map(|(at, (sum, count))| (at as f64 / 1e6, sum / count)).collect();
-        return Curves::from([(Natural::new(name), mean)]);
+        return Curves::from([(NaturalSortKey::new(name), mean)]);
     }
     let mut curves: BTreeMap<&str, Points> = BTreeMap::new();
     for curve in measured {
@@ -258,31 +259,31 @@ fn of_curve(
     // A plot of entities alone does not repeat its scheme in each name.
     let alone = curve.rest.is_empty();
     let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
-    curves.into_iter().map(|(entity, points)| (Natural::new(full(entity)), points)).collect()
+    curves.into_iter().map(|(entity, points)| (NaturalSortKey::new(full(entity)), points)).collect()
 }
 
 /// At most [`MAX_POINTS`] points: the lowest and the highest of each chunk, so that no peak is lost.
-fn thinned_curve(points: &[(f64, f64)]) -> Points {
+fn downsampled_curve(points: &[(f64, f64)]) -> Points {
     if points.len() <= MAX_POINTS {
         return points.to_vec();
     }
     let stretch = points.len().div_ceil(MAX_POINTS / 2);
-    let mut thin = Vec::with_capacity(MAX_POINTS);
+    let mut downsampled = Vec::with_capacity(MAX_POINTS);
     for chunk in points.chunks(stretch) {
         let positions = 0..chunk.len();
         let low = positions.clone().min_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
         let high = positions.max_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
-        thin.push(chunk[low.min(high)]);
+        downsampled.push(chunk[low.min(high)]);
         if low != high {
-            thin.push(chunk[low.max(high)]);
+            downsampled.push(chunk[low.max(high)]);
         }
     }
-    thin
+    downsampled
 }
 
 /// About `most` of the points, which are sorted by time: of each bin of time the largest and, at even distances in
 /// rank, others below it.
-fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
+fn downsampled_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Points::new() };
     if points.len() <= most {
         return points.to_vec();
@@ -291,31 +292,31 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let number = |time: f64| (((time - first.0) / stretch) as usize).min(STRETCHES - 1);
     let stretches: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| number(a.0) == number(b.0)).collect();
     let share = (most / stretches.len()).max(1);
-    let mut thin = Points::with_capacity(most);
+    let mut downsampled = Points::with_capacity(most);
     for together in stretches {
         let mut falling: Vec<&(f64, f64)> = together.iter().collect();
         falling.sort_by(|a, b| b.1.total_cmp(&a.1));
         let kept = falling.len().min(share);
-        thin.extend((0..kept).map(|position| *falling[position * falling.len() / kept]));
+        downsampled.extend((0..kept).map(|position| *falling[position * falling.len() / kept]));
     }
-    thin
+    downsampled
 }
 
 /// A sort key in which numbers compare as numbers: `up:2` before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Natural {
+pub(super) struct NaturalSortKey {
     /// The parts of the name, in pairs of text and number.
     parts: Vec<(String, u64)>,
     pub(super) text: String,
 }
 
-impl Natural {
-    pub(super) fn new(text: String) -> Natural {
+impl NaturalSortKey {
+    pub(super) fn new(text: String) -> NaturalSortKey {
         let part = |part: &str| match part.parse() {
             Ok(number) => (String::new(), number),
             Err(_) => (part.to_owned(), 0),
         };
-        Natural { parts: text.split([':', '/', ' ', ',']).map(part).collect(), text }
+        NaturalSortKey { parts: text.split([':', '/', ' ', ',']).map(part).collect(), text }
     }
 }
 
@@ -328,10 +329,10 @@ mod tests {
         let mut points: Vec<(f64, f64)> = (0..100_000).map(|step| (f64::from(step), 1.0)).collect();
         points[54_321].1 = 9.0;
         points[77_777].1 = 0.0;
-        let thin = thinned_curve(&points);
-        assert!(thin.len() <= MAX_POINTS);
-        assert!(thin.contains(&(54_321.0, 9.0)) && thin.contains(&(77_777.0, 0.0)));
-        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+        let downsampled = downsampled_curve(&points);
+        assert!(downsampled.len() <= MAX_POINTS);
+        assert!(downsampled.contains(&(54_321.0, 9.0)) && downsampled.contains(&(77_777.0, 0.0)));
+        assert!(downsampled.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]
@@ -340,15 +341,15 @@ mod tests {
         let points: Points = (0..800_000_u32)
             .map(|number| (f64::from(number / 1_000), f64::from(number % 1_000 * 7 % 1_000)))
             .collect();
-        let thin = thinned_cloud(&points, MAX_CLOUD);
-        assert!(thin.len() <= MAX_CLOUD && thin.len() > MAX_CLOUD / 2, "{}", thin.len());
-        let mean = thin.iter().map(|(_, y)| y).sum::<f64>() / thin.len() as f64;
+        let downsampled = downsampled_cloud(&points, MAX_CLOUD);
+        assert!(downsampled.len() <= MAX_CLOUD && downsampled.len() > MAX_CLOUD / 2, "{}", downsampled.len());
+        let mean = downsampled.iter().map(|(_, y)| y).sum::<f64>() / downsampled.len() as f64;
         assert!((mean - 500.0).abs() < 20.0, "{mean}");
-        let largest = thin.iter().filter(|(_, y)| *y == 999.0).count();
+        let largest = downsampled.iter().filter(|(_, y)| *y == 999.0).count();
         assert!(largest >= STRETCHES, "{largest}");
-        assert_eq!(thinned_cloud(&points[..100], 100), points[..100]);
+        assert_eq!(downsampled_cloud(&points[..100], 100), points[..100]);
         let at_once: Points = (0..500).map(|value| (3.0, f64::from(value))).collect();
-        assert!(thinned_cloud(&at_once, 100).contains(&(3.0, 499.0)));
+        assert!(downsampled_cloud(&at_once, 100).contains(&(3.0, 499.0)));
     }
 
     #[test]
@@ -359,7 +360,8 @@ mod tests {
 
     #[test]
     fn ports_are_in_the_order_of_their_numbers() {
-        let names = ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(|name| Natural::new(name.to_owned()));
+        let names =
+            ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(|name| NaturalSortKey::new(name.to_owned()));
         let names = BTreeSet::from(names);
         assert_eq!(
             names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>(),

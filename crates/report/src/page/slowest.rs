@@ -1,6 +1,6 @@
 //! The slowest messages or jobs of each scheme, and their losses, timeouts and retransmissions.
 
-use super::escape;
+use super::markup::escape;
 use crate::groups::schemes;
 use crate::index::Index;
 use crate::labels::{bytes, large, micros, significant};

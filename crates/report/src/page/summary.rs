@@ -1,7 +1,8 @@
 //! The table of all schemes on the page.
 
-use super::{escape, prose, terms};
-use crate::standing::ranked;
+use super::markup::{escape, prose};
+use super::terms;
+use crate::ranking::ranked;
 use crate::table;
 use anabranch_results::ResultSet;
 

@@ -2,7 +2,7 @@
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture};
-use super::plots::Plot;
+use super::plot::Plot;
 use super::quantity::Quantity;
 use crate::labels::label;
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};

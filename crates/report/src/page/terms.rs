@@ -1,6 +1,6 @@
 //! The glossary of a page.
 
-use super::{escape, prose};
+use super::markup::{escape, prose};
 use crate::terms::TERMS;
 
 /// The folded list of the terms that `body` uses; empty where it uses none.

@@ -1,7 +1,7 @@
 //! A plot's numbers as a table, for readers who do not see the plot.
 
-use super::escape;
-use super::plots::Plot;
+use super::markup::escape;
+use super::plot::Plot;
 use crate::labels::significant;
 use serde_json::Value as Json;
 

@@ -2,7 +2,7 @@
 
 use super::{MOST_NAMED, NOT_PLACED, Shown, some};
 use crate::groups::{at_points, named};
-use crate::standing::{Quantity, Standing};
+use crate::ranking::{Quantity, Standing};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 

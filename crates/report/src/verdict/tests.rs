@@ -1,8 +1,8 @@
 //! Sentences from made-up results.
 
 use super::*;
-use crate::standing::tests::set;
-use crate::standing::{Recovery, summary_json};
+use crate::ranking::tests::set;
+use crate::ranking::{Recovery, summary_json};
 use anabranch_results::FaultRow;
 
 #[test]

@@ -201,8 +201,8 @@ fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranking::tests::set;
     use crate::resolved::tests::SWEPT;
-    use crate::standing::tests::set;
     use anabranch_results::Value;
 
     fn notes(set: &ResultSet) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The section of a figure's page about varied assumptions.
 
-use super::{escape, prose};
-use crate::unsaid::{HEAD, best, introduction, rows};
+use super::markup::{escape, prose};
+use crate::sensitivity::{HEAD, best, introduction, rows};
 use anabranch_results::{Figure, Sensitivity};
 
 /// The varied entries, each claim's span over them, and every setup with the number of claims that hold. Empty where
