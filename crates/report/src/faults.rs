@@ -88,7 +88,7 @@ fn withdrawn(point: &Point<'_>) -> String {
 
 /// The faults of a run that its baseline does not have: the baseline keeps the losses of a topology file beside other
 /// faults.
-pub(crate) fn compared<'a>(
+pub(crate) fn faults_beyond_baseline<'a>(
     run: &'a RunRow,
     baseline: Option<&'a RunRow>,
 ) -> impl Iterator<Item = &'a FaultRow> {
@@ -100,9 +100,9 @@ pub(crate) fn compared<'a>(
 
 /// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False
 /// where the scenario does not state a fault once for all runs, as where the sweep changes it.
-pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
+pub(crate) fn is_active_at_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     let written = scenario.get("fault").and_then(toml::Value::as_array);
-    compared(run, baseline).any(|fault| {
+    faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(written) = written.and_then(|faults| faults.get(fault.fault as usize)) else { return false };
         let mut starts = starts(written, fault.at_us).into_iter();
         starts.any(|at_us| over_at(written, at_us).is_none_or(|end| end >= run.sim_time_us))

@@ -1,6 +1,6 @@
 //! The ranking of schemes: ranks, their certainty, and the cost of faults.
 
-use crate::faults::{compared, holds_to_the_end};
+use crate::faults::{faults_beyond_baseline, is_active_at_end};
 use crate::groups::{Group, at_each_point, groups};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
@@ -32,7 +32,7 @@ const SLOWDOWN: Quantity = Quantity {
 /// The quantity by which schemes are ranked: collectives by the CCT of the slowest job; messages of a Poisson process,
 /// or of several lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest message, which
 /// ends the run.
-pub(crate) fn ranked(set: &ResultSet) -> Quantity {
+pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     if set.actual().iter().any(|run| run.jobs > 0) {
         return CCT;
     }
@@ -123,6 +123,11 @@ impl Standing {
         }
     }
 
+    /// Whether no fault hit any of its data at any seed or cost it anything.
+    pub(crate) fn no_seed_hit(&self) -> bool {
+        self.unhit[0] == self.unhit[1]
+    }
+
     /// Whether the seeds determine its rank.
     pub(crate) fn is_placed(&self) -> bool {
         self.rank.is_none_or(|rank| rank == self.at_best)
@@ -145,14 +150,13 @@ pub(crate) enum Recovery {
 
 /// The standings of the groups, in their order.
 pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
-    let quantity = ranked(set);
+    let quantity = ranked_quantity(set);
     let scenario = toml::from_str(&set.scenario_toml).unwrap_or_default();
     let of = |group| standing((set, &scenario), group, quantity);
     let mut found: Vec<Standing> = groups.iter().map(of).collect();
-    let of_none = |standing: &Standing| standing.unhit[0] == standing.unhit[1];
     for here in at_each_point(groups) {
-        let some_hit = here.iter().any(|&index| !of_none(&found[index]));
-        here.iter().for_each(|&index| found[index].is_untouched = some_hit && of_none(&found[index]));
+        let some_hit = here.iter().any(|&index| !found[index].no_seed_hit());
+        here.iter().for_each(|&index| found[index].is_untouched = some_hit && found[index].no_seed_hit());
         let seeds_tell =
             here.iter().any(|&index| found[index].estimate.is_some() && !found[index].is_one_run);
         let mut by_mean: Vec<(usize, f64)> = here
@@ -172,15 +176,15 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
 
 /// Ranks the schemes of a point, `order`, which are sorted by their means, by [`RULE`].
 fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
-    let against = |first: usize, other: usize| against(&groups[first], &groups[other], quantity);
-    let is_slower = |first: usize, other: usize| against(first, other) == Against::Slower;
+    let compare = |first: usize, other: usize| compare_pair(&groups[first], &groups[other], quantity);
+    let is_slower = |first: usize, other: usize| compare(first, other) == PairResult::Slower;
     let half = |index: usize| found[index].estimate.and_then(|of| of.half_width).unwrap_or(0.0);
     let faster: Vec<usize> = (0..order.len())
         .map(|place| order[..place].iter().filter(|&&other| is_slower(other, order[place])).count())
         .collect();
     let mut placed: Vec<usize> = (0..order.len()).collect();
     let ranks = loop {
-        match ranks(order, &placed, &faster, &against) {
+        match ranks(order, &placed, &faster, &compare) {
             Ok(ranks) => break ranks,
             // The seeds decide nothing about the two; more seeds of the wider one would.
             Err([first, other]) => {
@@ -193,14 +197,14 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
         let slower = order[place + 1..].iter().filter(|&&other| is_slower(index, other)).count();
         (found[index].at_best, found[index].rank) = (1 + faster[place], Some(order.len() - slower));
     }
-    for (place, Placed { rank, tie_within }) in placed.into_iter().zip(ranks) {
+    for (place, PlacedRank { rank, tie_within }) in placed.into_iter().zip(ranks) {
         let standing = &mut found[order[place]];
         (standing.at_best, standing.rank, standing.tie_within) = (rank, Some(rank), tie_within);
     }
 }
 
 /// The rank of a scheme that is placed.
-struct Placed {
+struct PlacedRank {
     rank: usize,
     tie_within: Option<f64>,
 }
@@ -214,48 +218,48 @@ fn ranks(
     order: &[usize],
     placed: &[usize],
     faster: &[usize],
-    against: &impl Fn(usize, usize) -> Against,
-) -> Result<Vec<Placed>, [usize; 2]> {
-    let mut ranks: Vec<Placed> = Vec::with_capacity(placed.len());
+    compare: &impl Fn(usize, usize) -> PairResult,
+) -> Result<Vec<PlacedRank>, [usize; 2]> {
+    let mut ranks: Vec<PlacedRank> = Vec::with_capacity(placed.len());
     // The first scheme of the last rank, and that rank.
     let mut first: Option<(usize, usize)> = None;
     for &place in placed {
         let mut rank = 1 + faster[place];
         let mut tie_within = None;
         if let Some((first, last_rank)) = first.filter(|(_, last_rank)| rank <= *last_rank) {
-            match against(order[first], order[place]) {
-                Against::Level { within } => (rank, tie_within) = (last_rank, Some(within)),
+            match compare(order[first], order[place]) {
+                PairResult::Tied { within } => (rank, tie_within) = (last_rank, Some(within)),
                 // Slower than the first of the rank, though not than each scheme before that one.
-                Against::Slower => rank = last_rank + 1,
-                Against::Untold => return Err([first, place]),
+                PairResult::Slower => rank = last_rank + 1,
+                PairResult::Unknown => return Err([first, place]),
             }
         }
         if tie_within.is_none() {
             first = Some((place, rank));
         }
-        ranks.push(Placed { rank, tie_within });
+        ranks.push(PlacedRank { rank, tie_within });
     }
     Ok(ranks)
 }
 
 /// The result of comparing a scheme with one that has a lower mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Against {
+enum PairResult {
     /// Significantly slower: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
     /// [`LEAST_LEAD`].
     Slower,
     /// Tied: the interval is below [`MOST_APART`].
-    Level {
+    Tied {
         /// The largest ratio of the two times, by the upper end of the interval.
         within: f64,
     },
     /// The seeds show neither.
-    Untold,
+    Unknown,
 }
 
 /// Compares `other` with `first`. Each seed gives both the same workload, so that the differences are free of the
 /// variation that they have in common.
-fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against {
+fn compare_pair(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> PairResult {
     let of_seed = |run: &RunRow| {
         let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
         Some((run.number(quantity.field)? - same, same))
@@ -263,13 +267,13 @@ fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against 
     let (differences, its): (Vec<f64>, Vec<f64>) = other.runs().filter_map(of_seed).unzip();
     let difference = Estimate::of(&differences).filter(|of| of.seeds >= LEAST_SEEDS);
     let Some((difference, [low, high])) = difference.and_then(|of| Some((of, of.interval()?))) else {
-        return Against::Untold;
+        return PairResult::Unknown;
     };
     let mean = its.iter().sum::<f64>() / its.len() as f64;
     match (low > 0.0 && difference.mean > LEAST_LEAD * mean, high <= MOST_APART * mean) {
-        (true, _) => Against::Slower,
-        (false, true) => Against::Level { within: 1.0 + high / mean },
-        (false, false) => Against::Untold,
+        (true, _) => PairResult::Slower,
+        (false, true) => PairResult::Tied { within: 1.0 + high / mean },
+        (false, false) => PairResult::Unknown,
     }
 }
 
@@ -305,7 +309,7 @@ fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quan
                 the_end_at: baselines.len() - times.len(),
                 of: baselines.len(),
                 is_held: without
-                    .all(|(run, baseline)| is_whole(run) && holds_to_the_end(scenario, run, *baseline)),
+                    .all(|(run, baseline)| is_whole(run) && is_active_at_end(scenario, run, *baseline)),
             }
         }
     };
@@ -342,7 +346,7 @@ fn is_constant(numbers: &[f64]) -> bool {
 fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
     let number = |run: &RunRow| run.number(quantity.field);
     let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
-    let is_spared = compared(run, baseline).all(|fault| fault.data_packets == 0);
+    let is_spared = faults_beyond_baseline(run, baseline).all(|fault| fault.data_packets == 0);
     !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
 }
 
@@ -366,7 +370,7 @@ pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a Ru
 /// of the runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not reach
 /// are left out.
 pub fn summary_json(set: &ResultSet) -> Json {
-    let (groups, quantity) = (groups(set), ranked(set));
+    let (groups, quantity) = (groups(set), ranked_quantity(set));
     let estimate = |estimate: Estimate| {
         let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
         json!({ "mean": estimate.mean, "low": low, "high": high })
@@ -409,257 +413,4 @@ pub fn summary_json(set: &ResultSet) -> Json {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::samples::{collectives, two_schemes};
-    use crate::verdict::{method, verdict};
-    use anabranch_results::FlowRow;
-
-    /// Results of one point: a scheme for each entry, with its largest FCT by seed.
-    pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
-        let run = |scheme: &str, seed: usize, fct: f64| RunRow {
-            scheme: scheme.to_owned(),
-            seed: seed as u64 + 1,
-            flows: 4,
-            flows_finished: 4,
-            fct_max_us: fct,
-            ..RunRow::default()
-        };
-        let of = |(scheme, fcts): &(&str, &[f64])| -> Vec<RunRow> {
-            fcts.iter().enumerate().map(|(seed, fct)| run(scheme, seed, *fct)).collect()
-        };
-        ResultSet { runs: schemes.iter().flat_map(of).collect(), ..ResultSet::default() }
-    }
-
-    /// By hand: a and b differ by 10, 11 and 12 us at their seeds, whose own numbers are 100 us apart. Mean 11, s = 1,
-    /// 4.303 / sqrt(3) = 2.48: from 8.5 to 13.5, clear of 0, where the intervals of a and b (± 248) overlap nearly whole.
-    /// c is 5, -5 and 6 us above b: mean 2, s = 6.08, ± 15.1.
-    #[test]
-    fn what_seeds_have_in_common_is_no_tie() {
-        let set = set(&[
-            ("a", &[100.0, 200.0, 300.0]),
-            ("b", &[110.0, 211.0, 312.0]),
-            ("c", &[115.0, 206.0, 318.0]),
-        ]);
-        let found = standings(&set, &groups(&set));
-        assert_eq!(
-            found.iter().map(|standing| standing.rank).collect::<Vec<_>>(),
-            [Some(1), Some(2), Some(2)]
-        );
-        assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
-        // c is not slower than a for sure (13 ± 15.5), and ties with b, which is: its seeds are no reason not to place it.
-        assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
-        assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
-        assert!(method(&set).contains("paired t-test"));
-    }
-
-    /// Against a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by
-    /// 40, 12 and -16 us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and
-    /// keeps its place, and c ties with it (2 ± 35).
-    #[test]
-    fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
-        let set =
-            set(&[("a", &[85.0, 100.0, 115.0]), ("b", &[109.0, 110.0, 111.0]), ("c", &[125.0, 112.0, 99.0])]);
-        let shown: Vec<String> = standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect();
-        assert_eq!(shown, ["1-3", "1", "1"]);
-    }
-
-    /// One scheme has seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
-    /// s = 702, so ± 1742, which shows nothing. On average it is slower than ecmp, which is slower than nine.
-    #[test]
-    fn wide_intervals_do_not_make_a_slow_scheme_first() {
-        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
-        let fast: Vec<[f64; 3]> =
-            (0..9).map(|number| [400.0, 402.0, 404.0].map(|fct| fct + 10.0 * f64::from(number))).collect();
-        let mut schemes: Vec<(&str, &[f64])> = vec![("reps", &[350.0, 417.0, 1600.0])];
-        schemes.push(("ecmp", &[655.0, 660.0, 663.5]));
-        schemes.extend(names.iter().zip(&fast).map(|(name, fcts)| (*name, &fcts[..])));
-        let set = set(&schemes);
-        let groups = groups(&set);
-        let found = standings(&set, &groups);
-        let of = |name: &str| {
-            let index = groups.iter().position(|group| group.scheme == name).unwrap();
-            (found[index].estimate.unwrap().mean, found[index].rank.unwrap())
-        };
-        assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 11)));
-        assert_eq!(found[0].rank_shown(), "1-11", "no scheme is slower for sure, and none is faster");
-        assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    }
-
-    /// The rank of each scheme, as the table shows it.
-    fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
-        let set = set(schemes);
-        standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()
-    }
-
-    /// 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower than a on average, and its seeds differ
-    /// from those of a by 15.7 us, so ± 39.0: up to 49.0, below half of a's 100. With 16.5 us, ± 41.0, it is up to 51.0.
-    #[test]
-    fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
-        let a: &[f64] = &[99.0, 100.0, 101.0];
-        let b = |s: f64| [109.0 - s, 110.0, 111.0 + s];
-        assert_eq!(shown(&[("a", a), ("b", &b(15.7))]), ["1", "1"]);
-        assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
-    }
-
-    /// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0
-    /// and go up to 4,260. Three seeds do not show whether it ties with a's 505 or takes eight times as long.
-    #[test]
-    fn what_is_known_of_neither_is_no_tie() {
-        let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
-        let two = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide)]);
-        assert_eq!(
-            verdict(&two),
-            [
-                "a alone can be placed: FCT 505.0 µs (± 2.5); not to be placed, as their seeds differ too much: b (1,771 ± 2,995 \
-              µs)."
-            ]
-        );
-        let three = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]);
-        assert_eq!(
-            verdict(&three),
-            [
-                "a is fastest: FCT 505.0 µs (± 2.5), 2.00 times faster than c (1,010 ± 2.5 µs); not to be placed, as their seeds \
-              differ too much: b (1,771 ± 2,995 µs)."
-            ]
-        );
-        assert_eq!(
-            shown(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]),
-            ["1", "1-3", "2"]
-        );
-    }
-
-    /// The scheme with the lowest mean, 467 ± 1,535, cannot be placed, and is no reason to leave out another one.
-    #[test]
-    fn one_whose_seeds_lie_far_apart_does_not_lead() {
-        let schemes: &[(&str, &[f64])] =
-            &[("w", &[100.0, 120.0, 1_180.0]), ("b", &[500.0, 501.0, 502.0]), ("c", &[503.0, 501.0, 502.0])];
-        assert_eq!(shown(schemes), ["1-3", "1", "1"]);
-        assert_eq!(
-            verdict(&set(schemes)),
-            [
-                "b and c tie within a factor of 1.01: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
-              (466.7 ± 1,535 µs)."
-            ]
-        );
-    }
-
-    /// c is slower than a at each seed; beside b it may be faster by 400 us or slower by 1,900.
-    #[test]
-    fn behind_the_first_it_is_the_same() {
-        let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
-        assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_400.0, 1_800.0, 2_060.0])]), ["1", "2", "2-3"]);
-        assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
-    }
-
-    /// The numbers resemble those of the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68.
-    /// The differences go up to 52 + 374 and 91 + 316, a third of 1,214 at most.
-    #[test]
-    fn the_example_of_the_readme_ties() {
-        let schemes: &[(&str, &[f64])] = &[
-            ("rocev2", &[1_128.0, 1_128.0, 1_386.0]),
-            ("reps", &[1_262.0, 1_270.4, 1_266.0]),
-            ("strack", &[1_280.0, 1_300.0, 1_335.0]),
-        ];
-        assert_eq!(shown(schemes), ["1", "1", "1"]);
-    }
-
-    /// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us
-    /// behind: slower. With b at 30, 0 and 60 us, 30 ± 74.5 shows nothing.
-    #[test]
-    fn a_tie_says_within_which_factor() {
-        let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
-        let tie = set(&[("a", a), ("b", &[103.0, 103.0, 112.0]), ("c", c)]);
-        let found = standings(&tie, &groups(&tie));
-        assert!(
-            (found[1].tie_within.unwrap() - (1.0 + 12.96 / 102.0)).abs() < 1e-4,
-            "{:?}",
-            found[1].tie_within
-        );
-        assert_eq!([found[0].tie_within, found[2].tie_within], [None; 2]);
-        let said = &verdict(&tie)[0];
-        assert!(said.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{said}");
-        let wide = set(&[("a", a), ("b", &[130.0, 102.0, 164.0]), ("c", c)]);
-        let found = standings(&wide, &groups(&wide));
-        assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);
-        assert!(found.iter().all(|standing| standing.tie_within.is_none()));
-    }
-
-    /// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower
-    /// (20.5 ± 6.4) and shows nothing about d (21 ± 64): it depends on how near two numbers are to each other.
-    #[test]
-    fn two_seeds_do_not_rank_and_three_do() {
-        let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);
-        let found = standings(&two, &groups(&two));
-        assert!(found.iter().all(|standing| standing.rank.is_none() && standing.tie_within.is_none()));
-        assert_eq!(
-            verdict(&two),
-            [
-                "a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); \
-                 then d (122.0 ± 76 µs).",
-                "Two seeds do not rank: their t-test has one degree of freedom. Three or more do."
-            ]
-        );
-        assert!(method(&two).ends_with("No ranks."), "{}", method(&two));
-        let near = set(&[("a", &[100.0, 102.0]), ("b", &[101.0, 102.0])]);
-        assert!(
-            verdict(&near)[0].starts_with("a and b lie within 1 % by the means of two seeds: FCT 101.0"),
-            "{:?}",
-            verdict(&near)
-        );
-        let three = set(&[("a", &[100.0, 102.0, 101.0]), ("b", &[120.0, 123.0, 121.0])]);
-        assert_eq!(
-            standings(&three, &groups(&three)).iter().map(|of| of.rank).collect::<Vec<_>>(),
-            [Some(1), Some(2)]
-        );
-        assert_eq!(verdict(&three).len(), 1);
-    }
-
-    #[test]
-    fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
-        let mut whole = ResultSet::default();
-        for (point, fcts) in [(1_i64, [100.0, 102.0, 104.0]), (2, [900.0, 901.0, 902.0])] {
-            let mut here = set(&[("a", &fcts), ("b", &fcts.map(|fct| fct + 50.0))]);
-            for run in &mut here.runs {
-                run.sweep.insert("workload.bytes".into(), anabranch_results::Value::Integer(point));
-                let run = whole.flows.len() as u32;
-                whole.flows.push(FlowRow {
-                    run,
-                    flow: 0,
-                    qp: 0,
-                    src: 0,
-                    dst: 1,
-                    bytes: 1_000 * point as u64,
-                    start_ps: Some(0),
-                    delivery_ps: Some(1),
-                    fct_ps: Some(1),
-                    ideal_fct_ps: 1,
-                    group: "".into(),
-                    packets: 1,
-                    retransmissions: None,
-                    timeouts: None,
-                    path_changes: None,
-                    lost: None,
-                });
-            }
-            whole.runs.extend(here.runs);
-        }
-        assert_eq!(ranked(&whole), FCT, "each run's messages have one length");
-        let found = standings(&whole, &groups(&whole));
-        let ranks: Vec<_> = found.iter().map(|standing| standing.rank).collect();
-        assert_eq!(ranks, [Some(1), Some(2), Some(1), Some(2)]);
-        let of_run = whole.flows[0].clone();
-        whole.flows.insert(1, FlowRow { bytes: 7, ..of_run });
-        assert_eq!(ranked(&whole), SLOWDOWN, "of several lengths in one run");
-    }
-
-    #[test]
-    fn what_is_ranked_follows_the_workload() {
-        assert_eq!((ranked(&collectives()), ranked(&set(&[("a", &[1.0])]))), (CCT, FCT));
-        let mut poisson = set(&[("a", &[1.0])]);
-        poisson.scenario_toml =
-            "[topology]\nkind = \"fat-tree\"\n[workload]\nbytes = \"1KB\"\nkind = \"poisson\"\n".into();
-        assert_eq!(ranked(&poisson), SLOWDOWN);
-        assert_eq!(ranked(&two_schemes()), SLOWDOWN, "of several lengths");
-    }
-}
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups, points};
 use crate::labels::{TimeUnit, bytes, half_width, large, micros};
-use crate::ranking::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked, standings};
+use crate::ranking::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked_quantity, standings};
 use crate::resolved;
 use crate::timeout_notes;
 use crate::verdict::verdict;
@@ -388,7 +388,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     let words = 1 + swept.len() + usize::from(per_seed);
     let mut insert = |name: &str, unit: Option<TimeUnit>, cells: &dyn Fn(&Standing) -> String| {
-        let index = place_of_standing(&head, words, ranked(set));
+        let index = place_of_standing(&head, words, ranked_quantity(set));
         head.insert(index, Head { name: name.to_owned(), unit });
         rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(index, cells(standing)));
     };
@@ -485,12 +485,12 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     if !sentences.is_empty() {
         text.push('\n');
     }
-    text + &fitted(summary(set), ranked(set), width)
+    text + &fitted(summary(set), ranked_quantity(set), width)
 }
 
 /// One row per run, with its seed.
 pub fn per_seed(set: &ResultSet, width: usize) -> String {
-    fitted(summary_of(set, &each_run(set), true), ranked(set), width)
+    fitted(summary_of(set, &each_run(set), true), ranked_quantity(set), width)
 }
 
 fn fitted(mut summary: Summary, quantity: Quantity, width: usize) -> String {

@@ -7,7 +7,7 @@ use super::plot::Plot;
 use crate::ground::ground;
 use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
-use crate::ranking::{Quantity, Recovery, Standing, ranked, standings};
+use crate::ranking::{Quantity, Recovery, Standing, ranked_quantity, standings};
 use crate::verdict;
 use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
@@ -67,7 +67,7 @@ impl LeagueEntry {
         explanation: Option<&Explanation>,
     ) -> LeagueEntry {
         let groups = groups(set);
-        let quantity = ranked(set);
+        let quantity = ranked_quantity(set);
         let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
             scheme: group.scheme.to_owned(),
             over_ideal: over_ideal(group, quantity),
@@ -113,7 +113,7 @@ impl LeagueEntry {
 
     /// Adds the schemes in `set`, the results of the scenario with the settings of the paper that brings them.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
-        let quantity = ranked(set);
+        let quantity = ranked_quantity(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {
             scheme: group.scheme.to_owned(),
             setup: setup.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::markup::{escape, prose};
 use super::terms;
-use crate::ranking::ranked;
+use crate::ranking::ranked_quantity;
 use crate::table;
 use anabranch_results::ResultSet;
 
@@ -11,7 +11,7 @@ use anabranch_results::ResultSet;
 pub(super) fn section(set: &ResultSet) -> String {
     let mut summary = table::summary(set);
     summary.remove(table::WALL);
-    let ranked_by = ranked(set);
+    let ranked_by = ranked_quantity(set);
     let is_spare: Vec<bool> =
         summary.head.iter().map(|head| table::is_hidden(&head.name, ranked_by)).collect();
     // On a narrow screen the ranked quantity takes the place of counts.

@@ -116,7 +116,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 3, "{summary}");
     let nobody = with_hits(three(), &[0; 9]);
     let said = &verdict(&nobody)[0];
-    assert!(said.starts_with(SPARED) && said.contains(". b is fastest: "), "{said}");
+    assert!(said.starts_with(NO_DATA_HIT) && said.contains(". b is fastest: "), "{said}");
     // A run that finished before the faults came did finish.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
@@ -144,7 +144,7 @@ fn faults_that_the_baseline_has_too_hit_nothing() {
     set.runs.iter_mut().for_each(|run| run.faults = vec![down.clone(), of_file(1)]);
     set.runs.extend(baselines);
     assert!(standings(&set, &groups(&set)).iter().all(|standing| standing.unhit == [3, 3]));
-    assert!(verdict(&set)[0].starts_with(SPARED), "{:?}", verdict(&set));
+    assert!(verdict(&set)[0].starts_with(NO_DATA_HIT), "{:?}", verdict(&set));
     set.runs[0].faults[0].data_packets = 1;
     assert_eq!(standings(&set, &groups(&set))[0].unhit, [2, 3]);
     let text = crate::table::table(&set, 200);
@@ -389,7 +389,7 @@ fn a_point_that_says_nothing_is_not_the_headline() {
         said[0],
         "At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs)."
     );
-    assert_eq!(said[1], format!("At x = 1: {SPARED}."));
+    assert_eq!(said[1], format!("At x = 1: {NO_DATA_HIT}."));
     assert!(said[2].starts_with("For an answer where no data was hit"), "{said:?}");
     assert_eq!(said.len(), 3);
 }
@@ -417,7 +417,7 @@ fn many_points_are_told_by_who_is_fastest() {
     }
     let said = verdict(&spared);
     assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
-    assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
+    assert_eq!(said[1], format!("{NO_DATA_HIT}, at 1 of 6 sweep points (x = 2)."));
     let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);
     let mut some = whole.clone();
     for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 1)) {
