@@ -13,8 +13,8 @@ const MOST: usize = 4;
 pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
-    notes.extend(moments(set, points));
-    notes.extend(alike(set));
+    notes.extend(start_times(set, points));
+    notes.extend(identical_schemes(set));
     notes
 }
 
@@ -57,7 +57,7 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     if let [(by_rto, _)] = &found[..] {
         return Some(format!("{head}: {}.", in_words(by_rto)));
     }
-    let told = match found.len() <= MOST {
+    let texts = match found.len() <= MOST {
         true => {
             let at = |names: &Vec<String>| match &names[..] {
                 [name] => format!("at {name}"),
@@ -66,7 +66,7 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
             let each = found.iter().map(|(by_rto, names)| format!("{}: {}", at(names), in_words(by_rto)));
             each.collect::<Vec<String>>().join(" | ")
         }
-        false => from_to(points),
+        false => timeout_ranges(points),
     };
     let is_swept = set.actual().iter().any(|run| run.sweep.keys().any(|key| key.ends_with(".rto")));
     let held = match is_swept {
@@ -76,15 +76,15 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
              holds them."
         }
     };
-    Some(format!("{head} change over the sweep, {told}.{held}"))
+    Some(format!("{head} change over the sweep, {texts}.{held}"))
 }
 
 /// A timeout, as a time and as it is written, and the name of its point.
-type RtoAt<'a> = (Duration, &'a str, &'a str);
+type SchemeTimeout<'a> = (Duration, &'a str, &'a str);
 
 /// The range of each scheme's timeout over the sweep, schemes with the same range together.
-fn from_to(points: &[Point<'_>]) -> String {
-    let mut of_scheme: Vec<(&str, Vec<RtoAt<'_>>)> = Vec::new();
+fn timeout_ranges(points: &[Point<'_>]) -> String {
+    let mut of_scheme: Vec<(&str, Vec<SchemeTimeout<'_>>)> = Vec::new();
     for point in points {
         for scheme in &point.schemes {
             let Some(rto) = scheme.rto.as_deref() else { continue };
@@ -95,7 +95,7 @@ fn from_to(points: &[Point<'_>]) -> String {
             }
         }
     }
-    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, times) in of_scheme {
         let least = times.iter().min_by_key(|(time, ..)| *time);
         let most = times.iter().rev().max_by_key(|(time, ..)| *time);
@@ -104,26 +104,27 @@ fn from_to(points: &[Point<'_>]) -> String {
             true => (*low).to_owned(),
             false => format!("from {low} (at {here}) to {high} (at {there})"),
         };
-        match told.iter_mut().find(|(known, _)| *known == range) {
+        match texts.iter_mut().find(|(known, _)| *known == range) {
             Some((_, names)) => names.push(name),
-            None => told.push((range, vec![name])),
+            None => texts.push((range, vec![name])),
         }
     }
-    let each = told.iter().map(|(range, names)| format!("{}: {range}", names.join(", ")));
+    let each = texts.iter().map(|(range, names)| format!("{}: {range}", names.join(", ")));
     each.collect::<Vec<String>>().join("; ")
 }
 
 /// A note that the start times of faults are the same at every seed, so that no interval contains their effect. It is
 /// about faults that have a start time which is not swept.
-fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+fn start_times(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
-    let all = points.iter().map(|point| point.has_moment.len()).max().unwrap_or(0);
+    let all = points.iter().map(|point| point.has_start_or_end.len()).max().unwrap_or(0);
     let is_swept = |fault: usize| {
         let key = format!("fault.{fault}.at");
         set.actual().iter().any(|run| run.sweep.contains_key(&key))
     };
-    let has_moment = |fault: usize| points.iter().any(|point| point.has_moment.get(fault) == Some(&true));
-    let still: Vec<usize> = (0..all).filter(|&fault| has_moment(fault) && !is_swept(fault)).collect();
+    let has_start_or_end =
+        |fault: usize| points.iter().any(|point| point.has_start_or_end.get(fault) == Some(&true));
+    let still: Vec<usize> = (0..all).filter(|&fault| has_start_or_end(fault) && !is_swept(fault)).collect();
     let first = still.first().filter(|_| seeds)?;
     let (subject, its) = match &still[..] {
         _ if still.len() == all => ("The faults come at the same moments".to_owned(), "their"),
@@ -140,41 +141,41 @@ fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
 
 /// The schemes that behaved alike in every run, or in every run of some sweep points: the difference between them never
 /// acted.
-fn alike(set: &ResultSet) -> Option<String> {
+fn identical_schemes(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
     let at_points_of = at_each_point(&groups);
-    let everywhere = alike_among(&groups.iter().collect::<Vec<_>>());
+    let everywhere = identical_among(&groups.iter().collect::<Vec<_>>());
     let mut at_some: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for here in at_points_of.iter().filter(|_| at_points_of.len() > 1) {
         let here: Vec<&Group<'_>> = here.iter().map(|&index| &groups[index]).collect();
-        let is_told =
+        let is_listed =
             |names: &Vec<&str>| everywhere.iter().any(|known| names.iter().all(|name| known.contains(name)));
-        for names in alike_among(&here).into_iter().filter(|names| !is_told(names)) {
+        for names in identical_among(&here).into_iter().filter(|names| !is_listed(names)) {
             match at_some.iter_mut().find(|(known, _)| *known == names) {
                 Some((_, at)) => at.push(named(here[0].sweep)),
                 None => at_some.push((names, vec![named(here[0].sweep)])),
             }
         }
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     if !everywhere.is_empty() {
         let names: Vec<String> = everywhere.iter().map(|names| names.join(", ")).collect();
-        told.push(format!(
+        texts.push(format!(
             "in every run, so that what makes them different never acted here: {}",
             names.join("; ")
         ));
     }
-    told.extend(at_some.iter().take(MOST).map(|(names, at)| {
+    texts.extend(at_some.iter().take(MOST).map(|(names, at)| {
         let at = at_points(at, at_points_of.len());
         format!("{at}, so that what makes them different did not act there: {}", names.join(", "))
     }));
     let more = at_some.len().saturating_sub(MOST);
-    told.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
-    (!told.is_empty()).then(|| format!("The same {}.", told.join(" | ")))
+    texts.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
+    (!texts.is_empty()).then(|| format!("The same {}.", texts.join(" | ")))
 }
 
 /// The sets of schemes that behaved alike in each run of these groups.
-fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
+fn identical_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
         let numbers = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
@@ -231,12 +232,12 @@ mod tests {
     fn timeouts_and_moments_are_told() {
         let mut found = set(&[("a", &[1.0, 2.0]), ("b", &[1.0, 2.0])]);
         found.scenario_toml = TOML.to_owned();
-        let told = notes(&found);
+        let texts = notes(&found);
         assert_eq!(
-            told[0],
+            texts[0],
             "Timeouts (transport.rto, which follows the buffers unless set): 115 us (a); 4ms (b)."
         );
-        assert!(told[1].contains("the same moments at every seed"), "{told:?}");
+        assert!(texts[1].contains("the same moments at every seed"), "{texts:?}");
     }
 
     #[test]
@@ -281,9 +282,9 @@ mod tests {
         );
         // A sweep that changes no timeout has the note of a single run.
         found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
-        let told = notes(&found);
+        let texts = notes(&found);
         assert_eq!(
-            told,
+            texts,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
         // With one timeout for all, the note depends on whether a timer ran out.
@@ -306,9 +307,9 @@ mod tests {
             )
         };
         found.scenario_toml = queues.iter().enumerate().map(point).collect();
-        let told = notes(&found).remove(0);
+        let texts = notes(&found).remove(0);
         let range = "change over the sweep, a: from 7 us (at *.fabric.queue = 1KB) to 12 us (at *.fabric.queue = 6KB); b: 4ms.";
-        assert!(told.contains(range), "{told}");
+        assert!(texts.contains(range), "{texts}");
         found
             .runs
             .iter_mut()

@@ -13,7 +13,7 @@ pub(crate) struct Point<'a> {
     pub topology: Option<&'a Table>,
     /// For each fault, whether it starts or ends during the run; false for one that is active from the start to the
     /// end.
-    pub has_moment: Vec<bool>,
+    pub has_start_or_end: Vec<bool>,
     pub schemes: Vec<Scheme<'a>>,
 }
 
@@ -49,11 +49,11 @@ pub(crate) fn points<'a>(scenario: &'a Table, text: &'a str) -> Vec<Point<'a>> {
             name: named(&sweep),
             workload: of("workload").and_then(toml::Value::as_table),
             topology: of("topology").and_then(toml::Value::as_table),
-            has_moment: of("fault")
+            has_start_or_end: of("fault")
                 .and_then(toml::Value::as_array)
                 .into_iter()
                 .flatten()
-                .map(has_moment)
+                .map(has_start_or_end)
                 .collect(),
             schemes: schemes
                 .filter_map(|(number, scheme)| {
@@ -67,7 +67,7 @@ pub(crate) fn points<'a>(scenario: &'a Table, text: &'a str) -> Vec<Point<'a>> {
     places.map(point).collect()
 }
 
-fn has_moment(fault: &toml::Value) -> bool {
+fn has_start_or_end(fault: &toml::Value) -> bool {
     let at_start = fault.get("at").and_then(toml::Value::as_str) == Some("0ps");
     !at_start || fault.get("duration").is_some() || fault.get("period").is_some()
 }

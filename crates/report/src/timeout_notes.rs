@@ -9,7 +9,7 @@ use anabranch_results::{FlowRow, ResultSet};
 const MOST: usize = 6;
 
 /// The messages of a group with a timeout, and the others.
-struct Waits {
+struct TimeoutDelays {
     /// The number of messages that finished, and of those with a timeout among them.
     messages: usize,
     with: usize,
@@ -22,7 +22,7 @@ struct Waits {
 /// A note on the number of messages that a rank of an AllToAll sends at once: each has a window of its own, so that
 /// this decides how far the job is an incast. None for other jobs, for one message at a time, and where the number is
 /// swept, as a column has it.
-pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
     }
@@ -30,7 +30,7 @@ pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
         let open = point.workload?.get("connections")?.as_integer()?;
         (point.workload_word("algorithm") == Some("alltoall") && open > 1).then_some(open)
     };
-    let (open, at) = at_some(points, open)?;
+    let (open, at) = number_at_points(points, open)?;
     Some(format!(
         "{at} rank of the AllToAll sends to {open} others at once (workload.connections), each with a window of its own; with \
          fewer, another scheme may lead."
@@ -39,7 +39,7 @@ pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
 
 /// A note that a ring whose ranks are in host order asks little of a fabric: only one host of a ToR sends out of it, so
 /// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
-pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
+pub(crate) fn ring_in_host_order(points: &[Point<'_>]) -> Option<String> {
     let of_tor = |point: &Point<'_>| {
         let is_ring = point.workload_word("algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring"));
         let hosts = point.topology?.get("hosts")?.as_integer()?;
@@ -47,7 +47,7 @@ pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
         let is_in_order = point.workload_word("placement") == Some("blocks");
         (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(of_tor)
     };
-    let (of_tor, at) = at_some(points, of_tor)?;
+    let (of_tor, at) = number_at_points(points, of_tor)?;
     let begin = match at.strip_suffix("each") {
         Some(at) => format!("{at}the"),
         None => "The".to_owned(),
@@ -60,7 +60,10 @@ pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
 
 /// The number at the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a sentence about them:
 /// `Each`, or `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
-fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Option<(String, String)> {
+fn number_at_points(
+    points: &[Point<'_>],
+    of: impl Fn(&Point<'_>) -> Option<i64>,
+) -> Option<(String, String)> {
     let found: Vec<(i64, String)> =
         points.iter().filter_map(|point| Some((of(point)?, point.name.clone()))).collect();
     let numbers = || found.iter().map(|(number, _)| *number);
@@ -83,12 +86,12 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     if late.is_empty() {
         return Vec::new();
     }
-    let found: Vec<(&Group<'_>, Waits)> =
-        late.iter().filter_map(|group| Some((*group, waits(set, group)?))).collect();
-    let told = found.iter().take(MOST).map(|(group, waits)| {
+    let found: Vec<(&Group<'_>, TimeoutDelays)> =
+        late.iter().filter_map(|group| Some((*group, timeout_delays(set, group)?))).collect();
+    let told = found.iter().take(MOST).map(|(group, delays)| {
         let at: Vec<String> = group.sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let at = if at.is_empty() { String::new() } else { format!(" ({})", at.join(", ")) };
-        format!("{}{at}: {}", group.scheme, waits.in_words())
+        format!("{}{at}: {}", group.scheme, delays.in_words())
     });
     let told: Vec<String> = told.collect();
     let mut notes = Vec::new();
@@ -106,10 +109,10 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     notes
 }
 
-impl Waits {
+impl TimeoutDelays {
     /// `1 of 16, the slowest 180.9 µs, of the others 112.0 µs`.
     fn in_words(&self) -> String {
-        let Waits { messages, with, slowest_with_us, slowest_without_us } = self;
+        let TimeoutDelays { messages, with, slowest_with_us, slowest_without_us } = self;
         let others = slowest_without_us
             .map_or_else(String::new, |slowest| format!(", of the others {}", duration(slowest)));
         format!("{with} of {messages}, the slowest {}{others}", duration(*slowest_with_us))
@@ -118,7 +121,7 @@ impl Waits {
 
 /// None where no message is known to have had a timeout: where messages share a queue pair, its timeouts cannot be
 /// attributed.
-fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
+fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);
         set.flows[first..].iter().take_while(move |flow| flow.run as usize == index)
@@ -135,7 +138,7 @@ fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     };
     let all = || group.indices.iter().flat_map(|&index| finished(index));
-    Some(Waits {
+    Some(TimeoutDelays {
         messages: all().count(),
         with: all().filter(|(_, _, is_late)| *is_late).count(),
         slowest_with_us: mean(true)?,
@@ -149,12 +152,15 @@ mod tests {
     use crate::resolved::points;
     use crate::samples::{collectives, two_schemes};
 
-    fn in_order(set: &ResultSet) -> Option<String> {
-        super::in_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    fn ring_in_host_order(set: &ResultSet) -> Option<String> {
+        super::ring_in_host_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
     }
 
-    fn at_once(set: &ResultSet) -> Option<String> {
-        super::at_once(set, &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    fn alltoall_concurrency(set: &ResultSet) -> Option<String> {
+        super::alltoall_concurrency(
+            set,
+            &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml),
+        )
     }
 
     fn flow(run: u32, fct_us: u64, timeouts: Option<u32>) -> FlowRow {
@@ -219,7 +225,7 @@ mod tests {
         };
         let ring = "algorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n";
         set.scenario_toml = scenario(ring, 8);
-        let told = in_order(&set).unwrap();
+        let told = ring_in_host_order(&set).unwrap();
         assert!(told.contains("one of the 8 hosts of a ToR") && told.contains("\"random\""), "{told}");
         for (rest, of_tor) in [
             (ring, 1),
@@ -228,7 +234,7 @@ mod tests {
             ("algorithm = \"allreduce-ring\"\nplacement = \"random\"\n", 8),
         ] {
             set.scenario_toml = scenario(rest, of_tor);
-            assert_eq!(in_order(&set), None, "{rest}, {of_tor} hosts");
+            assert_eq!(ring_in_host_order(&set), None, "{rest}, {of_tor} hosts");
         }
     }
 
@@ -238,14 +244,14 @@ mod tests {
         let workload =
             |rest: &str| format!("seeds = [1]\n[workload]\nkind = \"collective\"\n{rest}[scheme]\n");
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
-        assert!(at_once(&set).unwrap().contains("sends to 127 others at once"));
+        assert!(alltoall_concurrency(&set).unwrap().contains("sends to 127 others at once"));
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 1\n");
-        assert_eq!(at_once(&set), None);
+        assert_eq!(alltoall_concurrency(&set), None);
         set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
-        assert_eq!(at_once(&set), None);
+        assert_eq!(alltoall_concurrency(&set), None);
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
-        assert_eq!(at_once(&set), None, "the table has a column of it");
+        assert_eq!(alltoall_concurrency(&set), None, "the table has a column of it");
         set.runs[0].sweep.clear();
         let swept = "[[point]]\n[point.sweep]\n\"workload.algorithm\" = \"allreduce-ring\"\n\
                      [[point]]\n[point.workload]\nalgorithm = \"alltoall\"\nconnections = 31\n\
@@ -253,19 +259,21 @@ mod tests {
         set.scenario_toml =
             format!("{}{swept}", workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
         assert!(
-            at_once(&set).unwrap().starts_with(
+            alltoall_concurrency(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.algorithm = alltoall): each rank of the AllToAll sends to 31 others at once"
             ),
             "{:?}",
-            at_once(&set)
+            alltoall_concurrency(&set)
         );
         // With more hosts, a rank sends to more others.
         let swept = swept.replace("allreduce-ring", "alltoall");
         set.scenario_toml = format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n"));
         assert!(
-            at_once(&set).unwrap().starts_with("Each rank of the AllToAll sends to 15 to 31 others at once"),
+            alltoall_concurrency(&set)
+                .unwrap()
+                .starts_with("Each rank of the AllToAll sends to 15 to 31 others at once"),
             "{:?}",
-            at_once(&set)
+            alltoall_concurrency(&set)
         );
     }
 
@@ -277,15 +285,15 @@ mod tests {
         let blocks = "[[point]]\n[point.workload]\nalgorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n\
                       [point.sweep]\n\"workload.placement\" = \"blocks\"\n";
         set.scenario_toml = base.to_owned();
-        assert_eq!(in_order(&set), None);
+        assert_eq!(ring_in_host_order(&set), None);
         set.scenario_toml = format!("{base}{blocks}");
         assert!(
-            in_order(&set).unwrap().starts_with(
+            ring_in_host_order(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.placement = blocks): the ranks of the ring are in host order \
                  (workload.placement): one of the 8 hosts of a ToR"
             ),
             "{:?}",
-            in_order(&set)
+            ring_in_host_order(&set)
         );
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     html.push_str("</tr></thead><tbody>");
     for (place, row) in summary.rows.iter().enumerate() {
-        html.push_str(if summary.begins.contains(&place) { "<tr class=\"first\">" } else { "<tr>" });
+        html.push_str(if summary.point_starts.contains(&place) { "<tr class=\"first\">" } else { "<tr>" });
         for (index, cell) in row.iter().enumerate() {
             let cell = escape(cell);
             html.push_str(&match index {
