@@ -293,8 +293,8 @@ mod tests {
         let quotient = "1.05 < fct_max(ops, bytes=8MiB) / fct_max(reps, bytes=8MiB)";
         assert_eq!(judged(quotient, &set).0, Outcome::Holds);
         // A measure that names seeds is evaluated as it is written.
-        let spoken = "(max over seed: fct_max(reps, bytes=8MiB)) < fct_max(ops, bytes=8MiB, seed=2)";
-        assert_eq!(judged(spoken, &set).0, Outcome::Holds);
+        let by_seed = "(max over seed: fct_max(reps, bytes=8MiB)) < fct_max(ops, bytes=8MiB, seed=2)";
+        assert_eq!(judged(by_seed, &set).0, Outcome::Holds);
         set.runs.retain(|run| run.seed == 1);
         let (outcome, _, spread) = judged(measure, &set);
         assert_eq!((outcome, spread.seeds), (Outcome::Holds, 1));

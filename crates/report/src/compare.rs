@@ -82,8 +82,8 @@ pub struct Ratio {
 pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
     let common_schemes = common(sets, "scheme", |set| schemes(set).into_iter().map(str::to_owned).collect())?;
     let points = |set: &ResultSet| -> Vec<String> {
-        let wanted = |group: &Group| common_schemes.iter().any(|scheme| scheme == group.scheme);
-        groups(set).iter().filter(|group| wanted(group)).map(|group| point(group.sweep)).collect()
+        let is_common = |group: &Group| common_schemes.iter().any(|scheme| scheme == group.scheme);
+        groups(set).iter().filter(|group| is_common(group)).map(|group| point(group.sweep)).collect()
     };
     common(sets, "point of the sweep", points)?;
     let seeds = |set: &ResultSet| set.runs.iter().map(|run| run.seed.to_string()).collect();
@@ -478,8 +478,8 @@ mod tests {
         assert_eq!(compared.differences, [("scheme.reps.fabric.queue".to_owned(), vec![one, two])]);
         let cells = compared.cells();
         assert_eq!(cells[0], ["scheme", "quantity", "A", "B", "B/A", "by seed"]);
-        let said = "FCT of the slowest message, B over A: reps 1.700 times (1.100 to 2.000 by seed).";
-        assert_eq!(compared.verdict(), [said]);
+        let text = "FCT of the slowest message, B over A: reps 1.700 times (1.100 to 2.000 by seed).";
+        assert_eq!(compared.verdict(), [text]);
         assert_eq!(side_by_side(&a, &a).unwrap().verdict(), ["B is as A in every quantity, at every seed."]);
         assert!(
             cells
@@ -501,12 +501,12 @@ mod tests {
         b.scenario_toml = b.scenario_toml.replace("[[scheme]]", "topology.hosts = 4\n[[scheme]]");
         b.scenario_toml.push_str("[[scheme]]\nname = \"ops\"\nqps = 1\n");
         let compared = side_by_side(&a, &b).unwrap();
-        let said = compared.verdict();
+        let text = compared.verdict();
         assert!(
-            said[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
-            "{said:?}"
+            text[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
+            "{text:?}"
         );
-        assert!(said[1].starts_with("They differ in [topology]: "), "{said:?}");
+        assert!(text[1].starts_with("They differ in [topology]: "), "{text:?}");
         let of = |quantity| compared.rows.iter().find(|row| row.quantity == quantity).unwrap();
         assert_eq!((of("fct_max_us").means[1], of("drops").means[1]), (None, Some(2.5)));
         assert_eq!(
@@ -524,15 +524,15 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_each_has() {
         let a = set("reps", "1bdp", &[(1, 10.0)]);
-        let said = side_by_side(&a, &set("ops", "1bdp", &[(1, 1.0)])).unwrap_err();
-        assert!(said.contains("no scheme in common") && said.ends_with("one: reps\n  two: ops"), "{said}");
-        let said = side_by_side(&a, &set("reps", "1bdp", &[(2, 1.0)])).unwrap_err();
-        assert!(said.contains("no seed in common") && said.ends_with("one: 1\n  two: 2"), "{said}");
+        let text = side_by_side(&a, &set("ops", "1bdp", &[(1, 1.0)])).unwrap_err();
+        assert!(text.contains("no scheme in common") && text.ends_with("one: reps\n  two: ops"), "{text}");
+        let text = side_by_side(&a, &set("reps", "1bdp", &[(2, 1.0)])).unwrap_err();
+        assert!(text.contains("no seed in common") && text.ends_with("one: 1\n  two: 2"), "{text}");
         let mut swept = a.clone();
         swept.runs[0].sweep.insert("workload.load".into(), Value::Number(0.3));
-        let said = side_by_side(&a, &swept).unwrap_err();
-        assert!(said.contains("no point of the sweep in common"), "{said}");
-        assert!(said.ends_with("one: no sweep\n  two: workload.load = 0.3"), "{said}");
+        let text = side_by_side(&a, &swept).unwrap_err();
+        assert!(text.contains("no point of the sweep in common"), "{text}");
+        assert!(text.ends_with("one: no sweep\n  two: workload.load = 0.3"), "{text}");
     }
 
     #[test]

@@ -16,14 +16,14 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
     let points = points(&groups);
     let of_point = |point: &_| groups.iter().filter(|group| group.sweep == *point).collect();
-    let told: Vec<(String, Vec<&Group<'_>>)> = match points.len() {
+    let by_point: Vec<(String, Vec<&Group<'_>>)> = match points.len() {
         0 | 1 => vec![(String::new(), groups.iter().collect())],
         few if few * count.min(MOST) as usize <= MOST as usize => {
             points.iter().map(|point| (format!(" at {}", named(point)), of_point(point))).collect()
         }
         many => vec![(format!(" over {many} sweep points"), groups.iter().collect())],
     };
-    let faults = (0..count.min(MOST)).flat_map(|fault| told.iter().map(move |told| (fault, told)));
+    let faults = (0..count.min(MOST)).flat_map(|fault| by_point.iter().map(move |point| (fault, point)));
     let mut notes: Vec<String> = faults.filter_map(|(fault, (at, groups))| note(groups, fault, at)).collect();
     if count > MOST {
         notes.push(format!("fault.{MOST} to fault.{}: faults.parquet.", count - 1));
@@ -41,11 +41,11 @@ fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
         return None;
     }
     let found = by_finding(points, withdrawn);
-    let said = match &found[..] {
-        [(said, _)] => said.clone(),
+    let when = match &found[..] {
+        [(when, _)] => when.clone(),
         several => {
             let each = several.iter().take(MOST_DELAYS);
-            let each = each.map(|(said, names)| format!("{}: {said}", at_points(names, points.len())));
+            let each = each.map(|(when, names)| format!("{}: {when}", at_points(names, points.len())));
             let more = several.len().saturating_sub(MOST_DELAYS);
             let more = if more > 0 { format!(" | and in {more} more ways") } else { String::new() };
             each.collect::<Vec<String>>().join(" | ") + &more
@@ -54,7 +54,7 @@ fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let has_schemes = points.iter().any(|point| !point.schemes.is_empty());
     has_schemes.then(|| {
         format!(
-            "Routing withdraws a failed link: {said} (fabric.routing_delay). The delay may decide the ranking."
+            "Routing withdraws a failed link: {when} (fabric.routing_delay). The delay may decide the ranking."
         )
     })
 }
@@ -161,14 +161,14 @@ fn hit(rows: &[&FaultRow]) -> String {
         ("refused", |row| row.packets_refused),
         ("slowed", |row| row.packets_slowed),
     ];
-    let told = kinds.into_iter().filter_map(|(word, number)| {
+    let counts = kinds.into_iter().filter_map(|(word, number)| {
         let most = rows.iter().map(|row| number(row)).max().filter(|most| *most > 0)?;
         let least = rows.iter().map(|row| number(row)).min().filter(|least| *least < most);
         let least = least.map_or_else(String::new, |least| format!("{} to ", count(least as f64)));
         Some(format!("{least}{} {word}", count(most as f64)))
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+    let counts: Vec<String> = counts.collect();
+    if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
 }
 
 #[cfg(test)]
@@ -201,14 +201,14 @@ mod tests {
             let reps = run.scheme == "reps";
             run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + index as u64 }, 0)];
         }
-        let said = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run";
+        let text = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run";
         let expected = [
-            format!("{said} at workload.bytes = 8MiB: reps 1,132 lost; ops 94 to 95 lost."),
-            format!("{said} at workload.bytes = 16MiB: reps 1,132 lost; ops 96 to 97 lost."),
+            format!("{text} at workload.bytes = 8MiB: reps 1,132 lost; ops 94 to 95 lost."),
+            format!("{text} at workload.bytes = 16MiB: reps 1,132 lost; ops 96 to 97 lost."),
         ];
         assert_eq!(notes(&set), expected);
         set.runs.iter_mut().for_each(|run| run.sweep.clear());
-        assert_eq!(notes(&set), [format!("{said}: reps 1,132 lost; ops 94 to 97 lost.")]);
+        assert_eq!(notes(&set), [format!("{text}: reps 1,132 lost; ops 94 to 97 lost.")]);
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
             set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
             set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
             let expected = format!("Routing withdraws a failed link: {expected} (fabric.routing_delay).");
-            assert!(notes(&set).last().is_some_and(|said| said.starts_with(&expected)), "{:?}", notes(&set));
+            assert!(notes(&set).last().is_some_and(|text| text.starts_with(&expected)), "{:?}", notes(&set));
             set.runs[0].faults[0].kind = "packet-loss".into();
             assert_eq!(notes(&set).len(), 1, "nothing goes down");
         }
@@ -235,7 +235,7 @@ mod tests {
         set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
         let expected = "Routing withdraws a failed link: at 1 of 2 sweep points (delay = no): never | at 1 of 2 sweep points \
                         (delay = 20us): after 20us (fabric.routing_delay).";
-        assert!(notes(&set).last().is_some_and(|said| said.starts_with(expected)), "{:?}", notes(&set));
+        assert!(notes(&set).last().is_some_and(|text| text.starts_with(expected)), "{:?}", notes(&set));
     }
 
     #[test]

@@ -16,13 +16,13 @@ pub(crate) struct Index<'a> {
     /// Curves in a file, by run.
     filed: Vec<Option<&'a FiledCurves>>,
     /// The last series that was requested: curves may be larger than memory, and are mostly requested again at once.
-    last: RefCell<Option<Asked>>,
+    last: RefCell<Option<CachedSeries>>,
     /// The reason why points of a file could not be read.
     problem: RefCell<Option<String>>,
 }
 
 /// A series of a run, with its points.
-struct Asked {
+struct CachedSeries {
     run: usize,
     name: String,
     curves: Rc<Vec<CurvePoints>>,
@@ -82,10 +82,10 @@ impl<'a> Index<'a> {
                 *self.problem.borrow_mut() = Some(error.to_string());
                 Vec::new()
             }),
-            None => held(self.series[run].get(name).map_or(&[], Vec::as_slice)),
+            None => by_entity(self.series[run].get(name).map_or(&[], Vec::as_slice)),
         };
         let curves = Rc::new(curves);
-        *self.last.borrow_mut() = Some(Asked { run, name: name.to_owned(), curves: curves.clone() });
+        *self.last.borrow_mut() = Some(CachedSeries { run, name: name.to_owned(), curves: curves.clone() });
         curves
     }
 
@@ -111,7 +111,7 @@ impl<'a> Index<'a> {
 }
 
 /// Rows grouped by entity.
-fn held(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
+fn by_entity(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
     let stretch = |rows: &[&SeriesRow]| CurvePoints {
         entity: Arc::from(rows[0].entity.as_str()),
         points: rows.iter().map(|row| (row.time_ps, row.value)).collect(),

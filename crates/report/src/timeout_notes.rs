@@ -88,20 +88,20 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     }
     let found: Vec<(&Group<'_>, TimeoutDelays)> =
         late.iter().filter_map(|group| Some((*group, timeout_delays(set, group)?))).collect();
-    let told = found.iter().take(MOST).map(|(group, delays)| {
+    let texts = found.iter().take(MOST).map(|(group, delays)| {
         let at: Vec<String> = group.sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let at = if at.is_empty() { String::new() } else { format!(" ({})", at.join(", ")) };
         format!("{}{at}: {}", group.scheme, delays.in_words())
     });
-    let told: Vec<String> = told.collect();
+    let texts: Vec<String> = texts.collect();
     let mut notes = Vec::new();
-    if !told.is_empty() {
+    if !texts.is_empty() {
         let more = if found.len() > MOST { "; the others in flows.parquet" } else { "" };
         let of_seeds = match found.iter().any(|(group, _)| group.indices.len() > 1) {
             true => " (counts summed over the seeds, each seed's slowest averaged)",
             false => "",
         };
-        notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", told.join("; ")));
+        notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", texts.join("; ")));
     }
     if late.iter().any(|group| group.runs().any(|run| run.jobs > 0)) {
         notes.push("How much of a CCT is waiting for timeouts is not recorded.".to_owned());
@@ -225,8 +225,8 @@ mod tests {
         };
         let ring = "algorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n";
         set.scenario_toml = scenario(ring, 8);
-        let told = ring_in_host_order(&set).unwrap();
-        assert!(told.contains("one of the 8 hosts of a ToR") && told.contains("\"random\""), "{told}");
+        let texts = ring_in_host_order(&set).unwrap();
+        assert!(texts.contains("one of the 8 hosts of a ToR") && texts.contains("\"random\""), "{texts}");
         for (rest, of_tor) in [
             (ring, 1),
             (ring, 32),

@@ -269,7 +269,7 @@ impl<'a> Context<'a> {
             chosen
                 .retain(|&run| value_of(&self.set.runs[run], *parameter).is_none_or(|found| found == *value));
         }
-        for (name, wanted) in &call.filters {
+        for (name, expected) in &call.filters {
             let parameter = self.parameter(name.at, &name.text)?;
             let there: Vec<String> = chosen
                 .iter()
@@ -277,12 +277,15 @@ impl<'a> Context<'a> {
                 .map(|value| value.to_string())
                 .collect();
             chosen.retain(|&run| {
-                value_of(&self.set.runs[run], parameter).is_none_or(|found| matches(wanted, &found))
+                value_of(&self.set.runs[run], parameter).is_none_or(|found| matches(expected, &found))
             });
             if chosen.is_empty() {
                 let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
-                let hint = hint(&wanted.text, there);
-                return ErrorAt::new(wanted.at, format!("no run with {}={}{hint}", name.text, wanted.text));
+                let hint = hint(&expected.text, there);
+                return ErrorAt::new(
+                    expected.at,
+                    format!("no run with {}={}{hint}", name.text, expected.text),
+                );
             }
         }
         let Some(&first) = chosen.first() else {
@@ -314,7 +317,7 @@ fn value_of(run: &RunRow, parameter: Parameter<'_>) -> Option<Value> {
 }
 
 /// Whether a value equals the word, as text or as a number.
-fn matches(wanted: &Word, found: &Value) -> bool {
+fn matches(expected: &Word, found: &Value) -> bool {
     let text = found.to_string();
-    text == wanted.text || (wanted.number.is_some() && text.parse().ok() == wanted.number)
+    text == expected.text || (expected.number.is_some() && text.parse().ok() == expected.number)
 }

@@ -23,13 +23,13 @@ const ENOUGH: usize = 6;
 const AN_ORDER: f64 = 0.6;
 
 /// A scheme that is ranked, or finished alone.
-pub(super) struct Timed<'a> {
+pub(super) struct SchemeTime<'a> {
     pub scheme: &'a str,
     pub over_ideal: Estimate,
 }
 
 /// The plot of each scheme's time against the measure.
-pub(super) struct Against {
+pub(super) struct TimesPlot {
     pub plot: Plot,
     /// Spearman's coefficient over the schemes that are drawn; none where one of the two numbers is the same for all.
     pub correlation: Option<f64>,
@@ -69,13 +69,21 @@ fn measured(run: &RunRow, measure: &str) -> Option<f64> {
     }
 }
 
+/// The points of a plot of times against a measure, by rising time.
+struct Points<'a> {
+    /// Each scheme with its measure.
+    points: Vec<(&'a SchemeTime<'a>, f64)>,
+    /// Places in [`PATHS`] and [`FULL`].
+    kinds: Vec<(usize, usize)>,
+}
+
 /// The plot; none where fewer than three schemes have both numbers.
-pub(super) fn against(
+pub(super) fn times_plot(
     set: &ResultSet,
-    timed: &[Timed<'_>],
+    timed: &[SchemeTime<'_>],
     quantity: Quantity,
     explanation: &Explanation,
-) -> Option<Against> {
+) -> Option<TimesPlot> {
     let groups = groups(set);
     let mean = |scheme: &str| {
         let group = groups.iter().find(|group| group.scheme == scheme)?;
@@ -85,23 +93,47 @@ pub(super) fn against(
     };
     let Label { name, unit, factor } = label(&explanation.measure);
     let called = explanation.called.clone().unwrap_or(name);
-    let mut points: Vec<(&Timed<'_>, f64)> =
+    let mut points: Vec<(&SchemeTime<'_>, f64)> =
         timed.iter().filter_map(|one| Some((one, mean(one.scheme)? * factor))).collect();
     points.sort_by(|one, other| one.0.over_ideal.mean.total_cmp(&other.0.over_ideal.mean));
     if points.len() < 3 {
         return None;
     }
-    let (times, measures): (Vec<f64>, Vec<f64>) =
-        points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip();
-    let correlation = rank_correlation(&measures, &times);
-    let far = correlation.map_or_else(Vec::new, |correlation| far_off(&measures, &times, correlation));
     let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let first = order_of_labels(points.len(), &far);
-    let kinds: Vec<(usize, usize)> = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
-    let traces = (0..PATHS.len()).flat_map(|path| (0..FULL.len()).map(move |full| (path, full)));
-    let data: Vec<Json> = traces
-        .filter_map(|kind| {
-            let here: Vec<usize> = (0..points.len()).filter(|at| kinds[*at] == kind).collect();
+    let kinds = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
+    let points = Points { points, kinds };
+    let (times, measures) = points.numbers();
+    let correlation = rank_correlation(&measures, &times);
+    let far = correlation.map_or_else(Vec::new, |correlation| outliers(&measures, &times, correlation));
+    let ratio = match quantity.field {
+        "cct_max_us" => "CCT / ideal CCT",
+        _ => "FCT / ideal FCT",
+    };
+    let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
+    let log = times[times.len() - 1] > WIDE_TIMES * times[0];
+    let x = measure_axis(&format!("{called} ({unit})"), &measures);
+    let note =
+        caption(&points.points, explanation, correlation, &points.by_path(), &far, x["foot"].is_number());
+    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
+        "legend": "paths chosen by, and what a full queue does:"});
+    let (title, data) = (format!("{called} and time"), points.traces(&far));
+    let plot = Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout };
+    Some(TimesPlot { plot, correlation })
+}
+
+impl Points<'_> {
+    /// Times and measures.
+    fn numbers(&self) -> (Vec<f64>, Vec<f64>) {
+        self.points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip()
+    }
+
+    /// A trace for each kind of schemes. The labels of the points `far` come first.
+    fn traces(&self, far: &[usize]) -> Vec<Json> {
+        let points = &self.points;
+        let first = order_of_labels(points.len(), far);
+        let kinds = (0..PATHS.len()).flat_map(|path| (0..FULL.len()).map(move |full| (path, full)));
+        let trace = |kind: (usize, usize)| {
+            let here: Vec<usize> = (0..points.len()).filter(|at| self.kinds[*at] == kind).collect();
             let of = |number: &dyn Fn(usize) -> Json| here.iter().map(|&at| number(at)).collect::<Json>();
             let end = |at: usize, end: usize| {
                 let estimate = points[at].0.over_ideal;
@@ -117,44 +149,28 @@ pub(super) fn against(
                     "line": {"color": palette(kind.0), "width": 1.5},
                 })
             })
-        })
-        .collect();
-    let ratio = match quantity.field {
-        "cct_max_us" => "CCT / ideal CCT",
-        _ => "FCT / ideal FCT",
-    };
-    let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
-    let log = times[times.len() - 1] > WIDE_TIMES * times[0];
-    let x = measure_axis(&format!("{called} ({unit})"), &measures);
-    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
-        "legend": "paths chosen by, and what a full queue does:"});
-    let title = format!("{called} and time");
-    let within: Vec<(usize, usize, f64)> = (0..PATHS.len())
-        .filter_map(|path| {
+        };
+        kinds.filter_map(trace).collect()
+    }
+
+    /// For each place in [`PATHS`] with enough schemes, but not all: their number and rank correlation.
+    fn by_path(&self) -> Vec<(usize, usize, f64)> {
+        let (times, measures) = self.numbers();
+        let of_path = |path: usize| {
             let of = |values: &[f64]| -> Vec<f64> {
-                values
-                    .iter()
-                    .zip(&kinds)
-                    .filter(|(_, kind)| kind.0 == path)
-                    .map(|(value, _)| *value)
-                    .collect()
+                let of_kinds = values.iter().zip(&self.kinds);
+                of_kinds.filter(|(_, kind)| kind.0 == path).map(|(value, _)| *value).collect()
             };
             let (measures, times) = (of(&measures), of(&times));
-            let enough = ENOUGH..points.len();
-            Some((
-                path,
-                times.len(),
-                rank_correlation(&measures, &times).filter(|_| enough.contains(&times.len()))?,
-            ))
-        })
-        .collect();
-    let note = caption(&points, explanation, correlation, &within, &far, x["foot"].is_number());
-    let plot = Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout };
-    Some(Against { plot, correlation })
+            let has_enough = (ENOUGH..self.points.len()).contains(&times.len());
+            Some((path, times.len(), rank_correlation(&measures, &times).filter(|_| has_enough)?))
+        };
+        (0..PATHS.len()).filter_map(of_path).collect()
+    }
 }
 
 fn caption(
-    points: &[(&Timed<'_>, f64)],
+    points: &[(&SchemeTime<'_>, f64)],
     explanation: &Explanation,
     correlation: Option<f64>,
     within: &[(usize, usize, f64)],
@@ -248,7 +264,7 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
 }
 
 /// The points whose two ranks differ most, by more than a third of all, where there is an order.
-fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
+fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();
     }
@@ -264,11 +280,11 @@ fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
 }
 
 /// Goodput over time of the first scheme, the median and the last, where there are faults.
-pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
+pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;
     }
-    let mut by_time: Vec<&Timed<'_>> = timed.iter().collect();
+    let mut by_time: Vec<&SchemeTime<'_>> = timed.iter().collect();
     by_time.sort_by(|one, other| one.over_ideal.mean.total_cmp(&other.over_ideal.mean));
     let count = by_time.len();
     let chosen = [(0, "the first"), (count / 2, "in the middle"), (count - 1, "the last")]
@@ -323,10 +339,10 @@ mod tests {
         let times: Vec<f64> = (0..9).map(f64::from).collect();
         let mut measures = times.clone();
         measures.swap(0, 4);
-        assert_eq!(far_off(&measures, &times, 0.7), [0, 4]);
+        assert_eq!(outliers(&measures, &times, 0.7), [0, 4]);
         measures.reverse();
-        assert_eq!(far_off(&measures, &times, -0.7), [4, 8]);
-        assert!(far_off(&measures, &times, 0.3).is_empty());
+        assert_eq!(outliers(&measures, &times, -0.7), [4, 8]);
+        assert!(outliers(&measures, &times, 0.3).is_empty());
     }
 
     #[test]

@@ -70,9 +70,9 @@ fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
         let figures: Vec<&Figure> =
             entries.iter().map(|entry| &entry.figure).filter(|figure| figure.paper == *paper).collect();
         let claims = || figures.iter().flat_map(|figure| &figure.claims);
-        let count = |wanted: Outcome| {
+        let count = |is_of_paper: Outcome| {
             let is = claims().filter(
-                |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+                |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == is_of_paper),
             );
             if judged { is.count().to_string() } else { "-".to_owned() }
         };
@@ -132,13 +132,13 @@ fn here(id: &str, entries: &[GalleryEntry]) -> String {
         let many = if claims.len() == 1 { "" } else { "s" };
         return format!("{name} <span class=\"none\">{} claim{many} shown</span>", claims.len());
     }
-    let chip = |wanted: Outcome, text: &str| {
+    let chip = |is_of_paper: Outcome, text: &str| {
         let is = claims.iter().filter(
-            |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+            |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == is_of_paper),
         );
         match is.count() {
             0 => String::new(),
-            count => format!(" <span class=\"chip {}\">{count} {text}</span>", class(wanted)),
+            count => format!(" <span class=\"chip {}\">{count} {text}</span>", class(is_of_paper)),
         }
     };
     let failed = claims.iter().filter(|claim| matches!(claim.result, ClaimResult::Failed { .. })).count();

@@ -1,7 +1,7 @@
 //! The page of a league: every scheme in every scenario, side by side.
 
 use super::document::{document, picture, pictures};
-use super::explain::{self, Against, Timed};
+use super::explain::{self, SchemeTime, TimesPlot};
 use super::markup::{escape, prose};
 use super::plot::Plot;
 use crate::ground::ground;
@@ -80,18 +80,21 @@ impl LeagueEntry {
             standing,
         });
         let rows: Vec<Row> = rows.collect();
-        let timed: Vec<Timed<'_>> = rows
+        let timed: Vec<SchemeTime<'_>> = rows
             .iter()
             .filter(|row| !row.standing.is_untouched)
-            .filter_map(|row| Some(Timed { scheme: &row.scheme, over_ideal: row.over_ideal? }))
+            .filter_map(|row| Some(SchemeTime { scheme: &row.scheme, over_ideal: row.over_ideal? }))
             .collect();
-        let against =
-            explanation.and_then(|explanation| explain::against(set, &timed, quantity, explanation));
+        let times_plot =
+            explanation.and_then(|explanation| explain::times_plot(set, &timed, quantity, explanation));
         let explained_by = explanation
-            .zip(against.as_ref())
-            .map(|(explanation, Against { correlation, .. })| (explanation.measure.clone(), *correlation));
-        let plots =
-            against.map(|against| against.plot).into_iter().chain(explain::goodput(set, &timed)).collect();
+            .zip(times_plot.as_ref())
+            .map(|(explanation, TimesPlot { correlation, .. })| (explanation.measure.clone(), *correlation));
+        let plots = times_plot
+            .map(|times_plot| times_plot.plot)
+            .into_iter()
+            .chain(explain::goodput(set, &timed))
+            .collect();
         let missing = set.missing.iter().map(|run| {
             format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
         });
@@ -217,11 +220,11 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
             schemes.push(&row.scheme);
         }
     }
-    let shared = asked_of_all(entries, &schemes);
+    let shared = entries_of_all(entries, &schemes);
     // Schemes that ran in few scenarios come last, and before them those without a mean.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
-        of_few(entries, one).cmp(&of_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
+        ran_in_few(entries, one).cmp(&ran_in_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
     });
     let mut body = format!(
         "<header><p class=\"brand\">Anabranch</p><h1>The league: {} schemes in {} scenarios</h1><p class=\"sub\">{}</p></header>\n<main>\n",
@@ -264,14 +267,14 @@ fn worst(entries: &[LeagueEntry], scheme: &str) -> Option<f64> {
 }
 
 /// Whether a scheme ran in fewer than half of the scenarios.
-fn of_few(entries: &[LeagueEntry], scheme: &str) -> bool {
+fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
     2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
 /// The scenarios in which every scheme ran, apart from schemes of few scenarios: means over different scenarios would
 /// not compare.
-fn asked_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
-    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(entries, scheme)).collect();
+fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
+    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
@@ -474,36 +477,41 @@ fn details(entry: &LeagueEntry, before: usize) -> String {
     let value = |row: &Row| row.standing.estimate.map_or(f64::INFINITY, |estimate| estimate.mean);
     rows.sort_by(|one, other| value(one).total_cmp(&value(other)));
     for row in rows {
-        let digits = |value: f64| match entry.quantity.is_time {
-            true => micros(value),
-            false => format!("{value:.2}"),
-        };
-        let recovery = match row.standing.recovery {
-            Recovery::Unknown => "-".to_owned(),
-            Recovery::NoDip => "no dip".to_owned(),
-            Recovery::After { time, .. } => with_half(time, micros),
-            Recovery::NotBefore { the_end_at, of, is_held } => {
-                let word = if is_held { "run ended" } else { "not by end" };
-                format!("{word} ({the_end_at} of {of})")
-            }
-        };
-        let cells = [
-            row.standing.rank_shown(),
-            row.standing.estimate.map_or("failed".to_owned(), |estimate| with_half(estimate, digits)),
-            row.over_ideal.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
-            row.standing.slowdown_by_fault.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
-            recovery,
-            count(row.drops),
-            count(row.link_losses),
-            count(row.resent),
-            count(row.timeouts),
-            bytes(row.queue_p99),
-            bytes(row.peak_queue),
-        ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let cells: String =
+            detail_cells(entry, row).iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(&row.scheme)));
     }
     html + "</tbody></table></div></details></section>\n"
+}
+
+/// The cells of a scheme in the section of a scenario, behind its name.
+fn detail_cells(entry: &LeagueEntry, row: &Row) -> [String; 11] {
+    let digits = |value: f64| match entry.quantity.is_time {
+        true => micros(value),
+        false => format!("{value:.2}"),
+    };
+    let recovery = match row.standing.recovery {
+        Recovery::Unknown => "-".to_owned(),
+        Recovery::NoDip => "no dip".to_owned(),
+        Recovery::After { time, .. } => with_half(time, micros),
+        Recovery::NotBefore { the_end_at, of, is_held } => {
+            let word = if is_held { "run ended" } else { "not by end" };
+            format!("{word} ({the_end_at} of {of})")
+        }
+    };
+    [
+        row.standing.rank_shown(),
+        row.standing.estimate.map_or("failed".to_owned(), |estimate| with_half(estimate, digits)),
+        row.over_ideal.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+        row.standing.slowdown_by_fault.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+        recovery,
+        count(row.drops),
+        count(row.link_losses),
+        count(row.resent),
+        count(row.timeouts),
+        bytes(row.queue_p99),
+        bytes(row.peak_queue),
+    ]
 }
 
 fn two(value: f64) -> String {

@@ -34,20 +34,20 @@ struct Grid {
 
 /// Whether the plot has a curve for each position, and more positions than curves can show.
 pub(super) fn are_many(index: &Index<'_>, spec: &PlotSpec) -> bool {
-    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-    let names = index.curve_names().filter(|(series, entity)| *series == spec.y && wanted(entity));
+    let is_shown = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
+    let names = index.curve_names().filter(|(series, entity)| *series == spec.y && is_shown(entity));
     per(index.set, spec).contains(&"entity")
         && names.map(|(_, entity)| entity).collect::<BTreeSet<&str>>().len() > MAX_CURVES
 }
 
 /// Median and band, then the map; none where nothing was measured.
 pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<(Plot, Plot)> {
-    let wanted = |curve: &&CurvePoints| spec.entity.as_ref().is_none_or(|of| covers(of, &curve.entity));
+    let is_shown = |curve: &&CurvePoints| spec.entity.as_ref().is_none_or(|of| covers(of, &curve.entity));
     let mut grids: Vec<(String, &str, Grid)> = Vec::new();
     let mut seeds = BTreeSet::new();
     for curve in &picture.curves {
         let measured = index.series(curve.runs[0], &spec.y);
-        let chosen: Vec<&CurvePoints> = measured.iter().filter(wanted).collect();
+        let chosen: Vec<&CurvePoints> = measured.iter().filter(is_shown).collect();
         if let Some(grid) = grid(&chosen) {
             seeds.insert(index.set.runs[curve.runs[0]].seed.to_string());
             grids.push((curve.name(), curve.scheme, grid));

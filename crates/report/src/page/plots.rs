@@ -128,10 +128,10 @@ fn flows_of<'a>(
     curve: &'a Curve<'_>,
 ) -> impl Iterator<Item = &'a FlowRow> {
     let lengths = spec.min_bytes.unwrap_or(0)..=spec.max_bytes.unwrap_or(u64::MAX);
-    let wanted = move |flow: &&FlowRow| {
+    let is_selected = move |flow: &&FlowRow| {
         lengths.contains(&flow.bytes) && spec.group.as_ref().is_none_or(|group| flow.in_group(group))
     };
-    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(wanted)
+    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(is_selected)
 }
 
 fn micros(ps: u64) -> f64 {

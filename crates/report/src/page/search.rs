@@ -27,38 +27,9 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Opt
     let label = label_of(set, &compared.measured);
     let (mut data, mut bounds) = (Vec::new(), Vec::new());
     for scheme in schemes(set) {
-        let of_scheme: Vec<&Trial> = compared
-            .tried
-            .iter()
-            .filter(|tried| tried.scheme == scheme && tried.measured.is_some())
-            .collect();
-        let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
-        for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
-            // A gap between the last point of one seed and the first of the next.
-            if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
-                x.push(at(&first.value));
-                measured.push(Json::Null);
-                bound.push(Json::Null);
-            }
-            for tried in of_seed {
-                x.push(at(&tried.value));
-                measured.push(tried.measured.map(|number| number * label.factor).into());
-                bound.push(tried.bound.map(|number| number * label.factor).into());
-            }
-        }
-        if x.is_empty() {
-            continue;
-        }
-        let look = scheme_look(set, scheme);
-        data.push(json!({
-            "kind": "both", "name": scheme, "scheme": scheme, "x": x, "y": measured, "line": line(look, 2.0),
-        }));
-        if bound.iter().any(|bound| !bound.is_null()) {
-            bounds.push(json!({
-                "kind": "line", "name": format!("{scheme}: {}", compared.bound), "scheme": scheme, "x": x, "y": bound,
-                "line": dotted(look),
-            }));
-        }
+        let Some((measured, bound)) = traces(set, scheme, compared, label.factor, &at) else { continue };
+        data.push(measured);
+        bounds.extend(bound);
     }
     if data.is_empty() {
         return None;
@@ -84,6 +55,47 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Opt
         not_drawn(set, &compared.tried)
     );
     Some(Plot::new(&spec, &picture, note, data, layout(x, y)))
+}
+
+/// The traces of a scheme's measured numbers and of its bound; none without a number.
+fn traces(
+    set: &ResultSet,
+    scheme: &str,
+    compared: &SearchMeasure,
+    factor: f64,
+    at: &dyn Fn(&String) -> Json,
+) -> Option<(Json, Option<Json>)> {
+    let of_scheme = |trial: &&Trial| trial.scheme == scheme && trial.measured.is_some();
+    let of_scheme: Vec<&Trial> = compared.tried.iter().filter(of_scheme).collect();
+    let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
+    for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
+        // A gap between the last point of one seed and the first of the next.
+        if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
+            x.push(at(&first.value));
+            measured.push(Json::Null);
+            bound.push(Json::Null);
+        }
+        for trial in of_seed {
+            x.push(at(&trial.value));
+            measured.push(trial.measured.map(|number| number * factor).into());
+            bound.push(trial.bound.map(|number| number * factor).into());
+        }
+    }
+    if x.is_empty() {
+        return None;
+    }
+    let look = scheme_look(set, scheme);
+    let has_bound = bound.iter().any(|bound| !bound.is_null());
+    let bound = has_bound.then(|| {
+        json!({
+            "kind": "line", "name": format!("{scheme}: {}", compared.bound), "scheme": scheme, "x": x, "y": bound,
+            "line": dotted(look),
+        })
+    });
+    let measured = json!({
+        "kind": "both", "name": scheme, "scheme": scheme, "x": x, "y": measured, "line": line(look, 2.0),
+    });
+    Some((measured, bound))
 }
 
 /// The bound of all runs, where it is the same.

@@ -61,94 +61,164 @@ impl Panel<'_> {
     }
 }
 
+/// The arrangement of curves in a picture.
+struct Form<'a> {
+    /// The dimensions along which curves are separate.
+    per: Vec<&'a str>,
+    cloud: bool,
+    by_entity: bool,
+    panel_by_scheme: bool,
+}
+
+impl<'a> Form<'a> {
+    fn of(index: &'a Index<'_>, spec: &'a PlotSpec) -> Form<'a> {
+        let (per, cloud) = (per(index.set, spec), spec.kind == PlotKind::Points);
+        let by_entity = per.contains(&"entity");
+        let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
+        Form { per, cloud, by_entity, panel_by_scheme }
+    }
+
+    /// The dimensions that the legend names, where entities are of these kinds. A cloud that is alone in its panel is named by
+    /// the panel.
+    fn legend(&self, kinds: &BTreeSet<String>) -> String {
+        let kind = match kinds.len() {
+            1 => kinds.first().map_or("place", String::as_str),
+            _ => "place",
+        };
+        let named = self.per.iter().filter(|name| **name != "scheme" || !self.panel_by_scheme);
+        named.map(|name| if *name == "entity" { kind } else { *name }).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The curves of a picture, with the seeds of their runs and the kinds of their entities.
+struct Measured<'a> {
+    panels: Vec<Panel<'a>>,
+    seeds: BTreeSet<u64>,
+    kinds: BTreeSet<String>,
+}
+
 /// One picture. None where nothing was measured.
 ///
 /// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has one.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
-    let cloud = spec.kind == PlotKind::Points;
-    let per = per(index.set, spec);
-    let by_entity = per.contains(&"entity");
-    let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
-    let mut panels: Vec<Panel<'_>> = Vec::new();
-    let mut seeds = BTreeSet::new();
-    let mut entities = BTreeSet::new();
+    let form = Form::of(index, spec);
+    let Measured { panels, seeds, kinds } = measured(index, spec, picture, &form);
+    let names: BTreeSet<&NaturalSortKey> = panels.iter().flat_map(|panel| panel.downsampled.keys()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let drawn: Vec<&NaturalSortKey> = names.iter().copied().take(MAX_CURVES).collect();
+    let baselines = baselines(index, spec, picture, &form.per);
+    let y_axis = y_axis(spec, &panels, &baselines);
+    let mut data: Vec<Json> = baselines.iter().map(|baseline| dashed(index, spec, baseline)).collect();
+    data.extend(traces(index, spec, &form, &panels, &drawn));
+    let panel_name =
+        |panel: &Panel<'_>| if form.panel_by_scheme { panel.scheme.to_owned() } else { String::new() };
+    let titled: Vec<Json> =
+        panels.iter().map(|panel| json!({"name": panel_name(panel), "y": y_axis})).collect();
+    let legend = form.legend(&kinds);
+    let layout = json!({
+        "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
+        "legend": if legend.is_empty() { Json::Null } else { legend.as_str().into() },
+        "bands": bands::of(index.set, picture),
+    });
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let mut note = format!("Seed {}.", seeds.join(", "));
+    if !legend.is_empty() {
+        note.push_str(" A click in the legend hides a curve.");
+    }
+    if !form.by_entity {
+        note.push_str(match form.cloud {
+            true => " Where several places were measured, the points of all.",
+            false if spec.y == GOODPUT => " Of all hosts together.",
+            false => " Where several places were measured, their mean.",
+        });
+    }
+    if !baselines.is_empty() {
+        note.push_str(" Dashed: the same run without the faults, against which it recovers.");
+    }
+    note.push_str(&left_out(&form, &panels, &names, &drawn));
+    Some(Plot::new(spec, picture, note, data, layout))
+}
+
+/// The curves of a picture in panels, downsampled.
+fn measured<'a>(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'a>, form: &Form<'_>) -> Measured<'a> {
+    let mut panels: Vec<Panel<'a>> = Vec::new();
+    let (mut seeds, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for curve in &picture.curves {
         let measured = index.series(curve.runs[0], &spec.y);
-        let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-        let chosen: Vec<&CurvePoints> = measured.iter().filter(|curve| wanted(&curve.entity)).collect();
-        let found = of_curve(spec, curve, &chosen, by_entity, panel_by_scheme);
+        let is_shown = |entity: &str| spec.entity.as_ref().is_none_or(|known| covers(known, entity));
+        let chosen: Vec<&CurvePoints> = measured.iter().filter(|curve| is_shown(&curve.entity)).collect();
+        let found = of_curve(spec, curve, &chosen, form.by_entity, form.panel_by_scheme);
         if found.is_empty() {
             continue;
         }
-        entities.extend(chosen.iter().map(|curve| entity_kind(&curve.entity).to_owned()));
+        kinds.extend(chosen.iter().map(|curve| entity_kind(&curve.entity).to_owned()));
         seeds.insert(index.set.runs[curve.runs[0]].seed);
-        match panels.last_mut().filter(|panel| !panel_by_scheme || panel.scheme == curve.scheme) {
-            Some(panel) => panel.add(found, cloud),
+        match panels.last_mut().filter(|panel| !form.panel_by_scheme || panel.scheme == curve.scheme) {
+            Some(panel) => panel.add(found, form.cloud),
             None => {
                 panels.iter_mut().for_each(Panel::close);
                 let mut panel =
                     Panel { scheme: curve.scheme, whole: Curves::new(), downsampled: BTreeMap::new() };
-                panel.add(found, cloud);
+                panel.add(found, form.cloud);
                 panels.push(panel);
             }
         }
     }
     panels.iter_mut().for_each(Panel::close);
-    let names: BTreeSet<&NaturalSortKey> = panels.iter().flat_map(|panel| panel.downsampled.keys()).collect();
-    if names.is_empty() {
-        return None;
-    }
+    Measured { panels, seeds, kinds }
+}
+
+fn y_axis(spec: &PlotSpec, panels: &[Panel<'_>], baselines: &[(&Curve<'_>, Points)]) -> Json {
     let label = label(&spec.y);
-    let drawn: Vec<&NaturalSortKey> = names.iter().copied().take(MAX_CURVES).collect();
-    let mut data = Vec::new();
-    let entity_title =
-        if entities.len() == 1 { entities.first().map(String::as_str) } else { None }.unwrap_or("place");
-    let legend: Vec<&str> = per
-        .iter()
-        .filter(|name| **name != "scheme" || !panel_by_scheme)
-        .map(|name| if *name == "entity" { entity_title } else { *name })
-        .collect();
-    let baselines = baselines(index, spec, picture, &per);
     let measured = panels.iter().flat_map(|panel| panel.downsampled.values()).flat_map(|curve| &curve.points);
     let heights = measured.chain(baselines.iter().flat_map(|(_, points)| points));
     let (least, most) =
         heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
-    let y_axis = match spec.log_y || axes::is_wide(least, most) {
+    match spec.log_y || axes::is_wide(least, most) {
         true => axes::axis(&label.axis(), true),
         false => json!({"title": label.axis(), "range": [0.0, most * label.factor * 1.05]}),
-    };
-    let dashed = |(curve, points): &(&Curve<'_>, Points)| {
-        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * label.factor)).unzip();
-        let mut line = line(scheme_look(index.set, curve.scheme), 0.8);
-        line["dash"] = "dash".into();
-        json!({
-            "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
-            "y": y, "line": line,
-        })
-    };
-    data.extend(baselines.iter().map(dashed));
-    let mut titled = Vec::new();
-    let (mut points_drawn, mut points_measured) = (0, 0);
+    }
+}
+
+/// The trace of a run without faults.
+fn dashed(index: &Index<'_>, spec: &PlotSpec, (curve, points): &(&Curve<'_>, Points)) -> Json {
+    let factor = label(&spec.y).factor;
+    let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
+    let mut line = line(scheme_look(index.set, curve.scheme), 0.8);
+    line["dash"] = "dash".into();
+    json!({
+        "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
+        "y": y, "line": line,
+    })
+}
+
+/// The traces of the curves `drawn`, panel by panel.
+fn traces(
+    index: &Index<'_>,
+    spec: &PlotSpec,
+    form: &Form<'_>,
+    panels: &[Panel<'_>],
+    drawn: &[&NaturalSortKey],
+) -> Vec<Json> {
+    let factor = label(&spec.y).factor;
+    let mut data = Vec::new();
     for (panel, Panel { scheme, downsampled: curves, .. }) in panels.iter().enumerate() {
-        let name = if panel_by_scheme { scheme } else { "" };
-        titled.push(json!({"name": name, "y": y_axis}));
         for (position, name) in drawn.iter().enumerate() {
-            let Some(Downsampled { points: downsampled, measured }) = curves.get(*name) else { continue };
-            points_drawn += downsampled.len();
-            points_measured += measured;
-            let x: Vec<f64> = downsampled.iter().map(|(x, _)| *x).collect();
-            let y: Vec<f64> = downsampled.iter().map(|(_, y)| y * label.factor).collect();
+            let Some(Downsampled { points, .. }) = curves.get(*name) else { continue };
+            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
             // The curve of a scheme looks as in the other plots.
-            let is_scheme = per == ["scheme"];
+            let is_scheme = form.per == ["scheme"];
             let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
-            let of = match (panel_by_scheme, is_scheme) {
+            let of = match (form.panel_by_scheme, is_scheme) {
                 (true, _) => Some(*scheme),
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
             // A point of goodput is the mean of the interval that it ends: intervals without data are long.
             let kind = match spec.y == GOODPUT {
-                _ if cloud => "points",
+                _ if form.cloud => "points",
                 true => "vh",
                 false => "line",
             };
@@ -158,32 +228,25 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             }));
         }
     }
-    let layout = json!({
-        "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
-        // A cloud that is alone in its panel is named by the panel.
-        "legend": if legend.is_empty() { Json::Null } else { legend.join(", ").into() },
-        "bands": bands::of(index.set, picture),
-    });
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let mut note = format!("Seed {}.", seeds.join(", "));
-    if !legend.is_empty() {
-        note.push_str(" A click in the legend hides a curve.");
-    }
-    if !by_entity {
-        note.push_str(match cloud {
-            true => " Where several places were measured, the points of all.",
-            false if spec.y == GOODPUT => " Of all hosts together.",
-            false => " Where several places were measured, their mean.",
-        });
-    }
-    if !baselines.is_empty() {
-        note.push_str(" Dashed: the same run without the faults, against which it recovers.");
-    }
+    data
+}
+
+/// Sentences about curves and points that are not drawn.
+fn left_out(
+    form: &Form<'_>,
+    panels: &[Panel<'_>],
+    names: &BTreeSet<&NaturalSortKey>,
+    drawn: &[&NaturalSortKey],
+) -> String {
+    let mut note = String::new();
     if names.len() > drawn.len() {
         let (drawn, all) = (drawn.len(), names.len());
         note.push_str(&format!(" {drawn} of {all} curves are drawn; series.parquet holds all."));
     }
-    if cloud && points_drawn < points_measured {
+    let shown = panels.iter().flat_map(|panel| drawn.iter().filter_map(|name| panel.downsampled.get(*name)));
+    let (points_drawn, points_measured) = shown
+        .fold((0, 0), |(drawn, measured), curve| (drawn + curve.points.len(), measured + curve.measured));
+    if form.cloud && points_drawn < points_measured {
         note.push_str(&format!(
             " {} of {} points are drawn: where they are dense, of each short stretch of time the largest and some \
              below it, evenly chosen; series.parquet holds all.",
@@ -191,7 +254,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             thousands(points_measured as f64),
         ));
     }
-    Some(Plot::new(spec, picture, note, data, layout))
+    note
 }
 
 /// The goodput of the runs without faults, for a picture that has a curve for each scheme.

@@ -157,8 +157,8 @@ fn a_tie_says_within_which_factor() {
     let found = standings(&tie, &groups(&tie));
     assert!((found[1].tie_within.unwrap() - (1.0 + 12.96 / 102.0)).abs() < 1e-4, "{:?}", found[1].tie_within);
     assert_eq!([found[0].tie_within, found[2].tie_within], [None; 2]);
-    let said = &verdict(&tie)[0];
-    assert!(said.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{said}");
+    let sentence = &verdict(&tie)[0];
+    assert!(sentence.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{sentence}");
     let wide = set(&[("a", a), ("b", &[130.0, 102.0, 164.0]), ("c", c)]);
     let found = standings(&wide, &groups(&wide));
     assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);

@@ -115,13 +115,13 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     assert!(verdict(&slower)[0].starts_with("b is fastest"), "{:?}", verdict(&slower));
     assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 3, "{summary}");
     let nobody = with_hits(three(), &[0; 9]);
-    let said = &verdict(&nobody)[0];
-    assert!(said.starts_with(NO_DATA_HIT) && said.contains(". b is fastest: "), "{said}");
+    let sentence = &verdict(&nobody)[0];
+    assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
     // A run that finished before the faults came did finish.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
-    let said = &verdict(&stuck)[0];
-    assert!(said.starts_with("a alone finished of those whose data the faults hit: FCT"), "{said}");
+    let sentence = &verdict(&stuck)[0];
+    assert!(sentence.starts_with("a alone finished of those whose data the faults hit: FCT"), "{sentence}");
 }
 
 /// The losses of a topology file are in the run and in its baseline, and no hit of the fault beside them.
@@ -160,17 +160,21 @@ fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
     let numbers: Vec<[f64; 3]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 3]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
-    let said = &verdict(&set(&schemes))[0];
-    assert!(said.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."), "{said}");
+    let sentence = &verdict(&set(&schemes))[0];
     assert!(
-        said.starts_with("s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
-        "{said}"
+        sentence.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."),
+        "{sentence}"
+    );
+    assert!(
+        sentence
+            .starts_with("s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
+        "{sentence}"
     );
     let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0; 3][..])).collect();
     assert_eq!(verdict(&set(&same))[..1], ["s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each."]);
     let seven: Vec<_> = schemes.iter().take(4).copied().collect();
-    let said = &verdict(&set(&seven))[0];
-    assert!(said.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{said}");
+    let sentence = &verdict(&set(&seven))[0];
+    assert!(sentence.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{sentence}");
 }
 
 #[test]
@@ -198,8 +202,11 @@ fn seeds_that_change_nothing_are_no_evidence() {
         }
         many.runs.extend(here.runs);
     }
-    let said = verdict(&many);
-    assert_eq!(said[1], "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence.");
+    let sentences = verdict(&many);
+    assert_eq!(
+        sentences[1],
+        "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence."
+    );
 }
 
 /// Schemes that tie with the one before them are slower at one seed and faster at another.
@@ -223,10 +230,10 @@ fn what_ties_behind_the_first_is_named_together() {
         ("h", at(other, 600.0)),
     ];
     let all: Vec<(&str, &[f64])> = all.iter().map(|(name, fcts)| (*name, &fcts[..])).collect();
-    let said = &verdict(&set(&all))[0];
+    let sentence = &verdict(&set(&all))[0];
     assert!(
-        said.ends_with("; then c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h)."),
-        "{said}"
+        sentence.ends_with("; then c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h)."),
+        "{sentence}"
     );
 }
 
@@ -267,8 +274,8 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
         ..run
     }));
     set.runs[0].time_to_recover_us = Some(10.0);
-    let said = verdict(&set);
-    assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
+    let sentences = verdict(&set);
+    assert_eq!(sentences[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
     let recoveries: Vec<_> =
         standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
     assert_eq!(
@@ -305,11 +312,11 @@ fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
             .replace(", b", " and b")
     );
     let one = with_baselines(set(&[("a", &[100.0, 220.0])]), &[100.0; 2]);
-    let said = &verdict(&one)[1];
-    assert_eq!(said, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
+    let sentence = &verdict(&one)[1];
+    assert_eq!(sentence, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
     let mixed = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 100.0])]), &[100.0; 4]);
-    let said = &verdict(&mixed)[1];
-    assert_eq!(said, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
+    let sentence = &verdict(&mixed)[1];
+    assert_eq!(sentence, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
 }
 
 #[test]
@@ -322,9 +329,9 @@ fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
     let bases: Vec<f64> = (0..9)
         .flat_map(|number| [(100.0 + f64::from(number * 10)) / (2.0 - f64::from(number) / 10.0); 2])
         .collect();
-    let said = &verdict(&with_baselines(set(&schemes), &bases))[1];
+    let sentence = &verdict(&with_baselines(set(&schemes), &bases))[1];
     assert_eq!(
-        said,
+        sentence,
         "The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest \
          (5 more between). Least hurt is not fastest: s8 takes 1.80 times as long as s0."
     );
@@ -335,9 +342,9 @@ fn up_to_six_costs_are_all_named() {
     let numbers: Vec<[f64; 2]> = (0..7).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
     let schemes: Vec<(&str, &[f64])> =
         ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(numbers.iter().map(|of| &of[..])).collect();
-    let said = &verdict(&with_baselines(set(&schemes), &[100.0; 14]))[1];
+    let sentence = &verdict(&with_baselines(set(&schemes), &[100.0; 14]))[1];
     assert_eq!(
-        said,
+        sentence,
         "The fault (packet-loss) cost g 60 % (± 0), f 50 % (± 0), e 40 % (± 0), d 30 % (± 0), c 20 % (± 0) and b 10 % (± 0); \
          nothing: a."
     );
@@ -384,14 +391,14 @@ fn a_point_that_says_nothing_is_not_the_headline() {
         }
         whole.runs.extend(here.runs);
     }
-    let said = verdict(&whole);
+    let sentences = verdict(&whole);
     assert_eq!(
-        said[0],
+        sentences[0],
         "At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs)."
     );
-    assert_eq!(said[1], format!("At x = 1: {NO_DATA_HIT}."));
-    assert!(said[2].starts_with("For an answer where no data was hit"), "{said:?}");
-    assert_eq!(said.len(), 3);
+    assert_eq!(sentences[1], format!("At x = 1: {NO_DATA_HIT}."));
+    assert!(sentences[2].starts_with("For an answer where no data was hit"), "{sentences:?}");
+    assert_eq!(sentences.len(), 3);
 }
 
 #[test]
@@ -411,13 +418,13 @@ fn many_points_are_told_by_who_is_fastest() {
             "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
         ]
     );
-    let mut spared = whole.clone();
-    for run in spared.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2)) {
+    let mut unhit = whole.clone();
+    for run in unhit.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2)) {
         run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
     }
-    let said = verdict(&spared);
-    assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
-    assert_eq!(said[1], format!("{NO_DATA_HIT}, at 1 of 6 sweep points (x = 2)."));
+    let sentences = verdict(&unhit);
+    assert!(sentences[0].starts_with("a is fastest at 4 of 5 sweep points"), "{sentences:?}");
+    assert_eq!(sentences[1], format!("{NO_DATA_HIT}, at 1 of 6 sweep points (x = 2)."));
     let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);
     let mut some = whole.clone();
     for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 1)) {

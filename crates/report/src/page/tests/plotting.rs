@@ -20,10 +20,10 @@ fn per_says_what_has_a_curve_of_its_own() {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let queue = "queue_depth_bytes";
     // A dimension that is not named has a picture per value.
-    let usual = drawn(spec(PlotKind::Series, queue, &[]));
-    assert_eq!(usual.len(), 2);
-    assert_eq!(usual[0].0, "T (workload.bytes = 8MiB)");
-    assert_eq!(usual[0].1, texts(&["tor:0/up:0", "tor:0/up:1", "tor:1/up:0"].repeat(2)));
+    let default = drawn(spec(PlotKind::Series, queue, &[]));
+    assert_eq!(default.len(), 2);
+    assert_eq!(default[0].0, "T (workload.bytes = 8MiB)");
+    assert_eq!(default[0].1, texts(&["tor:0/up:0", "tor:0/up:1", "tor:1/up:0"].repeat(2)));
     let entities = drawn(PlotSpec { schemes: texts(&["ops"]), ..spec(PlotKind::Series, queue, &["entity"]) });
     assert_eq!(entities[1].1, texts(&["tor:0/up:0", "tor:0/up:1", "tor:1/up:0"]));
     assert_eq!(drawn(spec(PlotKind::Series, queue, &["entity"])).len(), 4);
@@ -73,14 +73,14 @@ fn points_are_one_cloud_a_scheme_and_thinned() {
         set.figure = Some(Figure { plots: vec![spec], ..figure });
         plots_of(&set)
     };
-    let asked = drawn(spec(&["scheme"], None)).remove(0);
-    let [strack, rocev2] = &asked.data[..] else { panic!("{} traces", asked.data.len()) };
+    let chosen = drawn(spec(&["scheme"], None)).remove(0);
+    let [strack, rocev2] = &chosen.data[..] else { panic!("{} traces", chosen.data.len()) };
     assert_eq!((strack["name"].as_str(), rocev2["name"].as_str()), (Some("strack"), Some("rocev2")));
     assert_eq!((strack["kind"].as_str(), rocev2["panel"].as_u64()), (Some("points"), Some(1)));
     let y: Vec<f64> = rocev2["y"].as_array().unwrap().iter().map(|y| y.as_f64().unwrap()).collect();
     assert!(y.len() <= 20_000 && y.len() > 8_000, "{}", y.len());
     assert_eq!(y.iter().copied().fold(0.0, f64::max), 59.8);
-    assert!(asked.note.contains("of 120,000 points are drawn"), "{}", asked.note);
+    assert!(chosen.note.contains("of 120,000 points are drawn"), "{}", chosen.note);
     let few = drawn(spec(&["entity"], Some("tor:3")));
     assert_eq!((few.len(), few[0].data.len()), (2, 4));
     assert!(!few[0].note.contains("points are drawn"), "{}", few[0].note);
