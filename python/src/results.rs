@@ -1,7 +1,7 @@
 //! Results: tables, sentences and the page.
 
 use anabranch_report::Provenance;
-use anabranch_results::{Dataset, ResultSet, Table, DatasetError};
+use anabranch_results::{Dataset, DatasetError, ResultSet, Table};
 use anabranch_sim::scenario::INPUTS;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
