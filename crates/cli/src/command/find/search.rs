@@ -256,7 +256,7 @@ fn with_results<T>(ran: &mut Ran, read: impl FnOnce(&ResultSet) -> T) -> Option<
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
         return None;
     }
-    // Rows are with_results: a second copy of them may be more than memory holds.
+    // Rows are moved and given back: a second copy of them may be larger than memory.
     let mut set = ResultSet {
         runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
         flows: std::mem::take(&mut ran.result.flows),
