@@ -196,7 +196,7 @@ window.charts = (function () {
       return data.some(function (other) { return other.scheme === picked; }) ? FAINT : 1;
     }
 
-    // The name of a point.
+    // The opacity of a named point.
     function strength(name) {
       if (picked === null || name === picked) return 1;
       return data.some(function (other) { return other.names.includes(picked); }) ? FAINT : 1;
