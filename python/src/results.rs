@@ -1,7 +1,7 @@
 //! Results: tables, sentences and the page.
 
 use anabranch_report::Provenance;
-use anabranch_results::{Dataset, ResultSet, Table, Unclaimed};
+use anabranch_results::{Dataset, DatasetError, ResultSet, Table};
 use anabranch_sim::scenario::INPUTS;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -125,8 +125,8 @@ impl Results {
 /// Says in a folder that it holds the runs of a plan.
 pub fn claimed(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> PyResult<Dataset> {
     Dataset::claim(folder, plan, inputs).map_err(|error| match error {
-        Unclaimed::Another { .. } => PyValueError::new_err(error.to_string()),
-        Unclaimed::Unwritable { .. } => PyOSError::new_err(error.to_string()),
+        DatasetError::OtherCampaign { .. } => PyValueError::new_err(error.to_string()),
+        DatasetError::Unwritable { .. } => PyOSError::new_err(error.to_string()),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
-use anabranch_report::{CatalogueRow, Exhibit, claims};
+use anabranch_report::{CatalogueRow, GalleryEntry, claims};
 use anabranch_results::{self as results, ResultSet};
 use anabranch_sim::scenario::{Figure, Files, Registry, Scale, Scenario, read_figure, read_figure_under};
 use include_dir::{Dir, include_dir};
@@ -43,7 +43,7 @@ pub fn catalogue() -> Vec<CatalogueRow> {
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be written.
-pub fn write_index(exhibits: &[Exhibit], scale: Scale, folder: &Path) -> Result<PathBuf, Failure> {
+pub fn write_index(exhibits: &[GalleryEntry], scale: Scale, folder: &Path) -> Result<PathBuf, Failure> {
     let heading = format!("{} scale; anabranch {}", scale_name(scale), env!("ANABRANCH_VERSION"));
     let html = anabranch_report::gallery(&heading, exhibits, &catalogue());
     let path = folder.join(format!("figures-{}.html", scale_name(scale)));

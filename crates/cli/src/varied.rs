@@ -1,6 +1,6 @@
 //! Figures that ran under several set-ups, and what their papers' claims come to together.
 
-use anabranch_results::{self as results, Sensitivity, SetupRow, UnsaidRow};
+use anabranch_results::{self as results, Sensitivity, SensitivityEntry, SetupRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -92,7 +92,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn of(entry: &'a UnsaidRow, place: usize) -> Said<'a> {
+    fn of(entry: &'a SensitivityEntry, place: usize) -> Said<'a> {
         let text = &*entry.values[place];
         let meant = each_parameter(&entry.parameters, text).unwrap_or_else(|| [text].into());
         Said { text, meant, own: place == 0 }
@@ -211,7 +211,7 @@ mod tests {
             claims: (0..4).map(|claim| result(claim < *holds)).collect(),
             failed_runs: 0,
         };
-        let entry = |what: &&str| UnsaidRow {
+        let entry = |what: &&str| SensitivityEntry {
             what: (*what).to_owned(),
             because: String::new(),
             parameters: vec![],

@@ -40,6 +40,13 @@ impl FaultSpec {
         names.iter().filter_map(|name| ErrorRate::named_by(name))
     }
 
+    /// Whether this fault represents an error rate of a topology file.
+    pub fn is_of_error_rate(&self) -> bool {
+        self.at == Duration::ZERO.into()
+            && self.duration.is_none()
+            && self.replaced_error_rates().eq(self.kind.probability())
+    }
+
     /// The error rate of the topology's file that this fault represents, if there is one.
     pub fn error_rate<'t>(&self, topology: &'t Topology) -> Option<&'t ErrorRate> {
         let rate = topology.error_rates.get(self.kind.probability()?)?;

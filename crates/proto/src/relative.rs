@@ -40,6 +40,14 @@ impl PathFacts {
         };
         size().or_else(span).or_else(pace)
     }
+
+    /// Likewise of a window, as [`Size::window_on`] has it: `33.4 KB` for `"1bdp"` where that is 31.2 KB in packets of 4.2 KB.
+    pub fn window_in_units(&self, written: &str) -> Option<String> {
+        match written.parse().ok()? {
+            Size::Bytes(_) => None,
+            size => Some(size.window_on(self).about()),
+        }
+    }
 }
 
 /// A size: absolute (`"415KB"`), in packets (`"100packets"`), or in BDPs (`"1.5bdp"`).
@@ -375,6 +383,8 @@ mod tests {
         assert_eq!([window("1.0375bdp"), window("0.001bdp")], [100 * 4150, 4150], "whole, and one at least");
         assert_eq!([window("1.5packets"), window("4KB")], [6225, 4000]);
         assert!(window("1e15bdp") > u64::MAX / 2, "no window at all");
+        let window = |written: &str| facts.window_in_units(written).unwrap_or_default();
+        assert_eq!([window("1.5bdp"), window("1.5packets"), window("4KB")], ["602 KB", "6.22 KB", ""]);
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
         let drained = "2rtt+5MB".parse::<Span>().unwrap();

@@ -1,4 +1,4 @@
-//! A paper's claims held against results, by a rule that nobody chooses a band for.
+//! A paper's claims compared with results, by a fixed rule, so that nobody chooses a band.
 
 use crate::index::Index;
 use crate::{Measure, MeasureError};
@@ -7,8 +7,8 @@ use anabranch_results::{
 };
 use libm::{fabs, log};
 
-/// How the outcome of a claim follows from its kind, the paper's number p and the measured number m: what
-/// [`outcome`] does, in words.
+/// The rule by which the outcome of a claim follows from its kind, the paper's number p and the measured number m:
+/// [`outcome`] in words.
 pub const RULE: [(&str, &str); 9] = [
     ("ratio", "holds when |ln m - ln p| <= max(0.25 |ln p|, 0.02)"),
     ("at-least", "a quotient: holds when m >= p, or within the band of a ratio below p"),
@@ -35,17 +35,17 @@ pub enum ClaimError {
     /// Its measure cannot be read or evaluated.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// Its kind, its `paper` and what its measure gives do not fit.
+    /// Its kind, its `paper` and the result of its measure do not fit together.
     #[error("claim \"{says}\": {why}")]
     Mismatch {
         /// The claim's text.
         says: String,
-        /// What does not fit and what was expected.
+        /// The mismatch, and the expected form.
         why: String,
     },
 }
 
-/// Holds claims against results. A measure that cannot be evaluated becomes part of its row, for a page that shows all
+/// Compares claims with results. A measure that cannot be evaluated becomes part of its row, for a page that shows all
 /// claims.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError
     })
 }
 
-/// What is measured and how it compares; of an order, also how far its sides spread, which is what decides.
+/// The measured number and its outcome; for an order also the spread of its sides, which decides.
 fn evaluate(
     spec: &ClaimSpec,
     paper: ClaimValue,
@@ -93,15 +93,15 @@ fn evaluate(
     Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
-/// A measure may be forty lines long, and the row has it already.
+/// The error without the text of the measure, which may be forty lines long and is in the row already.
 fn beside_its_measure(error: &MeasureError) -> String {
     format!("{} (column {} of the measure)", error.message, error.column)
 }
 
-/// How a measured number compares with the paper's.
+/// The outcome of a measured number beside the paper's, as [`RULE`] says.
 ///
-/// As [`RULE`] says. The bands of `at-least` and `at-most` are those of quotients: a quantity with a unit is divided by
-/// the paper's number, and the claim's number is 1. Of an `order`, `measured` is whether it is true of every seed.
+/// The bands of `at-least` and `at-most` are those of quotients: a quantity with a unit is divided by the paper's
+/// number, and the claim's number is 1. For an `order`, `measured` is whether it is true for every seed.
 ///
 /// # Errors
 /// When a pair stands where a number belongs or the other way round, or the paper's number is not above 0.
@@ -175,8 +175,8 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
-/// A bound of which m may lie on the other side by a ratio's band. `alike`: the bound says on which side of 1 something
-/// is, and there it is.
+/// The outcome for a bound that m may miss by a ratio's band. `kept`: m is on the right side. `alike`: the bound says
+/// on which side of 1 something is, and m is on that side.
 fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     match kept || within(p, m, band(p)) {
         true => Outcome::Holds,
@@ -185,7 +185,7 @@ fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     }
 }
 
-/// How far a ratio may be from the paper's, in natural logarithms.
+/// The largest distance of a ratio from the paper's, in natural logarithms.
 fn band(p: f64) -> f64 {
     (0.25 * fabs(log(p))).max(0.02)
 }
@@ -200,7 +200,7 @@ fn ratio(p: f64, m: f64) -> Outcome {
     }
 }
 
-/// Whether two numbers are `band` apart at most, in natural logarithms. Nothing at or below 0 is near.
+/// Whether two numbers are at most `band` apart, in natural logarithms. Nothing is near a number at or below 0.
 fn within(p: f64, m: f64, band: f64) -> bool {
     m > 0.0 && fabs(log(m) - log(p)) <= band
 }
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(at_least(1.35, 1.253), Outcome::Holds);
         assert_eq!(at_least(1.35, 1.252), Outcome::DirectionOnly);
         assert_eq!(at_least(1.35, 1.0), Outcome::Differs);
-        // Below 1 a lower bound says nothing of a side, and at 1 the band is 2 %.
+        // Below 1 a lower bound says nothing about a side, and at 1 the band is 2 %.
         assert_eq!(at_least(0.5, 0.3), Outcome::Differs);
         assert_eq!(at_least(1.0, 0.981), Outcome::Holds);
         assert_eq!(at_least(1.0, 0.979), Outcome::Differs);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
     }
 
-    /// A claim about an order, of [`two_schemes`] or of what it becomes.
+    /// A claim about an order, for [`two_schemes`] or results derived from it.
     fn order(measure: &str) -> ClaimSpec {
         ClaimSpec {
             says: "REPS is faster".into(),
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Of 8 MiB: REPS has 95 and 105, OPS 115 and 125.
+    /// At 8 MiB, REPS has 95 and 105, OPS 115 and 125.
     #[test]
     fn an_order_holds_when_the_seeds_of_its_sides_do_not_overlap() {
         let mut set = two_schemes();
@@ -292,9 +292,9 @@ mod tests {
         // A quotient is taken seed by seed: 104 / 95 and 116 / 105 are both above 1.05.
         let quotient = "1.05 < fct_max(ops, bytes=8MiB) / fct_max(reps, bytes=8MiB)";
         assert_eq!(judged(quotient, &set).0, Outcome::Holds);
-        // Whoever speaks of seeds is taken at the word.
-        let spoken = "(max over seed: fct_max(reps, bytes=8MiB)) < fct_max(ops, bytes=8MiB, seed=2)";
-        assert_eq!(judged(spoken, &set).0, Outcome::Holds);
+        // A measure that names seeds is evaluated as it is written.
+        let by_seed = "(max over seed: fct_max(reps, bytes=8MiB)) < fct_max(ops, bytes=8MiB, seed=2)";
+        assert_eq!(judged(by_seed, &set).0, Outcome::Holds);
         set.runs.retain(|run| run.seed == 1);
         let (outcome, _, spread) = judged(measure, &set);
         assert_eq!((outcome, spread.seeds), (Outcome::Holds, 1));
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
     }
 
-    /// What the rule says in words names every kind and every outcome.
+    /// The words of the rule name every kind and every outcome.
     #[test]
     fn the_rule_in_words_is_whole() {
         let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();
@@ -362,7 +362,7 @@ mod tests {
         );
     }
 
-    /// Whatever a claim asks of a run that failed, its stand-in numbers do not win it.
+    /// The stand-in numbers of a failed run win no claim.
     #[test]
     fn unfinished_jobs_make_a_claim_an_error() {
         let mut set = collectives();
@@ -397,7 +397,7 @@ mod tests {
         for error in says(&set) {
             assert!(error.contains("jobs of `rocev2`, seed 1, did not finish"), "{error}");
         }
-        // Nor where the jobs themselves are not there to be counted.
+        // Nor where there are no jobs to count.
         set.jobs.retain(|job| job.run == 0);
         assert!(says(&set).iter().all(|error| error.contains("rocev2")));
     }

@@ -1,10 +1,10 @@
-//! The claims of a figure beside what was measured, for a terminal and in parts for a page.
+//! The claims of a figure beside the measured numbers, for a terminal and in parts for a page.
 
 use crate::labels::significant;
 use crate::table::{columns, wrap};
 use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, Spread};
 
-/// One row a claim of a figure: the paper's number beside the measured one, with the outcome. Empty without claims.
+/// One row per claim of a figure: the paper's number beside the measured one, with the outcome. Empty without claims.
 pub fn claims_table(figure: &Figure) -> String {
     if figure.claims.is_empty() {
         return String::new();
@@ -21,9 +21,9 @@ pub fn claims_table(figure: &Figure) -> String {
     columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
 }
 
-/// What stands below a claim that could not be evaluated, or does not hold or was not judged: the error, how far an
-/// order's sides spread, and what was found about why. Findings are about the paper's scale, and beside the numbers of
-/// another they say so.
+/// The lines below a claim that could not be evaluated, or does not hold or was not judged: the error, the spread of an
+/// order's sides, and the finding about why. Findings are about the paper's scale, and say so beside the numbers of
+/// another.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),
@@ -40,7 +40,7 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
     error.into_iter().chain(spread).chain(why)
 }
 
-/// What a reader has to know of an order's seeds: that there is one, or which sides overlap over several.
+/// The seeds of an order: that there is one, or which sides overlap over several.
 fn spread(spread: &Spread) -> Option<String> {
     if spread.seeds == 1 {
         return Some("One seed: how far the sides spread is not known.".to_owned());
@@ -54,12 +54,12 @@ fn spread(spread: &Spread) -> Option<String> {
     Some(format!("Not with each of {} seeds: {left} {} {right}.", spread.seeds, touching.sign))
 }
 
-/// What the paper says, in short: its number, or its order.
+/// The paper's statement in short: its number, or its order.
 pub(crate) fn paper(claim: &ClaimRow) -> String {
     if claim.order.is_empty() { claim_value(claim.kind, claim.paper) } else { claim.order.join(" < ") }
 }
 
-/// The last two cells of a claim's row. The quick scale shows and does not judge.
+/// The last two cells of a claim's row. At the quick scale the number is shown and not judged.
 pub(crate) fn measured_and_outcome(figure: &Figure, claim: &ClaimRow) -> (String, String) {
     match &claim.result {
         ClaimResult::Evaluated { measured, outcome } => {

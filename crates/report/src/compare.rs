@@ -1,11 +1,11 @@
-//! Result sets against each other: the same schemes, points of the sweep and seeds side by side.
+//! Comparison of result sets: the same schemes, points of the sweep and seeds side by side.
 
 use crate::groups::{Group, groups, schemes};
 use crate::page::escape;
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is compared, where any of the runs came to it: fields of runs.
+/// The fields of runs that are compared, where any run has them.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -27,11 +27,11 @@ const QUANTITIES: [&str; 15] = [
 /// Result sets side by side.
 #[derive(Debug)]
 pub struct Comparison {
-    /// What the sets are called, the first being what the others are held against.
+    /// The names of the sets. The first is the one with which the others are compared.
     pub names: Vec<String>,
     /// Keys of the resolved scenarios that differ, each with its value in every set; none where a set lacks it.
     pub differences: Vec<(String, Vec<Option<String>>)>,
-    /// What not all sets have, and so is not compared.
+    /// The schemes, points and seeds that some set lacks, so that they are not compared.
     pub left_out: Vec<String>,
     /// The quantities.
     pub rows: Vec<ComparedRow>,
@@ -46,16 +46,16 @@ pub struct ComparedRow {
     pub sweep: BTreeMap<String, Value>,
     /// A field of the runs, whose name carries the unit.
     pub quantity: &'static str,
-    /// The seeds that all sets have, over which all that follows is taken.
+    /// The seeds that all sets have, over which the numbers below are taken.
     pub seeds: Vec<u64>,
-    /// The mean over the seeds in each set; none where a run did not come to it.
+    /// The mean over the seeds in each set; none where a run did not reach it.
     pub means: Vec<Option<f64>>,
-    /// Of every set but the first: over the first set's.
+    /// The ratio of every set but the first to the first.
     pub ratios: Vec<Option<Ratio>>,
 }
 
 impl ComparedRow {
-    /// Whether the set at that place has what the first one has, at every seed.
+    /// Whether the set at that place equals the first one at every seed.
     fn is_as_the_first(&self, place: usize) -> bool {
         let by_seed = match self.ratios[place - 1] {
             Some(Ratio { over_seeds: Some(over), .. }) => over == [1.0, 1.0],
@@ -65,24 +65,25 @@ impl ComparedRow {
     }
 }
 
-/// How a quantity of one set stands to that of another.
+/// A quantity of one set over that of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// Mean over mean.
     pub of_means: f64,
-    /// The lowest and the highest of the seeds' own ratios; none with one seed, or where a seed has 0 below.
+    /// The lowest and the highest of the seeds' own ratios; none with one seed, or where the denominator of a seed is
+    /// 0.
     pub over_seeds: Option<[f64; 2]>,
 }
 
-/// Holds sets with their names against the first of them.
+/// Compares sets, which have names, with the first of them.
 ///
 /// # Errors
-/// When they have no scheme, no point of the sweep or no seed in common; the text says what each has.
+/// When they have no scheme, no point of the sweep or no seed in common; the text lists those of each.
 pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
     let common_schemes = common(sets, "scheme", |set| schemes(set).into_iter().map(str::to_owned).collect())?;
     let points = |set: &ResultSet| -> Vec<String> {
-        let wanted = |group: &Group| common_schemes.iter().any(|scheme| scheme == group.scheme);
-        groups(set).iter().filter(|group| wanted(group)).map(|group| point(group.sweep)).collect()
+        let is_common = |group: &Group| common_schemes.iter().any(|scheme| scheme == group.scheme);
+        groups(set).iter().filter(|group| is_common(group)).map(|group| point(group.sweep)).collect()
     };
     common(sets, "point of the sweep", points)?;
     let seeds = |set: &ResultSet| set.runs.iter().map(|run| run.seed.to_string()).collect();
@@ -113,7 +114,7 @@ pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
     })
 }
 
-/// What all sets have, in the order of the first.
+/// The items that all sets have, in the order of the first set.
 fn common(
     sets: &[(String, &ResultSet)],
     what: &str,
@@ -168,7 +169,7 @@ fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Ve
             ));
         }
     }
-    // The time of those that finished would be that of the lucky ones.
+    // The mean time of the messages that finished would favour a run in which slow ones did not.
     let number = |run: &RunRow, quantity: &str| {
         let of_all = ["fct_", "slowdown_", "cct_", "completion_"].iter().any(|of| quantity.starts_with(of));
         run.number(quantity).filter(|_| !(of_all && unfinished(run)))
@@ -224,7 +225,7 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
             keys
         })
         .collect();
-    // Of a scheme that a set lacks all would differ; that it lacks it is said elsewhere.
+    // Every key of a scheme that a set lacks would differ; that the scheme is missing is said elsewhere.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
             return false;
@@ -238,7 +239,7 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
 }
 
-/// Every value with its path; elements of a list that have a name are called by it.
+/// Every value with its path; elements of a list that have a name are addressed by it.
 fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
@@ -257,7 +258,7 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>)
     }
 }
 
-/// Five significant digits, none of them idle.
+/// Five significant digits, without trailing zeros.
 fn digits(number: f64) -> String {
     if number == 0.0 || number.abs() >= 100_000.0 {
         return format!("{number:.0}");
@@ -267,13 +268,13 @@ fn digits(number: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// What a set is called in the table and in sentences.
+/// The letter of a set in the table and in sentences.
 fn letter(place: usize) -> char {
     char::from(b'A' + (place % 26) as u8)
 }
 
 impl Comparison {
-    /// The cells of the table, its heads first.
+    /// The cells of the table, the row of heads first.
     pub fn cells(&self) -> Vec<Vec<String>> {
         let swept = self.rows.iter().any(|row| !row.sweep.is_empty());
         let paired = self.rows.iter().any(|row| row.ratios.iter().flatten().any(|r| r.over_seeds.is_some()));
@@ -304,7 +305,7 @@ impl Comparison {
         rows
     }
 
-    /// The answer, a sentence per set but the first: how long its slowest job or message takes against the first set's.
+    /// The answer, a sentence per set but the first: the time of its slowest job or message over the first set's.
     pub fn verdict(&self) -> Vec<String> {
         let jobs = self.rows.iter().any(|row| row.quantity == "cct_max_us");
         let (quantity, words) = match jobs {
@@ -344,7 +345,7 @@ impl Comparison {
         (1..self.names.len()).map(of_set).chain(self.unlike()).collect()
     }
 
-    /// A sentence where the sets have not the same fabric or workload.
+    /// A sentence where fabric or workload of the sets differ.
     fn unlike(&self) -> Option<String> {
         let differs = |section: &&str| {
             self.differences
@@ -406,7 +407,7 @@ impl Comparison {
         )
     }
 
-    /// What a reader has to know beside the table.
+    /// Notes that a reader needs beside the table.
     pub fn notes(&self) -> Vec<String> {
         let how = "Means over the seeds that all have; a ratio is mean over mean, and by seed it is the lowest and the \
                    highest of the seeds' own ratios.";
@@ -415,9 +416,10 @@ impl Comparison {
     }
 }
 
-/// A table whose first columns, so many, are words: at the left with their heads; the others are numbers, at the right.
+/// A table in HTML. Its first `words` columns are words, left-aligned with their heads; the others are numbers,
+/// right-aligned.
 fn html_table(label: &str, rows: &[Vec<String>], words: usize) -> String {
-    // Who has no pointer scrolls by keys.
+    // Readers without a pointer scroll by keys.
     let mut html = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table class=\"numbers\">"
     );
@@ -476,8 +478,8 @@ mod tests {
         assert_eq!(compared.differences, [("scheme.reps.fabric.queue".to_owned(), vec![one, two])]);
         let cells = compared.cells();
         assert_eq!(cells[0], ["scheme", "quantity", "A", "B", "B/A", "by seed"]);
-        let said = "FCT of the slowest message, B over A: reps 1.700 times (1.100 to 2.000 by seed).";
-        assert_eq!(compared.verdict(), [said]);
+        let text = "FCT of the slowest message, B over A: reps 1.700 times (1.100 to 2.000 by seed).";
+        assert_eq!(compared.verdict(), [text]);
         assert_eq!(side_by_side(&a, &a).unwrap().verdict(), ["B is as A in every quantity, at every seed."]);
         assert!(
             cells
@@ -486,7 +488,7 @@ mod tests {
         );
         let html = compared.html();
         assert!(html.contains("scheme.reps.fabric.queue"));
-        // Heads stand where their columns do.
+        // Heads are aligned like their columns.
         assert!(html.contains("<th class=\"word\">quantity</th><th>A</th>"), "{html}");
         assert!(html.contains("<td class=\"word\">fct_max_us</td><td>15</td>"), "{html}");
     }
@@ -499,12 +501,12 @@ mod tests {
         b.scenario_toml = b.scenario_toml.replace("[[scheme]]", "topology.hosts = 4\n[[scheme]]");
         b.scenario_toml.push_str("[[scheme]]\nname = \"ops\"\nqps = 1\n");
         let compared = side_by_side(&a, &b).unwrap();
-        let said = compared.verdict();
+        let text = compared.verdict();
         assert!(
-            said[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
-            "{said:?}"
+            text[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
+            "{text:?}"
         );
-        assert!(said[1].starts_with("They differ in [topology]: "), "{said:?}");
+        assert!(text[1].starts_with("They differ in [topology]: "), "{text:?}");
         let of = |quantity| compared.rows.iter().find(|row| row.quantity == quantity).unwrap();
         assert_eq!((of("fct_max_us").means[1], of("drops").means[1]), (None, Some(2.5)));
         assert_eq!(
@@ -522,15 +524,15 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_each_has() {
         let a = set("reps", "1bdp", &[(1, 10.0)]);
-        let said = side_by_side(&a, &set("ops", "1bdp", &[(1, 1.0)])).unwrap_err();
-        assert!(said.contains("no scheme in common") && said.ends_with("one: reps\n  two: ops"), "{said}");
-        let said = side_by_side(&a, &set("reps", "1bdp", &[(2, 1.0)])).unwrap_err();
-        assert!(said.contains("no seed in common") && said.ends_with("one: 1\n  two: 2"), "{said}");
+        let text = side_by_side(&a, &set("ops", "1bdp", &[(1, 1.0)])).unwrap_err();
+        assert!(text.contains("no scheme in common") && text.ends_with("one: reps\n  two: ops"), "{text}");
+        let text = side_by_side(&a, &set("reps", "1bdp", &[(2, 1.0)])).unwrap_err();
+        assert!(text.contains("no seed in common") && text.ends_with("one: 1\n  two: 2"), "{text}");
         let mut swept = a.clone();
         swept.runs[0].sweep.insert("workload.load".into(), Value::Number(0.3));
-        let said = side_by_side(&a, &swept).unwrap_err();
-        assert!(said.contains("no point of the sweep in common"), "{said}");
-        assert!(said.ends_with("one: no sweep\n  two: workload.load = 0.3"), "{said}");
+        let text = side_by_side(&a, &swept).unwrap_err();
+        assert!(text.contains("no point of the sweep in common"), "{text}");
+        assert!(text.ends_with("one: no sweep\n  two: workload.load = 0.3"), "{text}");
     }
 
     #[test]

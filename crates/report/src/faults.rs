@@ -1,4 +1,4 @@
-//! What each fault did to each scheme, in sentences.
+//! Sentences about the packets that each fault hit in each scheme.
 
 use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
@@ -6,23 +6,24 @@ use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{FaultRow, ResultSet, RunRow};
 
-/// Most faults that are told of one by one, and most lines of them.
+/// Faults that have a note each, and lines of notes about them, at most.
 const MOST: u32 = 8;
 
-/// A line for each fault, at each point of the sweep where both are few: the packets of a run of each scheme that it hit.
+/// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that
+/// it hit.
 pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
     let points = points(&groups);
     let of_point = |point: &_| groups.iter().filter(|group| group.sweep == *point).collect();
-    let told: Vec<(String, Vec<&Group<'_>>)> = match points.len() {
+    let by_point: Vec<(String, Vec<&Group<'_>>)> = match points.len() {
         0 | 1 => vec![(String::new(), groups.iter().collect())],
         few if few * count.min(MOST) as usize <= MOST as usize => {
             points.iter().map(|point| (format!(" at {}", named(point)), of_point(point))).collect()
         }
         many => vec![(format!(" over {many} sweep points"), groups.iter().collect())],
     };
-    let faults = (0..count.min(MOST)).flat_map(|fault| told.iter().map(move |told| (fault, told)));
+    let faults = (0..count.min(MOST)).flat_map(|fault| by_point.iter().map(move |point| (fault, point)));
     let mut notes: Vec<String> = faults.filter_map(|(fault, (at, groups))| note(groups, fault, at)).collect();
     if count > MOST {
         notes.push(format!("fault.{MOST} to fault.{}: faults.parquet.", count - 1));
@@ -31,19 +32,20 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     notes
 }
 
-/// When routing follows what goes down, which decides much of what a fault costs; none where nothing does. It is part of
-/// the ground, though no setup says it: without `fabric.routing_delay`, never.
+/// The time at which routing withdraws failed links, which decides much of a fault's cost; none where no link goes
+/// down. It belongs to the settings that schemes share, though no setup gives it: without `fabric.routing_delay`,
+/// routing never reacts.
 fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
         return None;
     }
     let found = by_finding(points, withdrawn);
-    let said = match &found[..] {
-        [(said, _)] => said.clone(),
+    let when = match &found[..] {
+        [(when, _)] => when.clone(),
         several => {
             let each = several.iter().take(MOST_DELAYS);
-            let each = each.map(|(said, names)| format!("{}: {said}", at_points(names, points.len())));
+            let each = each.map(|(when, names)| format!("{}: {when}", at_points(names, points.len())));
             let more = several.len().saturating_sub(MOST_DELAYS);
             let more = if more > 0 { format!(" | and in {more} more ways") } else { String::new() };
             each.collect::<Vec<String>>().join(" | ") + &more
@@ -52,15 +54,15 @@ fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let has_schemes = points.iter().any(|point| !point.schemes.is_empty());
     has_schemes.then(|| {
         format!(
-            "Routing withdraws a failed link: {said} (fabric.routing_delay). The delay may decide the ranking."
+            "Routing withdraws a failed link: {when} (fabric.routing_delay). The delay may decide the ranking."
         )
     })
 }
 
-/// Delays of routing that are told of with the points of the sweep that have them.
+/// Routing delays that the note lists with their sweep points.
 const MOST_DELAYS: usize = 4;
 
-/// When routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
+/// The time at which routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
 fn withdrawn(point: &Point<'_>) -> String {
     let mut by_delay: Vec<(String, Vec<&str>)> = Vec::new();
     for scheme in &point.schemes {
@@ -84,35 +86,48 @@ fn withdrawn(point: &Point<'_>) -> String {
     }
 }
 
-/// Whether a fault of a run still held when all was delivered; not where the scenario does not say it once for all runs, as
-/// where the sweep changes it.
-pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow) -> bool {
+/// The faults of a run that its baseline does not have: the baseline keeps the losses of a topology file beside other
+/// faults.
+pub(crate) fn faults_beyond_baseline<'a>(
+    run: &'a RunRow,
+    baseline: Option<&'a RunRow>,
+) -> impl Iterator<Item = &'a FaultRow> {
+    let kept = baseline.map_or(&[][..], |baseline| &baseline.faults[..]);
+    run.faults
+        .iter()
+        .filter(|fault| !kept.iter().any(|kept| (&kept.kind, &kept.on) == (&fault.kind, &fault.on)))
+}
+
+/// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False
+/// where the scenario does not state a fault once for all runs, as where the sweep changes it.
+pub(crate) fn is_active_at_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     let written = scenario.get("fault").and_then(toml::Value::as_array);
-    run.faults.iter().any(|fault| {
+    faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(written) = written.and_then(|faults| faults.get(fault.fault as usize)) else { return false };
         let mut starts = starts(written, fault.at_us).into_iter();
         starts.any(|at_us| over_at(written, at_us).is_none_or(|end| end >= run.sim_time_us))
     })
 }
 
-/// When a fault strikes, in µs: once or several times. What the scenario leaves to its run is `at_us`.
+/// The start times of a fault, in µs: one or several. `at_us` is the run's own, where the scenario leaves it to the
+/// run.
 pub(crate) fn starts(written: &toml::Value, at_us: f64) -> Vec<f64> {
     let times = written.get("at").and_then(toml::Value::as_array);
     times.map_or_else(|| vec![at_us], |times| times.iter().filter_map(micros).collect())
 }
 
-/// When a fault that strikes at `from_us` is over, in µs; none where it lasts to the end.
+/// The end of a fault that starts at `from_us`, in µs; none where it lasts to the end.
 pub(crate) fn over_at(written: &toml::Value, from_us: f64) -> Option<f64> {
     let time = |key: &str| written.get(key).and_then(micros);
     time("until").or_else(|| Some(from_us + time("duration")?))
 }
 
-/// What a time is in µs.
+/// A duration in µs.
 pub(crate) fn micros(time: &toml::Value) -> Option<f64> {
     Some(time.as_str()?.parse::<Duration>().ok()?.as_us())
 }
 
-/// None where the runs do not have the fault.
+/// The note on a fault; none where the runs do not have it.
 fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     let mut by_scheme: Vec<(&str, Vec<&FaultRow>)> = Vec::new();
     for group in groups {
@@ -124,7 +139,7 @@ fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
     }
     let rows = || by_scheme.iter().flat_map(|(_, rows)| rows);
     let first = rows().next()?;
-    // What the sweep changes is another one at each point.
+    // A time that the sweep changes differs by point.
     let at = match rows().all(|row| row.at_us == first.at_us) {
         true => format!(" from {}", duration(first.at_us)),
         false => String::new(),
@@ -146,14 +161,14 @@ fn hit(rows: &[&FaultRow]) -> String {
         ("refused", |row| row.packets_refused),
         ("slowed", |row| row.packets_slowed),
     ];
-    let told = kinds.into_iter().filter_map(|(word, number)| {
+    let counts = kinds.into_iter().filter_map(|(word, number)| {
         let most = rows.iter().map(|row| number(row)).max().filter(|most| *most > 0)?;
         let least = rows.iter().map(|row| number(row)).min().filter(|least| *least < most);
         let least = least.map_or_else(String::new, |least| format!("{} to ", count(least as f64)));
         Some(format!("{least}{} {word}", count(most as f64)))
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+    let counts: Vec<String> = counts.collect();
+    if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
 }
 
 #[cfg(test)]
@@ -186,14 +201,14 @@ mod tests {
             let reps = run.scheme == "reps";
             run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + index as u64 }, 0)];
         }
-        let said = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run";
+        let text = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run";
         let expected = [
-            format!("{said} at workload.bytes = 8MiB: reps 1,132 lost; ops 94 to 95 lost."),
-            format!("{said} at workload.bytes = 16MiB: reps 1,132 lost; ops 96 to 97 lost."),
+            format!("{text} at workload.bytes = 8MiB: reps 1,132 lost; ops 94 to 95 lost."),
+            format!("{text} at workload.bytes = 16MiB: reps 1,132 lost; ops 96 to 97 lost."),
         ];
         assert_eq!(notes(&set), expected);
         set.runs.iter_mut().for_each(|run| run.sweep.clear());
-        assert_eq!(notes(&set), [format!("{said}: reps 1,132 lost; ops 94 to 97 lost.")]);
+        assert_eq!(notes(&set), [format!("{text}: reps 1,132 lost; ops 94 to 97 lost.")]);
     }
 
     #[test]
@@ -208,7 +223,7 @@ mod tests {
             set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
             set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
             let expected = format!("Routing withdraws a failed link: {expected} (fabric.routing_delay).");
-            assert!(notes(&set).last().is_some_and(|said| said.starts_with(&expected)), "{:?}", notes(&set));
+            assert!(notes(&set).last().is_some_and(|text| text.starts_with(&expected)), "{:?}", notes(&set));
             set.runs[0].faults[0].kind = "packet-loss".into();
             assert_eq!(notes(&set).len(), 1, "nothing goes down");
         }
@@ -220,7 +235,7 @@ mod tests {
         set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
         let expected = "Routing withdraws a failed link: at 1 of 2 sweep points (delay = no): never | at 1 of 2 sweep points \
                         (delay = 20us): after 20us (fabric.routing_delay).";
-        assert!(notes(&set).last().is_some_and(|said| said.starts_with(expected)), "{:?}", notes(&set));
+        assert!(notes(&set).last().is_some_and(|text| text.starts_with(expected)), "{:?}", notes(&set));
     }
 
     #[test]

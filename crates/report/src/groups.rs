@@ -1,4 +1,4 @@
-//! Runs that differ only in their seed, taken together.
+//! Groups of runs that differ only in their seed.
 
 use anabranch_results::{Estimate, ResultSet, RunRow, Value};
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ pub(crate) struct Group<'a> {
     set: &'a ResultSet,
 }
 
-/// The groups in the order of their first runs. Baselines are in none.
+/// The groups in the order of their first runs. Baselines are in no group.
 pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, run) in set.actual().iter().enumerate() {
-        // The seeds of a point mostly stand together, so the last group is tried first.
+        // The seeds of a point are mostly adjacent, so the last group is tried first.
         match groups.iter_mut().rev().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
             Some(group) => group.indices.push(index),
             None => groups.push(Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set }),
@@ -25,7 +25,7 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
-/// The numbers of the groups of each point of the sweep, in the order of their first groups.
+/// The indices of the groups of each point of the sweep, in the order of their first groups.
 pub(crate) fn at_each_point(groups: &[Group<'_>]) -> Vec<Vec<usize>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut found: Vec<Vec<usize>> = Vec::new();
@@ -50,20 +50,20 @@ pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value
     points
 }
 
-/// A point in words: `workload.bytes = 8MiB, topology.hosts = 32`.
+/// The name of a point: `workload.bytes = 8MiB, topology.hosts = 32`.
 pub(crate) fn named(point: &BTreeMap<String, Value>) -> String {
     let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     values.join(", ")
 }
 
-/// So many of the points of a sweep, `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
+/// Points among `all` points of a sweep, `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
 pub(crate) fn at_points(names: &[String], all: usize) -> String {
     let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
     let more = if names.len() > 3 { "; ..." } else { "" };
     format!("at {} of {all} sweep points ({shown}{more})", names.len())
 }
 
-/// Each run by itself, in their order.
+/// A group for each run, in their order.
 pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
     let runs = set.actual().iter().enumerate();
     runs.map(|(index, run)| Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set })
@@ -86,14 +86,13 @@ impl<'a> Group<'a> {
         self.indices.iter().map(|&index| &self.set.runs[index])
     }
 
-    /// Mean over the seeds of what [`RunRow::number`] calls `name`, with its interval; none when a seed did not come to
+    /// Mean over the seeds of the number `name` ([`RunRow::number`]), with its interval; none when a seed did not reach
     /// it.
     pub(crate) fn estimate(&self, name: &str) -> Option<Estimate> {
         let numbers = self.runs().map(|run| run.number(name)).collect::<Option<Vec<f64>>>()?;
         Estimate::of(&numbers)
     }
 
-    /// Mean over the seeds.
     pub(crate) fn mean(&self, field: impl Fn(&RunRow) -> f64) -> f64 {
         self.runs().map(field).sum::<f64>() / self.indices.len() as f64
     }

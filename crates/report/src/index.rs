@@ -1,4 +1,4 @@
-//! Results sorted by run, once, so that nobody scans all flows or all curves for one run.
+//! An index of results by run, built once, so that nothing scans all flows or all curves for one run.
 
 use anabranch_results::{CurvePoints, FiledCurves, FlowRow, JobRow, ResultSet, SeriesRow};
 use std::cell::RefCell;
@@ -11,25 +11,25 @@ pub(crate) struct Index<'a> {
     pub set: &'a ResultSet,
     flows: Vec<Vec<&'a FlowRow>>,
     jobs: Vec<Vec<&'a JobRow>>,
-    /// By run, then by series: what is held.
+    /// Curves in memory, by run and series.
     series: Vec<BTreeMap<&'a str, Vec<&'a SeriesRow>>>,
-    /// By run: what is in a file.
+    /// Curves in a file, by run.
     filed: Vec<Option<&'a FiledCurves>>,
-    /// What was asked for last: curves may be more than memory holds, and are mostly asked for again at once.
-    last: RefCell<Option<Asked>>,
-    /// Why the points of a file could not be read.
+    /// The last series that was requested: curves may be larger than memory, and are mostly requested again at once.
+    last: RefCell<Option<CachedSeries>>,
+    /// The reason why points of a file could not be read.
     problem: RefCell<Option<String>>,
 }
 
-/// A series of a run.
-struct Asked {
+/// A series of a run, with its points.
+struct CachedSeries {
     run: usize,
     name: String,
     curves: Rc<Vec<CurvePoints>>,
 }
 
 impl<'a> Index<'a> {
-    /// Rows of a run that is not there are left out.
+    /// Builds the index. Rows of runs that do not exist are left out.
     pub(crate) fn new(set: &'a ResultSet) -> Index<'a> {
         let mut flows = vec![Vec::new(); set.runs.len()];
         for flow in &set.flows {
@@ -58,17 +58,16 @@ impl<'a> Index<'a> {
         Index { set, flows, jobs, series, filed, last: RefCell::default(), problem: RefCell::default() }
     }
 
-    /// The messages of a run; none when it does not record them one by one.
+    /// The messages of a run; empty when they were not recorded one by one.
     pub(crate) fn flows(&self, run: usize) -> &[&'a FlowRow] {
         &self.flows[run]
     }
 
-    /// The jobs of a run.
     pub(crate) fn jobs(&self, run: usize) -> &[&'a JobRow] {
         &self.jobs[run]
     }
 
-    /// The points of a run's series, in stretches of one entity; none when it was not measured, or cannot be read
+    /// The points of a run's series, grouped by entity; empty when it was not measured, or cannot be read
     /// ([`Self::problem`]).
     pub(crate) fn series(&self, run: usize, name: &str) -> Rc<Vec<CurvePoints>> {
         if let Some(last) = &*self.last.borrow()
@@ -76,26 +75,26 @@ impl<'a> Index<'a> {
         {
             return last.curves.clone();
         }
-        // Room for these first.
+        // Frees the memory of the last series first.
         *self.last.borrow_mut() = None;
         let curves = match self.filed[run] {
             Some(filed) => filed.points(name).unwrap_or_else(|error| {
                 *self.problem.borrow_mut() = Some(error.to_string());
                 Vec::new()
             }),
-            None => held(self.series[run].get(name).map_or(&[], Vec::as_slice)),
+            None => by_entity(self.series[run].get(name).map_or(&[], Vec::as_slice)),
         };
         let curves = Rc::new(curves);
-        *self.last.borrow_mut() = Some(Asked { run, name: name.to_owned(), curves: curves.clone() });
+        *self.last.borrow_mut() = Some(CachedSeries { run, name: name.to_owned(), curves: curves.clone() });
         curves
     }
 
-    /// Why points are missing that should be there.
+    /// The reason why points are missing that should exist.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow().clone()
     }
 
-    /// What was measured in a run.
+    /// The series that were measured in a run.
     pub(crate) fn series_names(&self, run: usize) -> impl Iterator<Item = &'a str> {
         let mut names: Vec<&str> = self.series[run].keys().copied().collect();
         names.extend(self.filed[run].into_iter().flat_map(FiledCurves::names).map(|(series, _)| series));
@@ -104,15 +103,15 @@ impl<'a> Index<'a> {
         names.into_iter()
     }
 
-    /// Series and entity of every curve of all runs; one may come several times.
+    /// Series and entity of every curve of all runs; a pair may come several times.
     pub(crate) fn curve_names(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let held = self.set.series.iter().map(|row| (&*row.series, &*row.entity));
         held.chain(self.set.filed.iter().flat_map(FiledCurves::names))
     }
 }
 
-/// Rows as stretches of one entity.
-fn held(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
+/// Rows grouped by entity.
+fn by_entity(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
     let stretch = |rows: &[&SeriesRow]| CurvePoints {
         entity: Arc::from(rows[0].entity.as_str()),
         points: rows.iter().map(|row| (row.time_ps, row.value)).collect(),

@@ -1,13 +1,13 @@
 //! Numbers and names for people: units on axes, thousands in tables.
 
-/// What a column or series is called on an axis.
+/// The label of a column or series on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Label {
-    /// `Queue depth`.
+    /// The name: `Queue depth`.
     pub name: String,
-    /// `KiB`.
+    /// The unit: `KiB`.
     pub unit: &'static str,
-    /// Values are multiplied by this to be in the unit.
+    /// The factor that converts values to the unit.
     pub factor: f64,
 }
 
@@ -65,7 +65,7 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Colours that are distinct on light and dark ground, and to most eyes.
+/// Colours that are distinct on light and dark backgrounds, and for most kinds of colour vision.
 const COLOURS: [&str; 10] = [
     "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#25b9d0", "#d63f8c", "#6b7684", "#96622c",
     "#8fb021",
@@ -75,7 +75,7 @@ pub(crate) fn palette(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Of the curves with one colour, each has lines of its own.
+/// The line style that tells apart curves of one colour.
 pub(crate) fn dash(index: usize) -> &'static str {
     const DASHES: [&str; 5] = ["solid", "dash", "dot", "dashdot", "longdash"];
     DASHES[index / COLOURS.len() % DASHES.len()]
@@ -93,7 +93,7 @@ pub(crate) fn micros(value: f64) -> String {
     }
 }
 
-/// In what times that stand together are shown. Milliseconds from 10,000 µs on, which nobody reads at a glance.
+/// The unit of times that are shown together: milliseconds from 10,000 µs on, where digits become hard to read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TimeUnit {
     Micros,
@@ -101,7 +101,7 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// For times in µs of which this is the longest.
+    /// The unit for times in µs of which this is the longest.
     pub(crate) fn of(longest_us: f64) -> Self {
         if longest_us >= 10_000.0 { TimeUnit::Millis } else { TimeUnit::Micros }
     }
@@ -113,7 +113,7 @@ impl TimeUnit {
         }
     }
 
-    /// A time in µs, in this unit, for [`micros`] and [`half_width`].
+    /// A time in µs converted to this unit, for [`micros`] and [`half_width`].
     pub(crate) fn convert(self, us: f64) -> f64 {
         match self {
             TimeUnit::Micros => us,
@@ -128,7 +128,7 @@ pub(crate) fn duration(us: f64) -> String {
     format!("{} {}", micros(unit.convert(us)), unit.name())
 }
 
-/// Half of an interval: two digits or so.
+/// Half of an interval, with about two digits.
 pub(crate) fn half_width(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".to_owned(),
@@ -139,7 +139,7 @@ pub(crate) fn half_width(value: f64) -> String {
     }
 }
 
-/// Bytes with their unit, as those that wait in queues: `1.25 MB`.
+/// Bytes of a queue with their unit: `1.25 MB`.
 pub(crate) fn bytes(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} GB", three(value / 1e9)),
@@ -149,7 +149,7 @@ pub(crate) fn bytes(value: f64) -> String {
     }
 }
 
-/// A mean count: whole with thousands set apart, one decimal below 100 when it is not whole.
+/// A mean count: whole with separators of thousands, with one decimal below 100 when it is not whole.
 pub(crate) fn count(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();

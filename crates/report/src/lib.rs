@@ -1,8 +1,8 @@
-//! Results for people: tables for a terminal, one page for a browser, and a paper's claims held against what was
-//! measured. Reads results alone, so everything here can be redrawn without simulating.
+//! Results for people: tables for a terminal, one page for a browser, and a paper's claims compared with measured
+//! numbers. Reads results alone, so everything here can be redrawn without simulating.
 #![forbid(unsafe_code)]
 
-mod assumed;
+mod assumption_notes;
 pub mod claims;
 mod claims_table;
 mod compare;
@@ -13,24 +13,24 @@ mod index;
 mod labels;
 mod measure;
 mod page;
+mod ranking;
 mod resolved;
-mod standing;
+mod sensitivity;
 mod table;
 mod terms;
-mod unsaid;
+mod timeout_notes;
 mod verdict;
-mod waits;
 
 pub use claims_table::claims_table;
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
 pub use labels::large;
 pub use measure::{Measure, MeasureError};
-pub use page::{CatalogueRow, Contest, Exhibit, Provenance, gallery, html, league};
-pub use standing::summary_json;
+pub use page::{CatalogueRow, GalleryEntry, LeagueEntry, Provenance, gallery, html, league};
+pub use ranking::summary_json;
+pub use sensitivity::unsaid_table;
 pub use table::{USUAL_WIDTH, per_seed, table};
 pub use terms::{TERMS, Term};
-pub use unsaid::unsaid_table;
 pub use verdict::{method, verdict};
 
 #[cfg(test)]

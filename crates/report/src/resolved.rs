@@ -1,4 +1,4 @@
-//! The resolved scenario as each point of the sweep has it.
+//! The points of the sweep in a resolved scenario.
 
 use crate::groups::named;
 use anabranch_results::Value;
@@ -7,12 +7,13 @@ use toml::Table;
 
 /// A point of the sweep; without a sweep there is one, whose name is empty.
 pub(crate) struct Point<'a> {
-    /// The swept keys with their values there, in words.
+    /// The swept keys with their values at this point, in words.
     pub name: String,
     pub workload: Option<&'a Table>,
     pub topology: Option<&'a Table>,
-    /// By fault: it holds from a moment, or to one; one that holds from the start to the end has none.
-    pub has_moment: Vec<bool>,
+    /// For each fault, whether it starts or ends during the run; false for one that is active from the start to the
+    /// end.
+    pub has_start_or_end: Vec<bool>,
     pub schemes: Vec<Scheme<'a>>,
 }
 
@@ -20,12 +21,12 @@ pub(crate) struct Point<'a> {
 pub(crate) struct Scheme<'a> {
     pub name: &'a str,
     pub fabric: Option<&'a Table>,
-    /// The retransmission timeout there: what the resolved scenario has worked out, or what was set.
+    /// The retransmission timeout at this point: as computed in the resolved scenario, or as set.
     pub rto: Option<String>,
 }
 
 impl Point<'_> {
-    /// The text of a key in `[workload]`.
+    /// The text value of a key in `[workload]`.
     pub(crate) fn workload_word(&self, key: &str) -> Option<&str> {
         self.workload?.get(key)?.as_str()
     }
@@ -48,11 +49,11 @@ pub(crate) fn points<'a>(scenario: &'a Table, text: &'a str) -> Vec<Point<'a>> {
             name: named(&sweep),
             workload: of("workload").and_then(toml::Value::as_table),
             topology: of("topology").and_then(toml::Value::as_table),
-            has_moment: of("fault")
+            has_start_or_end: of("fault")
                 .and_then(toml::Value::as_array)
                 .into_iter()
                 .flatten()
-                .map(has_moment)
+                .map(has_start_or_end)
                 .collect(),
             schemes: schemes
                 .filter_map(|(number, scheme)| {
@@ -66,7 +67,7 @@ pub(crate) fn points<'a>(scenario: &'a Table, text: &'a str) -> Vec<Point<'a>> {
     places.map(point).collect()
 }
 
-fn has_moment(fault: &toml::Value) -> bool {
+fn has_start_or_end(fault: &toml::Value) -> bool {
     let at_start = fault.get("at").and_then(toml::Value::as_str) == Some("0ps");
     !at_start || fault.get("duration").is_some() || fault.get("period").is_some()
 }
@@ -76,7 +77,7 @@ fn tables<'a>(scenario: &'a Table, key: &str) -> impl Iterator<Item = &'a Table>
     values.filter_map(toml::Value::as_table)
 }
 
-/// The timeouts by the number of the scheme, read line by line: what `2rtt+5queue` comes to stands in a comment behind it.
+/// The timeouts by the number of the scheme, read line by line, since a comment behind `2rtt+5queue` has its value.
 #[derive(Default)]
 struct Timeouts<'a> {
     everywhere: Vec<Option<&'a str>>,
@@ -117,8 +118,8 @@ impl<'a> Timeouts<'a> {
         found
     }
 
-    /// The timeout of a scheme at a point. `own` tells which points have schemes of their own: of the others the one line of the
-    /// scheme has what it comes to at each, in their order, or one value where it is the same at all.
+    /// The timeout of a scheme at a point. `own` tells which points have schemes of their own. For the other points,
+    /// the comment of the scheme has one value per point, in their order, or one value for all.
     fn at(&self, own: &[bool], place: usize, scheme: usize) -> Option<String> {
         if own.get(place).copied().unwrap_or(false) {
             return self.of_points.get(place)?.get(scheme)?.map(str::to_owned);
@@ -151,7 +152,7 @@ pub(crate) fn by_finding<'a, T: PartialEq>(
 pub(crate) mod tests {
     use super::*;
 
-    /// Two schemes at three points: `b` waits for a time of its own, and at the second and third point the queues differ.
+    /// Two schemes at three points: `b` has a fixed timeout, and at the second and third point the queues differ.
     pub(crate) const SWEPT: &str = "[[point]]\n[point.sweep]\n\"*.fabric.queue\" = \"100KB\"\n\n\
         [[point]]\n[[point.scheme]]\nname = \"a\"\n[point.scheme.transport]\nrto = \"2rtt+5queue\" # = 95.4 us\n\
         [[point.scheme]]\nname = \"b\"\n[point.scheme.transport]\nrto = \"4ms\"\n[point.sweep]\n\"*.fabric.queue\" = \"400KB\"\n\n\

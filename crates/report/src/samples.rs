@@ -2,7 +2,7 @@
 
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, FlowRow, JobRow, Outcome, ResultSet, RunRow,
-    Sensitivity, SeriesRow, SetupRow, UnsaidRow, Value,
+    Sensitivity, SensitivityEntry, SeriesRow, SetupRow, Value,
 };
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(crate) fn figure(scale: &str) -> Figure {
     }
 }
 
-/// A figure at the quick scale with two claims under four set-ups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
+/// A figure at the quick scale with two claims under four setups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
 /// all, and an order, true under the first and the third.
 pub(crate) fn varied() -> Figure {
     let claim = |says: &str, kind, paper, result| ClaimRow {
@@ -113,7 +113,7 @@ pub(crate) fn varied() -> Figure {
         setup([0, 1], [result(1.3, Outcome::Holds), truth(true)]),
         setup([1, 1], [ClaimResult::Failed { error: "2 flows did not finish".into() }, truth(false)]),
     ];
-    let entry = |what: &str, values: [&str; 2]| UnsaidRow {
+    let entry = |what: &str, values: [&str; 2]| SensitivityEntry {
         what: what.into(),
         because: format!("the text has no {what} & <so>"),
         parameters: vec![format!("*.{what}")],

@@ -1,10 +1,10 @@
-//! What the words of tables, verdicts and pages mean.
+//! The glossary of tables, verdicts and pages.
 
 /// A term, or several that are explained together.
 pub struct Term {
-    /// As tables, verdicts and pages write them.
+    /// The names, as tables, verdicts and pages write them.
     pub names: &'static [&'static str],
-    /// What they mean, without a full stop.
+    /// The meaning, without a full stop.
     pub means: &'static str,
 }
 
@@ -41,18 +41,18 @@ pub const TERMS: &[Term] = &[
     term(&["±"], "the half-width of the 95 % confidence interval of the mean over seeds (Student's t)"),
     term(
         &["rank"],
-        "one more than the number of schemes that are significantly faster, by more than 1 % (a paired t-test over the seeds, \
-         95 %), and never before a scheme that is placed and has a lower mean",
+        "one more than the number of schemes that are significantly faster, by more than 1 % (a paired t-test over three seeds \
+         or more, 95 %), and never before a scheme that is placed and has a lower mean",
     ),
     term(
         &["tie"],
         "no significant difference, and none of half or more: the 95 % interval of the per-seed differences excludes that one \
-         takes 1.5 times as long as the other",
+         takes 1.5 times as long as the other. `within a factor of 1.1`: that interval excludes more than that",
     ),
     term(
         &["not to be placed"],
         "too much variation between seeds, which tell neither a difference nor a tie. `1-3`: no scheme is significantly \
-         faster, and by its mean it comes third among those that are placed",
+         faster, and all others but two are significantly slower",
     ),
     term(
         &["goodput"],

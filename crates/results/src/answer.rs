@@ -2,44 +2,44 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What `anabranch find` was asked and found, for people.
+/// The answer of `anabranch find`, for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct SearchAnswer {
     /// The question, in a line.
     pub question: String,
     /// A row of heads, then a row per scheme.
     pub table: Vec<Vec<String>>,
-    /// What a reader has to know beside the table, a sentence each.
+    /// Sentences that a reader needs beside the table.
     pub notes: Vec<String>,
-    /// What was measured of each run; none where the question compares nothing that a run has by itself.
+    /// The measured quantity of each run; none where the question compares nothing that a run has by itself.
     #[serde(default)]
-    pub measured: Option<Compared>,
+    pub measured: Option<SearchMeasure>,
 }
 
-/// What a question measures of the runs that it looked at, and what it holds that against.
+/// The two sides of a question's comparison in each run that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
-    /// The side of the comparison that is measured, such as `fct_max(scheme)`.
+pub struct SearchMeasure {
+    /// The measured side of the comparison, such as `fct_max(scheme)`.
     pub measured: String,
-    /// The side that it is held against, such as `1.05 * at_largest(fct_max(scheme))`.
+    /// The side that it is compared with, such as `1.05 * at_largest(fct_max(scheme))`.
     pub bound: String,
-    /// All values that were tried, in their order, as they would be written, without quotes.
+    /// All values that were tried, in their order, as a scenario would have them, without quotes.
     pub values: Vec<String>,
     /// A row per run, by scheme, seed and value.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Trial>,
 }
 
-/// A value that was tried with a scheme and a seed.
+/// The comparison in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
-    /// The scheme's name.
+pub struct Trial {
+    /// The scheme.
     pub scheme: String,
     /// The seed.
     pub seed: u64,
-    /// One of [`Compared::values`].
+    /// One of [`SearchMeasure::values`].
     pub value: String,
-    /// What was measured; none where messages or jobs did not finish, or there is no such number.
+    /// The measured side; none where messages or jobs did not finish, or there is no such number.
     pub measured: Option<f64>,
-    /// What it is held against; none where an end that it asks of did not finish.
+    /// The other side; none where a run at one of the ends, on which it depends, did not finish.
     pub bound: Option<f64>,
 }

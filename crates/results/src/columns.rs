@@ -9,7 +9,7 @@ use arrow_schema::{Field, Schema};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that are turned into columns at a time, to bound memory.
+/// Rows that are encoded at a time, to bound memory.
 pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
 
 /// A table of results.
@@ -25,11 +25,11 @@ pub enum Table {
     Parts,
     /// A row per point of a measured curve.
     Series,
-    /// A row per fault of each run: what it did.
+    /// A row per fault of each run.
     Faults,
 }
 
-/// A row type with its file, in which each row has the number of its run first.
+/// A row type that has a file, with the number of its run as the first column.
 pub(crate) trait Row: Sized {
     /// The rows as columns. The error says which value does not fit.
     fn encode(rows: &[Self]) -> Result<RecordBatch, String>;
@@ -243,15 +243,14 @@ impl Row for SeriesRow {
     }
 }
 
-/// A column with what is said of it.
+/// A column with its name, type and metadata.
 pub(crate) type Column = (Field, ArrayRef);
 
-/// A column, nullable or not.
 pub(crate) fn column(name: &str, values: ArrayRef, nullable: bool) -> Column {
     (Field::new(name, values.data_type().clone(), nullable), values)
 }
 
-/// Columns of equally many rows as a batch.
+/// A batch of columns of equal length.
 pub(crate) fn batch_of(columns: Vec<Column>) -> Result<RecordBatch, String> {
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
@@ -270,7 +269,7 @@ pub(crate) fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef 
     Arc::new(StringArray::from_iter_values(values))
 }
 
-/// What every run has, its number first, except for scheme, seed and swept values.
+/// The columns that every run has, its number first, except for scheme, seed and swept values.
 pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
     let u64s = |field: fn(&RunRow) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))

@@ -1,4 +1,4 @@
-//! Curves that stay in their file: which there are, and the points of those that are asked for.
+//! Curves that stay on disk: an index of them, and the points of those that are requested.
 
 use crate::columns::{Columns, ROWS_A_BATCH};
 use crate::error::damaged;
@@ -13,18 +13,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of curves. Its rows stay there; what is held is which curves it has.
+/// A file of curves. Its rows stay on disk; in memory is the index of its curves.
 #[derive(Debug, PartialEq)]
 pub struct CurveFile {
     path: PathBuf,
     rows: usize,
     /// In the order of the rows.
-    stretches: Vec<Stretch>,
+    ranges: Vec<RowRange>,
 }
 
-/// Rows of one curve that stand together.
+/// Adjacent rows of one curve.
 #[derive(Debug, PartialEq)]
-struct Stretch {
+struct RowRange {
     run: u32,
     series: Arc<str>,
     entity: Arc<str>,
@@ -34,22 +34,22 @@ struct Stretch {
 /// The curves of one run of a result set, in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiledCurves {
-    /// Their run in the result set ([`FiledCurves::run`]).
+    /// The run in the result set to which they belong ([`FiledCurves::run`]).
     pub run: u32,
     /// The file.
     pub file: Arc<CurveFile>,
-    /// Their run in the file.
+    /// The run's number in the file.
     pub run_in_file: u32,
 }
 
 impl CurveFile {
-    /// Finds the curves in the file at `path`, of results with `runs` runs.
+    /// Indexes the curves in the file at `path`, of results with `runs` runs.
     ///
     /// # Errors
     /// When it cannot be read, or is no file of curves of so many runs in their order.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut ranges: Vec<RowRange> = Vec::new();
         let mut row = 0;
         for batch in reader(path, &["run", "series", "entity"], None)? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
@@ -58,7 +58,7 @@ impl CurveFile {
                 (columns.u32("run")?, columns.text("series")?, columns.text("entity")?);
             for index in 0..batch.num_rows() {
                 let (run, series, entity) = (of_run.value(index), series.value(index), entity.value(index));
-                match stretches.last_mut() {
+                match ranges.last_mut() {
                     Some(last) if last.run == run && *last.series == *series && *last.entity == *entity => {
                         last.rows.end += 1;
                     }
@@ -72,27 +72,27 @@ impl CurveFile {
                                 format!("row {row} belongs to run {run}, and the one before it to {before}");
                             return Err(damaged(path, why));
                         }
-                        let (series, entity) = (shared(&mut names, series), shared(&mut names, entity));
-                        stretches.push(Stretch { run, series, entity, rows: row..row + 1 });
+                        let (series, entity) = (intern(&mut names, series), intern(&mut names, entity));
+                        ranges.push(RowRange { run, series, entity, rows: row..row + 1 });
                     }
                 }
                 row += 1;
             }
         }
-        Ok(CurveFile { path: path.to_owned(), rows: row, stretches })
+        Ok(CurveFile { path: path.to_owned(), rows: row, ranges })
     }
 
     /// The runs that have curves here, in order.
     pub(crate) fn runs(&self) -> Vec<u32> {
-        let mut runs: Vec<u32> = self.stretches.iter().map(|stretch| stretch.run).collect();
+        let mut runs: Vec<u32> = self.ranges.iter().map(|range| range.run).collect();
         runs.dedup();
         runs
     }
 
-    fn of(&self, run: u32) -> &[Stretch] {
-        let from = self.stretches.partition_point(|stretch| stretch.run < run);
-        let to = self.stretches.partition_point(|stretch| stretch.run <= run);
-        &self.stretches[from..to]
+    fn of(&self, run: u32) -> &[RowRange] {
+        let from = self.ranges.partition_point(|range| range.run < run);
+        let to = self.ranges.partition_point(|range| range.run <= run);
+        &self.ranges[from..to]
     }
 
     fn select(&self, ranges: impl Iterator<Item = Range<usize>>) -> RowSelection {
@@ -101,7 +101,7 @@ impl CurveFile {
 }
 
 impl FiledCurves {
-    /// Writes the curves of one run to a file at `path`, for as long as the results are not written.
+    /// Writes the curves of one run to a file at `path`, where they stay until the results are written.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -110,7 +110,7 @@ impl FiledCurves {
         FiledCurves::open(path)
     }
 
-    /// The curves in a file at `path` that is of one run.
+    /// The curves in a file at `path` that holds one run.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -118,14 +118,14 @@ impl FiledCurves {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
     }
 
-    /// Their run in the result set.
+    /// The run in the result set to which they belong.
     pub fn run(&self) -> u32 {
         self.run
     }
 
-    /// Series and entity of each curve; a curve whose rows do not stand together comes several times.
+    /// Series and entity of each curve; a curve whose rows are not adjacent comes several times.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.file.of(self.run_in_file).iter().map(|stretch| (&*stretch.series, &*stretch.entity))
+        self.file.of(self.run_in_file).iter().map(|range| (&*range.series, &*range.entity))
     }
 
     /// The points of all curves of a series, in the order of the rows.
@@ -133,25 +133,26 @@ impl FiledCurves {
     /// # Errors
     /// When the file cannot be read.
     pub fn points(&self, series: &str) -> Result<Vec<CurvePoints>, ResultsError> {
-        let wanted: Vec<&Stretch> =
-            self.file.of(self.run_in_file).iter().filter(|stretch| *stretch.series == *series).collect();
-        let empty = |stretch: &&Stretch| CurvePoints {
-            entity: stretch.entity.clone(),
-            points: Vec::with_capacity(stretch.rows.len()),
+        let selected: Vec<&RowRange> =
+            self.file.of(self.run_in_file).iter().filter(|range| *range.series == *series).collect();
+        let empty = |range: &&RowRange| CurvePoints {
+            entity: range.entity.clone(),
+            points: Vec::with_capacity(range.rows.len()),
         };
-        let mut curves: Vec<CurvePoints> = wanted.iter().map(empty).collect();
-        if wanted.is_empty() {
+        let mut curves: Vec<CurvePoints> = selected.iter().map(empty).collect();
+        if selected.is_empty() {
             return Ok(curves);
         }
         let path = &self.file.path;
-        let selection = self.file.select(wanted.iter().map(|stretch| stretch.rows.clone()));
+        let selection = self.file.select(selected.iter().map(|range| range.rows.clone()));
         let mut index = 0;
         for batch in reader(path, &["time_ps", "value"], Some(selection))? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
             let columns = Columns { path, batch: &batch };
             let (times, values) = (columns.u64("time_ps")?, columns.f64("value")?);
             for row in 0..batch.num_rows() {
-                while curves.get(index).is_some_and(|curve| curve.points.len() == wanted[index].rows.len()) {
+                while curves.get(index).is_some_and(|curve| curve.points.len() == selected[index].rows.len())
+                {
                     index += 1;
                 }
                 if let Some(curve) = curves.get_mut(index) {
@@ -162,14 +163,14 @@ impl FiledCurves {
         Ok(curves)
     }
 
-    /// Hands all rows on in batches, as rows of this run of the result set.
+    /// Passes all rows on in batches, with the number of this run of the result set.
     pub(crate) fn copy(
         &self,
         mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,
     ) -> Result<(), ResultsError> {
         let path = &self.file.path;
-        let stretches = self.file.of(self.run_in_file);
-        let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return Ok(()) };
+        let ranges = self.file.of(self.run_in_file);
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Ok(()) };
         let selection = self.file.select(std::iter::once(first.rows.start..last.rows.end));
         for batch in reader(path, &["series", "entity", "time_ps", "value"], Some(selection))? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
@@ -191,8 +192,8 @@ impl FiledCurves {
     }
 }
 
-/// One text for all equal ones.
-fn shared(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
+/// One shared string for equal names.
+fn intern(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     if let Some(known) = names.get(name) {
         return known.clone();
     }
@@ -201,7 +202,7 @@ fn shared(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     name
 }
 
-/// Reads some columns, of some rows or all.
+/// A reader of some columns, of some rows or all.
 fn reader(
     path: &Path,
     columns: &[&str],

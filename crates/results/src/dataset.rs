@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 /// The scenario of a campaign, resolved.
 const PLAN: &str = "plan.toml";
-/// What a run's folder is called, before its number: a key of a partitioned dataset.
+/// The prefix of a run's folder, before its number: a key of a partitioned dataset.
 const TASK: &str = "task=";
 
-/// A folder with a folder per run, `task=000017`, each whole or not there.
+/// A folder with a folder per run, `task=000017`, each complete or absent.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,
 }
 
-/// Why a folder cannot take a campaign.
+/// The reasons for which a folder cannot hold a campaign.
 #[derive(Debug, thiserror::Error)]
-pub enum Unclaimed {
-    /// It is another's.
+pub enum DatasetError {
+    /// It holds another campaign.
     #[error("{} holds another campaign ({}); name another folder", folder.display(), folder.join(PLAN).display())]
-    Another {
+    OtherCampaign {
         /// The folder.
         folder: PathBuf,
     },
@@ -31,31 +31,35 @@ pub enum Unclaimed {
     Unwritable {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
 }
 
 impl Dataset {
-    /// Says in `folder`, which is made where there is none, that it holds the runs of `plan`, a resolved scenario that names
+    /// Claims `folder`, which is created where there is none, for the runs of `plan`, a resolved scenario that names
     /// `inputs`. Several machines may do so at once: they write the same.
     ///
     /// # Errors
-    /// It holds another plan's, or cannot be written to.
-    pub fn claim(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> Result<Dataset, Unclaimed> {
+    /// The folder holds another plan's runs, or cannot be written to.
+    pub fn claim(
+        folder: &Path,
+        plan: &str,
+        inputs: &BTreeMap<String, String>,
+    ) -> Result<Dataset, DatasetError> {
         let dataset = Dataset { folder: folder.to_owned() };
         let path = folder.join(PLAN);
-        let unwritable = |source| Unclaimed::Unwritable { folder: folder.to_owned(), source };
+        let unwritable = |source| DatasetError::Unwritable { folder: folder.to_owned(), source };
         match fs::read_to_string(&path) {
             Ok(there) if there == plan => return Ok(dataset),
-            Ok(_) => return Err(Unclaimed::Another { folder: folder.to_owned() }),
+            Ok(_) => return Err(DatasetError::OtherCampaign { folder: folder.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(unwritable(error)),
         }
         let write = || {
             fs::create_dir_all(folder)?;
             write_inputs(folder, inputs)?;
-            // The plan comes last and at once, so that nobody reads half of it.
+            // The plan comes last and is renamed into place, so that no other machine reads half of it.
             let fresh = tempfile::NamedTempFile::new_in(folder)?;
             fs::write(fresh.path(), plan)?;
             readable(fresh.path(), 0o644)?;
@@ -65,7 +69,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// The one in `folder`, whatever is in it.
+    /// The dataset in `folder`, whatever is in it.
     pub fn at(folder: &Path) -> Dataset {
         Dataset { folder: folder.to_owned() }
     }
@@ -75,19 +79,19 @@ impl Dataset {
         self.folder.join(format!("{TASK}{number:06}"))
     }
 
-    /// The number of the first run that is there.
+    /// The lowest number of a run that is present.
     pub fn first(&self) -> Option<usize> {
         let all = fs::read_dir(&self.folder).ok()?.flatten();
         all.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(TASK)?.parse().ok()).min()
     }
 
-    /// Whether that run is there.
+    /// Whether the run with this number is present.
     pub fn has(&self, number: usize) -> bool {
         self.task(number).exists()
     }
 
-    /// Puts a run there, whole or not at all, with its `page`. Where another machine was faster nothing changes: both have
-    /// the same.
+    /// Stores a run atomically, with its `page`. Where another machine was faster nothing changes: both have the same
+    /// results.
     ///
     /// # Errors
     /// When its files cannot be written.
@@ -98,20 +102,21 @@ impl Dataset {
         inputs: &BTreeMap<String, String>,
         page: &str,
     ) -> Result<(), ResultsError> {
-        let refused = |source| ResultsError::Write { path: self.task(number), source };
-        let fresh = tempfile::Builder::new().prefix(".task-").tempdir_in(&self.folder).map_err(refused)?;
+        let write_error = |source| ResultsError::Write { path: self.task(number), source };
+        let fresh =
+            tempfile::Builder::new().prefix(".task-").tempdir_in(&self.folder).map_err(write_error)?;
         results.write_whole(fresh.path(), inputs, page)?;
-        readable(fresh.path(), 0o755).map_err(refused)?;
-        // What is not renamed is removed when `fresh` goes.
+        readable(fresh.path(), 0o755).map_err(write_error)?;
+        // A folder that is not renamed is removed when `fresh` is dropped.
         match fs::rename(fresh.path(), self.task(number)) {
-            Err(source) if !self.has(number) => Err(refused(source)),
+            Err(source) if !self.has(number) => Err(write_error(source)),
             _ => Ok(()),
         }
     }
 }
 
 impl ResultSet {
-    /// [`ResultSet::write`], with the files that the scenario names, by their names, and the report's page.
+    /// [`ResultSet::write`], and beside it the files that the scenario names, by their names, and the report's page.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -121,9 +126,9 @@ impl ResultSet {
         inputs: &BTreeMap<String, String>,
         page: &str,
     ) -> Result<(), ResultsError> {
-        let refused = |source| ResultsError::Write { path: dir.to_owned(), source };
-        write_inputs(dir, inputs).map_err(refused)?;
-        fs::write(dir.join("report.html"), page).map_err(refused)?;
+        let write_error = |source| ResultsError::Write { path: dir.to_owned(), source };
+        write_inputs(dir, inputs).map_err(write_error)?;
+        fs::write(dir.join("report.html"), page).map_err(write_error)?;
         self.write(dir)
     }
 }
@@ -137,7 +142,7 @@ fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()>
     Ok(())
 }
 
-/// Lets others read what was made for this user alone.
+/// Sets the mode of a temporary file, which only this user may read, so that others may.
 fn readable(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -170,7 +175,7 @@ mod tests {
         assert_eq!(fs::read_to_string(dataset.task(3).join("report.html")).unwrap(), "page");
         assert_eq!(ResultSet::read(&dataset.task(3)).unwrap().title, "x");
 
-        // A folder that cannot be written into: nothing is left of the try.
+        // In a folder that cannot be written to, a failed attempt leaves nothing behind.
         let gone = Dataset { folder: place.path().join("gone") };
         assert!(gone.put(1, &set, &inputs, "page").is_err() && !gone.folder.exists());
         let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();

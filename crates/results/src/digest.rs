@@ -1,14 +1,14 @@
-//! Digests: two runs are the same run exactly when these agree.
+//! Digests: two runs are the same run exactly when their digests agree.
 
 use crate::{FlowRow, JobRow, RunRow, Value};
 
-/// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the order
-/// given.
+/// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the given order.
 ///
-/// Left out: the real time, the digest itself, the series (observers must not change a digest), the run's index in
-/// its result set, what follows from the rest (slowdowns, packets of a flow, ideal CCTs, comparisons with a baseline),
-/// peak queues, and what each flow sent again, whose sums count. Groups of flows count where there are any. So a digest of results without groups is that of builds
-/// which did not know groups. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
+/// It leaves out the wall-clock time, the digest itself, the series (observers must not change a digest), the run's
+/// index in its result set, derived numbers (slowdowns, packets of a flow, ideal CCTs, comparisons with a baseline),
+/// peak queues, and the retransmissions of each flow, whose sums are in it. The groups of flows are in it where there
+/// are any, so that results without groups keep the digest that they had before groups existed. 32 hexadecimal digits:
+/// the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let RunRow {
         scheme,
@@ -124,7 +124,7 @@ pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
     shorten(blake3::hash(bytes))
 }
 
-/// The same of bytes that come one after the other.
+/// Digest of a file's bytes that arrive piece by piece.
 #[cfg(feature = "files")]
 #[derive(Default)]
 pub(crate) struct BytesDigest(blake3::Hasher);
@@ -144,8 +144,8 @@ fn shorten(hash: blake3::Hash) -> String {
     hash.to_hex()[..32].to_owned()
 }
 
-/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little
-/// end first; texts carry their length; options and variants carry a tag.
+/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little-endian;
+/// texts carry their length; options and variants carry a tag.
 struct Encoder(blake3::Hasher);
 
 impl Encoder {
@@ -153,7 +153,7 @@ impl Encoder {
         self.0.update(&number.to_le_bytes());
     }
 
-    /// Minus zero counts as zero, and there is one not-a-number.
+    /// Minus zero is hashed as zero, and all NaNs alike.
     fn float(&mut self, float: f64) {
         let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
         self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });

@@ -1,4 +1,4 @@
-//! What can go wrong with result files.
+//! Errors of result files.
 
 use std::io;
 #[cfg(feature = "files")]
@@ -13,7 +13,7 @@ pub enum ResultsError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the file system.
         source: io::Error,
     },
     /// A row holds something that its file cannot express.
@@ -21,7 +21,7 @@ pub enum ResultsError {
     Encode {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The value that does not fit.
         why: String,
     },
     /// The file system refused a read.
@@ -29,7 +29,7 @@ pub enum ResultsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The path is not a folder of results.
@@ -37,7 +37,7 @@ pub enum ResultsError {
     NotResults {
         /// The path.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         why: &'static str,
     },
     /// The folder was written by a version of Anabranch with other files.
@@ -50,12 +50,12 @@ pub enum ResultsError {
         /// The format this version reads.
         expected: u64,
     },
-    /// The file's content is not what was written, or makes no sense.
+    /// The file's content is not what was written, or cannot be decoded.
     #[error("{}: damaged: {why}. Run the scenario again with --fresh", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         why: String,
     },
     /// A Parquet file lacks a column.
@@ -65,7 +65,7 @@ pub enum ResultsError {
         path: PathBuf,
         /// The column.
         column: &'static str,
-        /// Its type.
+        /// Its expected type.
         expected: &'static str,
     },
     /// A Parquet column has another type.
@@ -77,12 +77,12 @@ pub enum ResultsError {
         column: &'static str,
         /// The type in the file.
         found: String,
-        /// The type it should have.
+        /// The expected type.
         expected: &'static str,
     },
 }
 
-/// The file at `path` is not what was written.
+/// The error for a file at `path` whose content is not what was written.
 #[cfg(feature = "files")]
 pub(crate) fn damaged(path: &Path, why: String) -> ResultsError {
     ResultsError::Damaged { path: path.to_owned(), why }

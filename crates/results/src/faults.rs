@@ -1,4 +1,4 @@
-//! `faults.parquet`: what each fault did in each run.
+//! `faults.parquet`: the packets that each fault hit in each run.
 
 use crate::columns::{Columns, Row, batch, texts};
 use crate::{FaultRow, ResultsError, RunRow};
@@ -13,7 +13,7 @@ pub(crate) struct FaultOfRun {
 }
 
 impl FaultOfRun {
-    /// Those of all runs, in their order.
+    /// The faults of all runs, in their order.
     pub(crate) fn all(runs: &[RunRow]) -> Vec<FaultOfRun> {
         let of_run = |(run, row): (u32, &RunRow)| {
             row.faults.iter().map(move |fault| FaultOfRun { run, fault: fault.clone() }).collect::<Vec<_>>()

@@ -1,14 +1,14 @@
-//! A figure of a paper: what to plot, what the paper says, and what was measured.
+//! A figure of a paper: its plots, the paper's claims, and the measured numbers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A figure that was reproduced. Lies in `figure.json`.
+/// A figure that was reproduced, the content of `figure.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Its name in commands: `reps/fig02`.
     pub id: String,
-    /// What it shows, in our words.
+    /// Its title, in our words.
     pub title: String,
     /// The paper: short name and venue.
     pub paper: String,
@@ -16,26 +16,26 @@ pub struct Figure {
     pub figure: String,
     /// `quick` or `paper`.
     pub scale: String,
-    /// What was run, in words: hosts and lengths; the title may name those of another scale. Empty for a model, and
-    /// in results of earlier builds.
+    /// The size of the runs in words: hosts and lengths; the title may name those of another scale. Empty for a model,
+    /// and in results of earlier builds.
     #[serde(default)]
     pub sizes: String,
-    /// What the paper does not say and was chosen here.
+    /// The choices made here on which the paper is silent.
     pub assumptions: Vec<String>,
-    /// What to draw.
+    /// The plots.
     pub plots: Vec<PlotSpec>,
-    /// The paper's claims with what was measured.
+    /// The paper's claims with the measured numbers.
     pub claims: Vec<ClaimRow>,
-    /// What became of the claims with other values of what the paper leaves unsaid, where that was asked for.
+    /// The claims under other values of what the paper leaves unsaid, where that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaid: Option<Sensitivity>,
 }
 
-/// One plot, as a figure's file asks for it (a `[[plot]]` table).
+/// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
-/// A scheme or swept parameter that [`per`](Self::per) leaves out has a picture each, so that nothing is mixed. Of
-/// the seeds, a distribution takes the messages (or jobs) of all together, `line` and `bar` their mean, `series` and
-/// `points` the first.
+/// Each value of a scheme or swept parameter that [`per`](Self::per) leaves out has a picture of its own, so that
+/// nothing is mixed. A distribution pools the messages (or jobs) of all seeds, `line` and `bar` show their mean,
+/// `series` and `points` the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -43,20 +43,21 @@ pub struct PlotSpec {
     pub kind: PlotKind,
     /// Title above it.
     pub title: String,
-    /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
-    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us`, `slowdown` or `retransmitted_share`, or
-    /// `cct_us` of jobs; for `flows` `fct_us`, `slowdown` or `retransmitted_share`; for `series` and `points` a series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
+    /// The quantity of the y axis (of the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
+    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us`, `slowdown` or `retransmitted_share`,
+    /// or `cct_us` of jobs; for `flows` `fct_us`, `slowdown` or `retransmitted_share`; for `series` and `points` a
+    /// series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
     pub y: String,
     /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// A curve of its own for each value of these: `scheme`, `seed`, a swept parameter by its whole name, and in a
-    /// `series` or `points` `entity`. Without `entity` a series is the mean over its entities, and points are those
-    /// of all entities together. Empty: the usual, which is `scheme` and, in a series, `entity`, in a line or bars
-    /// every swept parameter that is not `x`.
+    /// The dimensions along which curves are separate: `scheme`, `seed`, a swept parameter by its whole name, and in a
+    /// `series` or `points` `entity`. Without `entity` a series is the mean over its entities, and points are those of
+    /// all entities together. Empty means the default: `scheme` and, in a series, `entity`, in a line or bars every
+    /// swept parameter that is not `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
-    /// For `series` and `points`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
+    /// For `series` and `points`: only this entity and those below it (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this part of the workload, or those that cross
@@ -93,7 +94,7 @@ impl Figure {
 }
 
 impl PlotSpec {
-    /// A plot of everything there is of `y`, with the usual curves.
+    /// A plot of all data of `y`, with the default curves.
     pub fn new(kind: PlotKind, title: impl Into<String>, y: impl Into<String>) -> PlotSpec {
         PlotSpec {
             kind,
@@ -128,18 +129,18 @@ pub enum PlotKind {
     Line,
     /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
-    /// A point a message: a number of it by its length.
+    /// One point per message: one of its numbers against its length.
     Flows,
 }
 
-/// What the time of each scheme is held against, as a scenario of the league asks for it (its `[explain]` table).
+/// The number against which the league plots the time of each scheme of a scenario (the `[explain]` table of its file).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One of [`crate::RunRow::FIELDS`] or [`DATA_PACKETS_HIT`], or the name of an extra number.
     pub measure: String,
-    /// What it is called here, where its own name does not say enough.
+    /// Its name here, where its own name does not say enough.
     pub called: Option<String>,
-    /// Why this one, in a sentence; it asserts no cause.
+    /// The reason for this choice, in a sentence; it asserts no cause.
     pub says: String,
 }
 
@@ -151,21 +152,21 @@ pub const DATA_PACKETS_HIT: &str = "data_packets_hit";
 pub struct ClaimSpec {
     /// The claim, in our words.
     pub says: String,
-    /// Where the paper makes it.
+    /// The place in the paper.
     pub source: String,
-    /// How the measured number is compared.
+    /// The comparison with the measured number.
     pub kind: ClaimKind,
     /// The paper's number, or its range as `[low, high]`. `zero` and `order` need none.
     pub paper: Option<ClaimValue>,
-    /// For an `order`: what the paper compares, the smallest first, in words for people.
+    /// For an `order`: the things that the paper compares, the smallest first, in words for people.
     pub order: Vec<String>,
-    /// What to compute from the results, in the measure language of the report crate.
+    /// The computation on the results, in the measure language of the report crate.
     pub measure: String,
-    /// What was found about why the claim does not hold, at the paper's scale.
+    /// The finding about why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 
-/// How a measured number is compared with the paper's.
+/// The way in which a measured number is compared with the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimKind {
@@ -179,7 +180,7 @@ pub enum ClaimKind {
     Value,
     /// A range of quotients; the measure gives two numbers.
     Range,
-    /// Nothing of something.
+    /// A quantity that the paper says is zero.
     Zero,
     /// An order of schemes; the measure is a comparison, 1 when true.
     Order,
@@ -195,131 +196,133 @@ pub enum ClaimValue {
     Range([f64; 2]),
 }
 
-/// A claim with what was measured.
+/// A claim with its measured number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimRow {
     /// The claim, in our words.
     pub says: String,
-    /// Where the paper makes it.
+    /// The place in the paper.
     pub source: String,
-    /// How the numbers were compared.
+    /// The comparison with the measured number.
     pub kind: ClaimKind,
     /// The paper's number: 0 for `zero`, 1 (true) for `order`.
     pub paper: ClaimValue,
-    /// For an `order`: what the paper compares, the smallest first.
+    /// For an `order`: the things that the paper compares, the smallest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<String>,
-    /// What was computed.
+    /// The computation on the results, in the measure language of the report crate.
     pub measure: String,
-    /// What came out: keys `measured` and `outcome`, or `error`.
+    /// The measured number: keys `measured` and `outcome`, or `error`.
     #[serde(flatten)]
     pub result: ClaimResult,
-    /// For an `order` that was evaluated: how far its sides spread over the seeds. None in results of earlier builds.
+    /// For an `order` that was evaluated: the spread of its sides over the seeds. None in results of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
-    /// What was found about why the claim does not hold, at the paper's scale.
+    /// The finding about why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 
-/// What came out of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ClaimResult {
     /// The measure was evaluated.
     Evaluated {
-        /// The number measured.
+        /// The measured number.
         measured: ClaimValue,
-        /// How it compares.
+        /// The comparison with the paper's number.
         outcome: Outcome,
     },
     /// The measure could not be evaluated, for example because flows did not finish.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
 
-/// What the sides of an `order` come to with each seed, which says whether their order is more than chance.
+/// The values of both sides of an `order` with each seed, which show whether their order is more than chance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many seeds there are. With one nothing is known of the spread.
+    /// The number of seeds. One seed says nothing about the spread.
     pub seeds: usize,
-    /// The comparisons of the measure, as they stand there.
+    /// The comparisons of the measure, in its order.
     pub comparisons: Vec<Comparison>,
 }
 
-/// One comparison of a measure: lowest and highest value over the seeds of what stands left and right of its sign.
+/// One comparison of a measure: the lowest and the highest value over the seeds on either side of its sign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What stands left.
+    /// The lowest and the highest value of the left side.
     pub left: [f64; 2],
     /// `<`, `<=`, `>`, `>=` or `==`.
     pub sign: String,
-    /// What stands right.
+    /// The lowest and the highest value of the right side.
     pub right: [f64; 2],
-    /// It is true of every seed on the left with every seed on the right.
+    /// Whether the comparison is true for every seed on the left with every seed on the right.
     pub separate: bool,
 }
 
-/// A figure's claims under set-ups that its paper's text permits, the figure's own set-up first.
+/// A figure's claims under setups that its paper's text permits, the figure's own setup first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
-    /// What was varied.
-    pub entries: Vec<UnsaidRow>,
+    /// The varied entries.
+    pub entries: Vec<SensitivityEntry>,
     /// Whether all combinations of the values were run, or one entry at a time alone.
     pub together: bool,
-    /// How many runs there may be for all combinations to be run.
+    /// The limit of runs up to which all combinations are run.
     pub most_runs_together: usize,
-    /// What was run. One at least: the figure's own.
+    /// The setups that were run. At least one: the figure's own.
     pub setups: Vec<SetupRow>,
 }
 
-/// Something that the paper leaves unsaid.
+/// An entry of `[[unsaid]]`: something that the paper leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UnsaidRow {
-    /// What, in the words of the assumptions.
+pub struct SensitivityEntry {
+    /// Its name, in the words of the assumptions.
     pub what: String,
-    /// Why these values are permitted.
+    /// The reason why these values are permitted.
     pub because: String,
     /// The parameters, which change together.
     pub parameters: Vec<String>,
     /// The values in words, the figure's own first.
     pub values: Vec<String>,
-    /// Whether it was varied: not where the scale has values of its own for it.
+    /// Whether it was varied; not where the scale has values of its own for it.
     pub varied: bool,
 }
 
-/// One set-up, and what the claims come to under it.
+/// One setup, and the results of the claims under it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetupRow {
-    /// Of each entry the place of its value.
+    /// The index of the chosen value of each entry.
     pub choice: Vec<usize>,
-    /// Of each claim what came out, in the figure's order.
+    /// The result of each claim, in the figure's order.
     pub claims: Vec<ClaimResult>,
-    /// Runs without results. What needs them could not be evaluated.
+    /// Runs without results. Claims that need them could not be evaluated.
     pub failed_runs: usize,
 }
 
 impl SetupRow {
-    /// How many claims hold under it.
+    /// The number of claims that hold under it.
     pub fn holds(&self) -> usize {
         self.claims.iter().filter(|claim| claim.holds()).count()
     }
 }
 
 impl Sensitivity {
-    /// The set-up under which most claims hold together: of several the one with the fewest changes, and the first.
+    /// The setup under which most claims hold together: of several the one with the fewest changes, and of these the
+    /// first.
     pub fn best(&self) -> Option<&SetupRow> {
         let changes = |setup: &SetupRow| setup.choice.iter().filter(|index| **index > 0).count();
         self.setups.iter().min_by_key(|setup| (std::cmp::Reverse(setup.holds()), changes(setup)))
     }
 
-    /// Under how many set-ups a claim holds, by its index in the figure.
+    /// The number of setups under which a claim holds, by its index in the figure.
     pub fn holds(&self, claim: usize) -> usize {
         self.setups.iter().filter(|setup| setup.claims.get(claim).is_some_and(ClaimResult::holds)).count()
     }
 
-    /// Lowest and highest number that is measured for a claim; none where it could be evaluated nowhere.
+    /// The lowest and the highest number that is measured for a claim; none where it could not be evaluated under any
+    /// setup.
     pub fn span(&self, claim: usize) -> Option<[f64; 2]> {
         let measured = self.setups.iter().filter_map(|setup| match setup.claims.get(claim) {
             Some(ClaimResult::Evaluated { measured: ClaimValue::Number(number), .. }) => Some([*number; 2]),
@@ -329,7 +332,7 @@ impl Sensitivity {
         measured.reduce(|[low, high], [a, b]| [low.min(a), high.max(b)])
     }
 
-    /// A set-up in words: what differs from the figure's own.
+    /// A setup in words: its differences from the figure's own.
     pub fn name(&self, setup: &SetupRow) -> String {
         let changed = self.entries.iter().zip(&setup.choice).filter(|(_, index)| **index > 0);
         let changed: Vec<String> =
@@ -339,13 +342,13 @@ impl Sensitivity {
 }
 
 impl ClaimResult {
-    /// It was evaluated and holds.
+    /// Whether it was evaluated and holds.
     pub fn holds(&self) -> bool {
         matches!(self, ClaimResult::Evaluated { outcome: Outcome::Holds, .. })
     }
 }
 
-/// How a measurement compares with the paper, by the fixed rule of the report crate.
+/// The result of comparing a measurement with the paper, by the fixed rule of the report crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -389,9 +392,9 @@ mod tests {
         ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome }
     }
 
-    /// Two claims under three set-ups: one, both and both of them hold.
+    /// Two claims under three setups: one, both and both of them hold.
     fn sensitivity() -> Sensitivity {
-        let entry = |what: &str, values: &[&str]| UnsaidRow {
+        let entry = |what: &str, values: &[&str]| SensitivityEntry {
             what: what.into(),
             because: "it is silent".into(),
             parameters: vec!["p".into()],

@@ -12,7 +12,7 @@
 //! | `facts.json` | the [`ScenarioFacts`](crate::ScenarioFacts) |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
-//! | `answer.json` | the question about a parameter and its answer ([`Answered`](crate::Answered)), when there is one |
+//! | `answer.json` | the question about a parameter and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
 //! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the
@@ -42,9 +42,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
-/// queues, and runs that are missing. 7: data packets that faults hit. 8: `baseline` beside each point of a curve, faults
-/// numbered from 0, as paths do.
+/// The format of the files. 5: the fields of runs that were JSON are columns, and all rows have the keys of their run.
+/// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: `baseline`
+/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts.
 const FORMAT: u64 = 12;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
@@ -62,8 +62,8 @@ const ANSWER: &str = "answer.json";
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
-    /// The manifest comes last and every file is on disk before it, so that a folder without one is not whole. To
-    /// replace a folder at once, write into a sibling and rename that.
+    /// The manifest comes last and every file is on disk before it, so that a folder without a manifest is incomplete.
+    /// To replace a folder atomically, write into a sibling and rename that.
     ///
     /// # Errors
     /// When a file cannot be written or a row does not fit its columns.
@@ -103,10 +103,10 @@ impl ResultSet {
         Ok(())
     }
 
-    /// The rows of a table as columns, as its file has them. Of curves it is those that are held here, not in files.
+    /// The rows of a table as the columns of its file. For curves, the rows in memory, not those in files.
     ///
     /// # Errors
-    /// What a row holds that does not fit its column.
+    /// The value of a row that does not fit its column.
     pub fn columns(&self, table: Table) -> Result<RecordBatch, String> {
         let keys = RunKeys::of(&self.runs)?;
         match table {
@@ -119,7 +119,7 @@ impl ResultSet {
         }
     }
 
-    /// The curves: those of a run stand together, in the order of the runs.
+    /// Writes the curves so that those of a run are adjacent, in the order of the runs.
     fn write_series(&self, dir: &Path, keys: RunKeys) -> Result<FileEntry, ResultsError> {
         let mut sink = RowSink::create(dir.join(SERIES), Some(keys.with_baseline(&self.runs)))?;
         if self.filed.is_empty() {
@@ -137,8 +137,7 @@ impl ResultSet {
         sink.finish(true)
     }
 
-    /// Reads what [`ResultSet::write`] wrote, except for the curves, which stay in their file and are read as they are
-    /// asked for.
+    /// Reads what [`ResultSet::write`] wrote, except for the curves, which stay in their file and are read on request.
     ///
     /// # Errors
     /// As [`ResultSet::read`].
@@ -205,10 +204,10 @@ impl ResultSet {
 pub(crate) struct Manifest {
     format: u64,
     title: String,
-    /// Of the scenario as a whole.
+    /// Warnings of the scenario as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// By run; none when no run has one.
+    /// Warnings by run; empty when no run has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warnings: Vec<Vec<String>>,
     files: Vec<FileEntry>,
@@ -221,7 +220,7 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
     Ok(json)
 }
 
-/// What is in a JSON file; none when the folder has no such file.
+/// The content of a JSON file; none when the folder has no such file.
 fn read_json<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,
@@ -240,7 +239,7 @@ fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R], keys: &RunKeys) -> Res
     write_batches(dir, name, &schema, rows.chunks(ROWS_A_BATCH).map(encode))
 }
 
-/// The file is built in memory, so that the file system's own errors reach the user unwrapped.
+/// Builds the file in memory, so that errors of the file system reach the user unwrapped.
 fn write_batches(
     dir: &Path,
     name: &str,
@@ -318,8 +317,8 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     }
 }
 
-/// Reads a file and holds it against the manifest, so that decoders only ever see what was written: the Parquet
-/// reader can panic on damaged bytes.
+/// Reads a file and compares it with the manifest, so that decoders only ever see what was written: the Parquet reader
+/// can panic on damaged bytes.
 fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {
@@ -336,7 +335,7 @@ fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, Res
     Ok(bytes)
 }
 
-/// Holds a file against the manifest without keeping it in memory.
+/// Compares a file with the manifest without keeping it in memory.
 pub(crate) fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {

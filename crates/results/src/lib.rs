@@ -1,8 +1,8 @@
-//! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
+//! The results of runs: the schema, its Parquet files and its digests. Knows no simulator type.
 //!
-//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With the feature
-//! `files`, a `ResultSet` is all of a scenario: `ResultSet::write` and `ResultSet::read` say how it lies in files. Curves
-//! may be more than memory holds: `ResultSet::open` leaves them where they are.
+//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With
+//! the feature `files`, a `ResultSet` is all of a scenario, and `ResultSet::write` and `ResultSet::read` document its
+//! files. Curves may be larger than memory: `ResultSet::open` leaves them on disk.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -35,20 +35,20 @@ mod set;
 mod sink;
 mod statistic;
 
-pub use answer::{Answered, Compared, Tried};
+pub use answer::{SearchAnswer, SearchMeasure, Trial};
 #[cfg(feature = "files")]
 pub use columns::Table;
 #[cfg(feature = "files")]
 pub use curves::{CurveFile, FiledCurves};
 #[cfg(feature = "files")]
-pub use dataset::{Dataset, Unclaimed};
+pub use dataset::{Dataset, DatasetError};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;
 pub use facts::{FaultFacts, Overflow, PathChoice, PointFacts, ScenarioFacts, SchemeFacts, WorkloadFacts};
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, DATA_PACKETS_HIT, Explanation,
-    Figure, Outcome, PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow,
+    Figure, Outcome, PlotKind, PlotSpec, Sensitivity, SensitivityEntry, SetupRow, Spread,
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;

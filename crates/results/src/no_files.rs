@@ -1,4 +1,4 @@
-//! In place of what is in files, where there are none.
+//! A stand-in for curves in files, for builds without the feature `files`.
 
 use crate::{CurvePoints, ResultsError};
 
@@ -7,7 +7,7 @@ use crate::{CurvePoints, ResultsError};
 pub enum FiledCurves {}
 
 impl FiledCurves {
-    /// Their run in the result set.
+    /// The run in the result set to which they belong.
     pub fn run(&self) -> u32 {
         match *self {}
     }

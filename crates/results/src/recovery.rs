@@ -1,31 +1,32 @@
-//! How long a run takes to recover from a fault, from its goodput and that of its baseline.
+//! The time that a run takes to recover from a fault, from its goodput and that of its baseline.
 
-/// The name of the curve of a run's goodput: the data that its receivers received for the first time, in Gb/s of payload.
+/// The series of a run's goodput: the data that its receivers received for the first time, in Gb/s of payload.
 pub const GOODPUT: &str = "goodput_gbps";
-/// What that curve is of.
+/// The entity of that series.
 pub const ALL_HOSTS: &str = "all hosts";
 
 /// The share of the goodput without faults at which a run has recovered.
-const BACK: f64 = 0.95;
-/// Bins that the baseline's time is cut into, if the curves are that fine.
+const RECOVERED: f64 = 0.95;
+/// Bins into which the baseline's time is divided, if the curves are that fine.
 const BINS: f64 = 100.0;
-/// Bins that are taken together: goodput is smoothed over so many.
+/// Bins of a stretch, over which goodput is smoothed.
 const STRETCH: f64 = 5.0;
-/// The share of a sum that rounding may take.
+/// The relative error of a sum that rounding may cause.
 const ROUNDING: f64 = 1e-9;
 
-/// The time to recover, in microseconds: from `fault_ps`, when the first fault starts, until goodput is back at 95 % of
-/// what the same run has without faults at the same progress, and stays there on average. 0: it never fell below that.
-/// None: the run ended without having got back.
+/// The time to recover, in microseconds: from `fault_ps`, the start of the first fault, until goodput is back at 95 %
+/// of the goodput that the same run has without faults at the same progress, and stays there on average. 0 where it
+/// never fell below that. None where the run ended without having recovered.
 ///
 /// `with` and `without` are the curves of the run and of its baseline: times in picoseconds at which intervals end, and
-/// the goodput of each, [`GOODPUT`]. Both are smoothed over stretches of a twentieth of the baseline's time (five bins of
-/// a hundredth), or of five intervals of the curves where those are longer. The progress is what has arrived: what the
-/// baseline delivers in a stretch from some progress on, the run delivers from the same progress on, in a time that is
-/// longer or not. So a run that lags behind is held against the phase of the work that it is in, not against what the
-/// baseline did at that time. Once it took longer than 1/0.95 of the stretch, goodput is back at the start of the next
-/// one that takes no longer, provided that this holds for all from there to 95 % of the data together: the time between
-/// two dips of a link that flaps is no recovery, and last messages that straggle undo none.
+/// the goodput of each, [`GOODPUT`]. Both are smoothed over stretches of a twentieth of the baseline's time (five bins
+/// of a hundredth), or of five intervals of the curves where those are longer. Progress is the data delivered so far. A
+/// stretch of the baseline begins at some progress and delivers an amount of data; the run delivers the same amount
+/// from the same progress on, in the same time or a longer one. So a run that lags behind is compared with the phase of
+/// the work that it is in, not with what the baseline did at that time. Goodput is lost where the run takes longer than
+/// 1/0.95 of a stretch. It is back at the start of the next stretch that takes no longer, provided that all data from
+/// there to 95 % of the total, together, take no longer either: the time between two dips of a flapping link is no
+/// recovery, and a few late messages at the end undo none.
 pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u64) -> Option<f64> {
     let total = |curve: &[(u64, f64)]| curve.last().map_or(0.0, |&(end, _)| delivered(curve, end as f64));
     let (all, fault) = (total(without), fault_ps as f64);
@@ -33,7 +34,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     if is_all(delivered(with, fault)) {
         return Some(0.0);
     }
-    // The usual length: one in which nothing happens may be far longer, and says no less.
+    // The usual length of an interval: one without data may be far longer, and says no less.
     let intervals = |curve: &[(u64, f64)]| -> f64 {
         let starts = std::iter::once(0).chain(curve.iter().map(|(time, _)| *time));
         let within = curve.iter().zip(starts).filter(|((end, _), _)| *end as f64 > fault);
@@ -44,13 +45,13 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     let undisturbed = when(without, all);
     let resolution = intervals(with).max(intervals(without));
     let bin = resolution.max(undisturbed / BINS);
-    // From `time` on, until so much has arrived: how long the run takes, and how long its baseline.
+    // The durations from `time` on until this much has arrived, in the run and in its baseline.
     let takes = |time: f64, until: f64| {
         let from = when(without, delivered(with, time));
         (when(with, until) - time, when(without, until) - from)
     };
-    // Where the baseline stands still just then, the stretch goes on into what it does after that: nothing is no progress
-    // to be held against.
+    // Where the baseline delivers nothing just then, the stretch is extended into the time after that: without progress
+    // there is nothing to compare.
     let end_of_stretch = |time: f64| {
         let now = delivered(with, time);
         let until = delivered(without, when(without, now) + STRETCH * bin);
@@ -64,15 +65,15 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
         let until = end_of_stretch(time);
         let (run, baseline) = takes(time, until);
         let unsure = if is_all(until) { unsure } else { 0.0 };
-        total(with) >= until * (1.0 - ROUNDING) && baseline >= BACK * (run - unsure)
+        total(with) >= until * (1.0 - ROUNDING) && baseline >= RECOVERED * (run - unsure)
     };
     let stays = |time: f64| {
-        let (run, baseline) = takes(time, BACK * all);
-        // A run that was cut off has no end to be held against.
-        let is_there = total(with) >= BACK * all * (1.0 - ROUNDING);
-        is_there && (delivered(with, time) >= BACK * all || baseline >= BACK * run)
+        let (run, baseline) = takes(time, RECOVERED * all);
+        // A run that was cut off has no end to compare.
+        let is_there = total(with) >= RECOVERED * all * (1.0 - ROUNDING);
+        is_there && (delivered(with, time) >= RECOVERED * all || baseline >= RECOVERED * run)
     };
-    // What is left of the last stretch is part of the one before.
+    // The rest of the last stretch is part of the one before.
     let latest = delivered(without, undisturbed - STRETCH * bin);
     let starts = || {
         let times = (0_u32..).map(|number| (number, fault + f64::from(number) * bin));
@@ -87,7 +88,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     Some((back - fault) / 1e6)
 }
 
-/// What a curve adds up to until `time`.
+/// The integral of a curve up to `time`.
 fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;
@@ -102,7 +103,7 @@ fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     sum
 }
 
-/// When a curve adds up to `amount`.
+/// The time at which the integral of a curve reaches `amount`.
 fn when(curve: &[(u64, f64)], amount: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;
@@ -134,7 +135,7 @@ mod tests {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
-    /// 100 intervals of 10 us at a rate of 100 each, and what is missing after them: as much data as the baseline's.
+    /// 100 intervals of 10 us at a rate of 100 each, and the missing data after them: as much data as the baseline's.
     fn whole(rates: &[f64]) -> Vec<(u64, f64)> {
         let missing = 100.0 * 100.0 - rates.iter().sum::<f64>();
         let mut rates = rates.to_vec();
@@ -143,7 +144,7 @@ mod tests {
         curve(&rates)
     }
 
-    /// A rate in some of 100 intervals, 100 in the others, and what is late behind them.
+    /// A rate in some of 100 intervals, 100 in the others, and the late data behind them.
     fn late(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         whole(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(time_to_recover(&[], &[], 200 * US), Some(0.0));
     }
 
-    /// All bytes arrive, the last of them at a tenth of the rate: the job ends without having got back.
+    /// All bytes arrive, the last of them at a tenth of the rate: the job ends without having recovered.
     #[test]
     fn a_run_that_ends_below_was_not_back_before_its_end() {
         let without = with(0..0, 0.0);
@@ -182,7 +183,8 @@ mod tests {
         assert_eq!(time_to_recover(&curve(&[100.0; 50]), &without, 200 * US), None);
     }
 
-    /// By time, the run that lost 100 us would be held against the fast phase of the baseline while it is in the slow one.
+    /// At equal times, the run that lost 100 us would be compared with the fast phase of the baseline while it is in
+    /// the slow one.
     #[test]
     fn a_phase_is_compared_with_the_same_phase() {
         // 40 intervals at 100, 40 at 10, 20 at 100.
@@ -221,14 +223,14 @@ mod tests {
         );
         let to_the_end: Vec<f64> = (0..124).map(|index| if index % 5 == 0 { 0.0 } else { 100.0 }).collect();
         assert_eq!(time_to_recover(&whole(&to_the_end), &without, 200 * US), None);
-        // Two long dips: between them all is well, but most of the rest is not.
+        // Two long dips: between them goodput is back, but for most of the remaining time it is not.
         let twice: Vec<f64> = (0..110)
             .map(|index| if (20..30).contains(&index) || (60..90).contains(&index) { 0.0 } else { 100.0 })
             .collect();
         assert_eq!(time_to_recover(&whole(&twice), &without, 200 * US), Some(700.0));
     }
 
-    /// Last messages that straggle, after 95 % of all data, do not undo it.
+    /// A few late messages, after 95 % of all data, do not undo it.
     #[test]
     fn stragglers_undo_no_recovery() {
         let without = with(0..0, 0.0);

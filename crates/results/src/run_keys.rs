@@ -1,4 +1,4 @@
-//! The columns that say of each row of a table which run it is from: no query needs a join for them.
+//! The columns that identify the run of each row of a table, so that no query needs a join.
 
 use crate::columns::{Column, Row, batch_of, column, fixed_columns, texts};
 use crate::error::damaged;
@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// In the metadata of a column: the swept parameter whose values it has.
+/// The metadata key of a column that names the swept parameter of its values.
 const PARAMETER: &str = "anabranch.sweep";
-/// In the metadata of a column: its values by run as JSON, where the column's type does not tell `1` from `1.0` or
-/// text from numbers.
+/// The metadata key of a column's values by run as JSON, where the column's type does not tell `1` from `1.0` or text
+/// from numbers.
 const AS_WRITTEN: &str = "anabranch.as-written";
 
 /// Scheme, seed and swept values of each run, as columns with a value per run.
@@ -23,22 +23,23 @@ const AS_WRITTEN: &str = "anabranch.as-written";
 pub(crate) struct RunKeys(Vec<Column>);
 
 impl RunKeys {
-    /// Those of `runs`. The error says which value does not fit.
+    /// The keys of `runs`. The error says which value does not fit.
     pub(crate) fn of(runs: &[RunRow]) -> Result<RunKeys, String> {
         let mut columns = vec![
             column("scheme", texts(runs.iter().map(|run| run.scheme.as_str())), false),
             column("seed", Arc::new(UInt64Array::from_iter_values(runs.iter().map(|run| run.seed))), false),
         ];
-        let mut names = ColumnNames::taken_by(&columns)?;
+        let mut names = ColumnNames::reserving(&columns)?;
         let parameters: BTreeSet<&String> = runs.iter().flat_map(|run| run.sweep.keys()).collect();
         for parameter in parameters {
             let values: Vec<Option<&Value>> = runs.iter().map(|run| run.sweep.get(parameter)).collect();
-            columns.push(swept(names.free("sweep", parameter), parameter, &values)?);
+            columns.push(swept(names.unique("sweep", parameter), parameter, &values)?);
         }
         Ok(RunKeys(columns))
     }
 
-    /// The same with whether the run is one without the scenario's faults, for tables that have rows of both.
+    /// These keys and a column that tells whether the run is a baseline, for tables that have rows of both kinds of
+    /// runs.
     pub(crate) fn with_baseline(mut self, runs: &[RunRow]) -> RunKeys {
         let baseline = BooleanArray::from_iter(runs.iter().map(|run| Some(run.baseline)));
         self.0.push(column("baseline", Arc::new(baseline), false));
@@ -70,12 +71,12 @@ impl RunKeys {
     }
 }
 
-/// Names of columns, each once in whatever table: there are readers to whom `A` and `a` are one.
+/// Names of columns that no table may use twice: some readers do not distinguish `A` from `a`.
 pub(crate) struct ColumnNames(BTreeSet<String>);
 
 impl ColumnNames {
-    /// The names of these columns are taken, and those of the tables' own.
-    fn taken_by(columns: &[Column]) -> Result<ColumnNames, String> {
+    /// Reserves the names of these columns and of the tables' own.
+    fn reserving(columns: &[Column]) -> Result<ColumnNames, String> {
         let tables =
             [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];
         let mut own: Vec<String> = tables
@@ -86,13 +87,13 @@ impl ColumnNames {
         Ok(ColumnNames(own.into_iter().map(|name| name.to_lowercase()).collect()))
     }
 
-    /// The names of the tables' own columns and those of `keys` are taken.
-    pub(crate) fn beside(keys: &RunKeys) -> Result<ColumnNames, String> {
-        ColumnNames::taken_by(&keys.0)
+    /// Reserves the names of the tables' own columns and of `keys`.
+    pub(crate) fn reserving_keys(keys: &RunKeys) -> Result<ColumnNames, String> {
+        ColumnNames::reserving(&keys.0)
     }
 
-    /// `name`, or where that is taken `name` behind what it is.
-    pub(crate) fn free(&mut self, what: &str, name: &str) -> String {
+    /// `name`, or where that is in use, `name` with a prefix.
+    pub(crate) fn unique(&mut self, what: &str, name: &str) -> String {
         let mut name = name.to_owned();
         while !self.0.insert(name.to_lowercase()) {
             name = format!("{what}.{name}");
@@ -149,7 +150,7 @@ fn parameter(field: &Field) -> Option<&String> {
     field.metadata().get(PARAMETER)
 }
 
-/// The swept values of the runs of `batch`, of which `before` stand in earlier ones.
+/// The swept values of the runs of `batch`, before which `before` runs stand in earlier batches.
 pub(crate) fn sweeps(
     path: &Path,
     batch: &RecordBatch,

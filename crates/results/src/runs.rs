@@ -1,4 +1,4 @@
-//! `runs.parquet`: rows of runs to columns and back. What a scheme or a model adds has a column per name.
+//! `runs.parquet`: rows of runs to columns and back. Each number that a scheme or a model adds has a column.
 
 use crate::columns::{Columns, batch_of, column, fixed_columns};
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
@@ -8,23 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// In the metadata of a column: the name in [`RunRow::extra`] whose numbers it has.
+/// The metadata key of a column that names its numbers in [`RunRow::extra`].
 const EXTRA: &str = "anabranch.extra";
 
 /// All runs as one batch: number, `keys`, the numbers that every run has, and those that some have.
 pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, String> {
     let mut columns = fixed_columns(rows);
-    let mut names = ColumnNames::beside(keys)?;
+    let mut names = ColumnNames::reserving_keys(keys)?;
     let extra: BTreeSet<&String> = rows.iter().flat_map(|row| row.extra.keys()).collect();
     columns.extend(extra.into_iter().map(|name| {
         let values = Float64Array::from_iter(rows.iter().map(|row| row.extra.get(name).copied()));
-        let (field, values) = column(&names.free("extra", name), Arc::new(values), true);
+        let (field, values) = column(&names.unique("extra", name), Arc::new(values), true);
         (field.with_metadata(BTreeMap::from([(EXTRA.to_owned(), name.clone())])), values)
     }));
     keys.added_to(&batch_of(columns)?)
 }
 
-/// The columns as rows, of which `before` stand in earlier batches; `path` is for messages.
+/// The columns as rows, before which `before` rows stand in earlier batches; `path` is for messages.
 pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<Vec<RunRow>, ResultsError> {
     let columns = Columns { path, batch };
     let scheme = columns.text("scheme")?;
@@ -111,7 +111,7 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
         .collect())
 }
 
-/// What the rows of `batch` have beside what all have.
+/// The extra numbers of the rows of `batch`, beside the columns that every run has.
 fn extras(batch: &RecordBatch) -> Vec<BTreeMap<String, f64>> {
     let mut extras = vec![BTreeMap::new(); batch.num_rows()];
     for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {

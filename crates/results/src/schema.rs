@@ -1,4 +1,4 @@
-//! The rows of the four tables of results.
+//! The rows of the tables of results.
 
 use crate::Statistic;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One run: what was run, and its totals.
+/// One run: its keys and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
-    /// Scheme name.
+    /// The scheme.
     pub scheme: String,
-    /// Seed.
+    /// The seed.
     pub seed: u64,
     /// The swept parameters of this run.
     pub sweep: BTreeMap<String, Value>,
-    /// It has none of the scenario's faults: those of the same scheme, seed and sweep point (except for swept faults, which
-    /// it lacks) are compared with it. Such a run has no rows of flows and jobs.
+    /// Whether this run has none of the scenario's faults: the runs of the same scheme, seed and sweep point (without
+    /// swept faults) are compared with it. It has no rows of flows and jobs.
     pub baseline: bool,
     /// Messages of the workload.
     pub flows: u64,
@@ -33,8 +33,8 @@ pub struct RunRow {
     pub fct_max_us: f64,
     /// Largest FCT that a flow would have alone in the network.
     pub ideal_fct_max_us: f64,
-    /// Mean slowdown ([`FlowRow::slowdown`]) of the flows that finished; 0 without such, and where there is no row
-    /// a flow.
+    /// Mean slowdown ([`FlowRow::slowdown`]) of the flows that finished; 0 where none did, and in runs without a row
+    /// for each flow.
     pub slowdown_mean: f64,
     /// Median slowdown, likewise.
     pub slowdown_p50: f64,
@@ -42,27 +42,26 @@ pub struct RunRow {
     pub slowdown_p95: f64,
     /// 99th percentile of the slowdown, likewise.
     pub slowdown_p99: f64,
-    /// From the first start to the last completion.
+    /// Time from the first start to the last completion.
     pub completion_us: f64,
     /// Jobs of a collective workload.
     pub jobs: u64,
     /// Jobs of which every message finished.
     pub jobs_finished: u64,
-    /// Mean collective completion time of the jobs that finished; 0 without such.
+    /// Mean collective completion time of the jobs that finished; 0 where none did.
     pub cct_mean_us: f64,
-    /// Largest collective completion time of the jobs that finished; 0 without such.
+    /// Largest collective completion time of the jobs that finished; 0 where none did.
     pub cct_max_us: f64,
-    /// Largest CCT that a job's messages, their order and the links allow at best (a bound that no run is below); 0
-    /// without jobs.
+    /// Lower bound of the CCT of the slowest job, given its messages, their order and the links; 0 without jobs.
     pub ideal_cct_max_us: f64,
-    /// From the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same progress (as
-    /// many bytes delivered), and stays there on average ([`time_to_recover`](crate::time_to_recover)); 0 where it never
-    /// fell below. None where the run ended without having got back, and without faults or a baseline.
+    /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
+    /// progress (as many bytes delivered), and stays there on average ([`time_to_recover`](crate::time_to_recover)); 0
+    /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
     pub time_to_recover_us: Option<f64>,
-    /// What of all data packets that came to a port of a switch 99 % did not find more waiting than, to within a sixteenth
-    /// above. Packets for which there was no room count too.
+    /// 99th percentile, over the data packets that arrived at a port of a switch, of the bytes that waited there,
+    /// rounded up by at most a sixteenth. Packets for which there was no room count too.
     pub queue_p99_bytes: u64,
-    /// Most bytes that waited at one port of a switch.
+    /// Largest number of bytes that waited at one port of a switch.
     pub peak_queue_bytes: u64,
     /// The link of that port; empty where nothing waited.
     pub peak_queue_link: String,
@@ -70,13 +69,13 @@ pub struct RunRow {
     pub drops: u64,
     /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
     pub link_losses: u64,
-    /// Data packets cut to their header.
+    /// Data packets that a switch trimmed to their header.
     pub trims: u64,
-    /// Pause frames sent that ask to stop (XOFF).
+    /// XOFF pause frames sent.
     pub pause_frames: u64,
-    /// Time for which a port's data class was paused, added up over all ports.
+    /// Time for which the data class of a port was paused, summed over all ports.
     pub pause_us: f64,
-    /// Data packets that left a queue with a mark.
+    /// Data packets that left a queue with an ECN mark.
     pub ecn_marks: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
@@ -84,16 +83,16 @@ pub struct RunRow {
     pub timeouts: u64,
     /// Packets sent over directed links: the unit of simulation work.
     pub packet_hops: u64,
-    /// Simulated time at the end.
+    /// Simulated time at the end of the run.
     pub sim_time_us: f64,
-    /// Real time; not part of the digest.
+    /// Wall-clock time; not part of the digest.
     pub wall_s: f64,
     /// Numbers that a scheme or an abstract model adds, by name.
     pub extra: BTreeMap<String, f64>,
-    /// What each fault did, in their order. Not part of the digest.
+    /// The packets that each fault hit, in the order of the faults. Not part of the digest.
     pub faults: Vec<FaultRow>,
-    /// What makes this run say less than it seems to, a sentence each: a fault that no packet met, a curve without a
-    /// point. Not part of the digest.
+    /// Sentences about what limits the meaning of this run: a fault that no packet met, a curve without a point. Not
+    /// part of the digest.
     pub warnings: Vec<String>,
     /// Digest of this run's totals, flows and jobs.
     pub digest: String,
@@ -104,20 +103,20 @@ pub struct RunRow {
 pub struct FaultRow {
     /// Its number in the scenario, from 0, as paths name it: `fault.0.at`.
     pub fault: u32,
-    /// What happened, as in the scenario: `link-down`.
+    /// The kind of fault, as in the scenario: `link-down`.
     pub kind: String,
-    /// To which links or switches, as written.
+    /// The links or switches, as written in the scenario.
     pub on: String,
-    /// When it began, first.
+    /// The time of its first start.
     pub at_us: f64,
     /// Packets lost on its links, or in a switch that went down.
     pub packets_lost: u64,
-    /// Data packets that a switch dropped or trimmed for it.
+    /// Data packets that a switch dropped or trimmed because of it.
     pub packets_refused: u64,
-    /// Packets sent at another rate.
+    /// Packets sent at another rate because of it.
     pub packets_slowed: u64,
-    /// Data packets among all of these, each as often as it is counted there. The others are ACKs and the like, which later
-    /// ones cover.
+    /// Data packets among all of these, counted as often as above. The others are ACKs and the like, which later ones
+    /// cover.
     pub data_packets: u64,
 }
 
@@ -166,10 +165,9 @@ impl RunRow {
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
     ///
-    /// None when there is no such number, and when this run did not come to it, whatever its field holds: an FCT
-    /// or slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing, an
-    /// ideal CCT without jobs.
-    /// A run of jobs has no slowdowns, as its messages have no rows.
+    /// None when there is no such number, and when this run did not reach it, whatever its field holds: an FCT or
+    /// slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing, an
+    /// ideal CCT without jobs. A run of jobs has no slowdowns, as its messages have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
         let count = |count: u64| Some(count as f64);
         let exists = match name {
@@ -274,35 +272,35 @@ pub struct FlowRow {
     pub dst: u32,
     /// Length.
     pub bytes: u64,
-    /// When it was posted; none if it never was.
+    /// Time at which it was posted; none if it never was.
     pub start_ps: Option<u64>,
-    /// From posting to the last byte's arrival at the receiver; none if it never arrived.
+    /// Time from posting to the last byte's arrival at the receiver; none if it never arrived.
     pub delivery_ps: Option<u64>,
-    /// From posting to the acknowledgement of the last byte at the sender; none if it never came.
+    /// Time from posting to the acknowledgement of the last byte at the sender; none if it never came.
     pub fct_ps: Option<u64>,
     /// The FCT of this message alone in the network.
     pub ideal_fct_ps: u64,
-    /// The part of the workload that it belongs to, such as `background` or `incast`; empty where there is one part.
-    /// Where there are several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there
-    /// is a part: `background/inter`. Where hosts have another load balancer than the rest, `mixed` is what those send and `main`
-    /// what the others do, last.
+    /// The part of the workload to which it belongs, such as `background` or `incast`; empty where there is one part.
+    /// With several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there is a part:
+    /// `background/inter`. Where some hosts have another load balancer than the rest, the last part is `mixed` for the
+    /// messages that those send and `main` for the others.
     pub group: Cow<'static, str>,
-    /// Data packets that it takes when none is sent again; 0 in results of earlier builds.
+    /// Data packets of the message without retransmissions; 0 in results of earlier builds.
     pub packets: u64,
-    /// Data packets sent again. None where other messages use the same queue pair, whose packets nobody tells
-    /// apart, and in results of earlier builds.
+    /// Data packets sent again. None where other messages share the queue pair, so that its packets cannot be
+    /// attributed, and in results of earlier builds.
     pub retransmissions: Option<u32>,
     /// Timeouts that fired, likewise.
     pub timeouts: Option<u32>,
-    /// Data packets with another entropy value than the one before, likewise: how often hosts changed its path. What
-    /// switches do beside that, such as adaptive routing, is not in it.
+    /// Data packets with another entropy value than the one before, likewise: the number of times that the host changed
+    /// the path. Choices of switches, such as adaptive routing, are not counted.
     pub path_changes: Option<u32>,
-    /// Its data packets, copies among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
+    /// Data packets, retransmissions among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
     pub lost: Option<u32>,
 }
 
 /// The groups of the workloads that come with the program.
-const USUAL_GROUPS: [&str; 12] = [
+const BUILT_IN_GROUPS: [&str; 12] = [
     "",
     "background",
     "incast",
@@ -318,10 +316,10 @@ const USUAL_GROUPS: [&str; 12] = [
 ];
 
 impl FlowRow {
-    /// A [`FlowRow::group`] by its name, without memory of its own where it is a usual one.
+    /// A [`FlowRow::group`] by its name, without an allocation where it is a group of a built-in workload.
     pub fn group_named(name: &str) -> Cow<'static, str> {
-        match USUAL_GROUPS.into_iter().find(|usual| *usual == name) {
-            Some(usual) => Cow::Borrowed(usual),
+        match BUILT_IN_GROUPS.into_iter().find(|built_in| *built_in == name) {
+            Some(built_in) => Cow::Borrowed(built_in),
             None => Cow::Owned(name.to_owned()),
         }
     }
@@ -331,13 +329,13 @@ impl FlowRow {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps.max(1) as f64)
     }
 
-    /// Whether it is in the group `wanted`: its own whole, or some that stand in it between `/`. So `inter` is what
-    /// crosses data centres, `background` a part of the workload, and `background/inter` both.
-    pub fn in_group(&self, wanted: &str) -> bool {
-        self.group == wanted || wanted.split('/').all(|word| self.group.split('/').any(|part| part == word))
+    /// Whether it is in the group `name`: the whole name of its group, or some of the parts between `/`. So `inter` is
+    /// the traffic that crosses data centres, `background` a part of the workload, and `background/inter` both.
+    pub fn in_group(&self, name: &str) -> bool {
+        self.group == name || name.split('/').all(|word| self.group.split('/').any(|part| part == word))
     }
 
-    /// Data packets sent again over the packets that it takes: 1 when as many were sent again. None where
+    /// Data packets sent again over the packets of the message: 1 when as many were sent again. None where
     /// [`FlowRow::retransmissions`] is.
     pub fn retransmitted_share(&self) -> Option<f64> {
         Some(f64::from(self.retransmissions?) / self.packets.max(1) as f64)
@@ -351,22 +349,21 @@ pub struct JobRow {
     pub run: u32,
     /// The job's number.
     pub job: u32,
-    /// The collective and how it is done, under its name in scenarios: `allreduce-ring`, `alltoall`.
+    /// The collective and its algorithm, under its name in scenarios: `allreduce-ring`, `alltoall`.
     pub algorithm: String,
     /// Hosts that take part.
     pub ranks: u32,
     /// Bytes of the collective, as the scenario gives them.
     pub bytes: u64,
-    /// When its first message was posted.
+    /// Time at which its first message was posted.
     pub start_ps: u64,
-    /// The least that the job can take, see [`RunRow::ideal_cct_max_us`].
+    /// Lower bound of the job's CCT, see [`RunRow::ideal_cct_max_us`].
     pub ideal_cct_ps: u64,
-    /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never
-    /// came.
+    /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
     pub cct_ps: Option<u64>,
 }
 
-/// A rank of a job from a trace, or a collective in it: what it computes, and how much of its time it does not.
+/// A rank of a job from a trace, or a collective in it: its computing time, and the time in which it does not compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartRow {
     /// Index of its run in `ResultSet::runs`.
@@ -377,23 +374,24 @@ pub struct PartRow {
     pub part: String,
     /// The rank, or the number of the collective in the order of the trace.
     pub number: u32,
-    /// The host of a rank; none of a collective.
+    /// The host of a rank; none for a collective.
     pub host: Option<u32>,
-    /// The algorithm of a collective; empty of a rank.
+    /// The algorithm of a collective; empty for a rank.
     pub algorithm: String,
-    /// The line or node of the trace that names a collective; none of a rank.
+    /// The line or node of the trace that names a collective; none for a rank.
     pub place: Option<u64>,
-    /// Ranks that take part; 1 of a rank.
+    /// Ranks that take part; 1 for a rank.
     pub ranks: u32,
-    /// Bytes of a collective; of a rank 0.
+    /// Bytes of a collective; 0 for a rank.
     pub bytes: u64,
-    /// When it begins: of a rank its job, of a collective its first rank. None if it never did.
+    /// Time at which it begins: for a rank its job, for a collective its first rank. None if it never did.
     pub start_ps: Option<u64>,
-    /// When it is over, at the last rank; none if it never was.
+    /// Time at which it is over, at the last rank; none if it never was.
     pub end_ps: Option<u64>,
-    /// For how long the rank computes; of a collective, the rank that computes least meanwhile.
+    /// Computing time of the rank; for a collective, that of the rank that computes least meanwhile.
     pub compute_ps: u64,
-    /// For how long the rank does not compute; of a collective, the most of a rank from its own beginning to its own end.
+    /// Time in which the rank does not compute; for a collective, the largest of any rank from its own beginning to its
+    /// own end.
     pub exposed_ps: u64,
 }
 
@@ -402,9 +400,9 @@ pub struct PartRow {
 pub struct SeriesRow {
     /// Index of its run in `ResultSet::runs`.
     pub run: u32,
-    /// What is measured, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
+    /// The measured quantity, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
     pub series: String,
-    /// Where: `tor:0/up:3`.
+    /// The place of the measurement: `tor:0/up:3`.
     pub entity: String,
     /// End of the interval that the value stands for.
     pub time_ps: u64,
@@ -415,7 +413,7 @@ pub struct SeriesRow {
 /// Points of one curve, in the order of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePoints {
-    /// Where: a link, a switch, a flow.
+    /// The place of the measurement: a link, a switch, a flow.
     pub entity: Arc<str>,
     /// Time in picoseconds, and the value.
     pub points: Vec<(u64, f64)>,
@@ -459,8 +457,8 @@ mod tests {
         let three = of("background/inter/mixed");
         assert!(["mixed", "background/mixed", "background/inter"].iter().all(|group| three.in_group(group)));
         assert!(!three.in_group("background/main") && !three.in_group("background/"));
-        let usual = of("pipeline/inter").group;
-        assert!(matches!(&usual, Cow::Borrowed("pipeline/inter")), "{usual:?}");
+        let built_in = of("pipeline/inter").group;
+        assert!(matches!(&built_in, Cow::Borrowed("pipeline/inter")), "{built_in:?}");
         assert_eq!(of("mine/inter").group, "mine/inter");
     }
 

@@ -1,12 +1,12 @@
 //! The results of a scenario as a whole.
 
 use crate::{
-    Answered, Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, ScenarioFacts, SeriesRow, Value,
+    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, ScenarioFacts, SearchAnswer, SeriesRow, Value,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything that one `anabranch run` or one figure produced.
+/// The results of one `anabranch run` or of one figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultSet {
     /// The scenario's title.
@@ -18,38 +18,38 @@ pub struct ResultSet {
     /// One row per run (scheme x sweep point x seed), in that order; then the baselines.
     pub runs: Vec<RunRow>,
     /// One row per message of each run. A run may leave its messages out (collectives have millions of them): then
-    /// [`RunRow::flows`] says how many there were, and there is no row.
+    /// [`RunRow::flows`] has their number, and there are no rows.
     pub flows: Vec<FlowRow>,
     /// One row per job of each run of a collective workload.
     pub jobs: Vec<JobRow>,
     /// One row per rank and collective of each job from a trace.
     pub parts: Vec<PartRow>,
-    /// Measured curves, those that are held here.
+    /// Measured curves in memory.
     pub series: Vec<SeriesRow>,
-    /// Measured curves that are in files, by run, each run at most once and none that has rows in `series`.
+    /// Measured curves in files, by run: each run at most once, and none that has rows in `series`.
     pub filed: Vec<FiledCurves>,
-    /// The runs that were asked for and failed or never ran; none when the results are whole.
+    /// The requested runs that failed or never ran; empty when the results are complete.
     pub missing: Vec<MissingRun>,
-    /// What in the scenario cannot mean much, a sentence each; what single runs have to say is in [`RunRow::warnings`].
+    /// Sentences about what limits the meaning of the scenario; those of single runs are in [`RunRow::warnings`].
     pub warnings: Vec<String>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
-    /// What was asked of a parameter and found; none for an ordinary run.
-    pub answer: Option<Answered>,
+    /// The question of `anabranch find` with its answer; none for an ordinary run.
+    pub answer: Option<SearchAnswer>,
 }
 
 impl ResultSet {
-    /// The runs of the scenario as it is.
+    /// The runs with the scenario's faults.
     pub fn actual(&self) -> &[RunRow] {
         &self.runs[..self.first_baseline()]
     }
 
-    /// The runs without its faults.
+    /// The runs without the scenario's faults.
     pub fn baselines(&self) -> &[RunRow] {
         &self.runs[self.first_baseline()..]
     }
 
-    /// Takes them out, with their curves.
+    /// Removes the baselines and their curves.
     pub fn leave_out_baselines(&mut self) {
         let first = self.first_baseline();
         self.runs.truncate(first);
@@ -62,17 +62,17 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(self.run_warnings()).collect()
     }
 
-    /// The warnings of runs, each once, with its schemes and in how many of their runs. Those that differ in counts of
-    /// packets alone are one, with the range.
+    /// The warnings of runs, each once, with its schemes and the number of their runs. Warnings that differ only in
+    /// counts of packets are merged into one, with the range.
     ///
-    /// Where the sweep changes a fault, one that is met at some points needs no warning.
+    /// Where the sweep changes a fault, it needs no warning if packets meet it at some points.
     pub fn run_warnings(&self) -> Vec<String> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
-        let mut found: Vec<(Counted, Vec<(&str, usize)>)> = Vec::new();
+        let mut found: Vec<(WarningPattern, Vec<(&str, usize)>)> = Vec::new();
         for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
         {
-            let warning = Counted::of(warning);
+            let warning = WarningPattern::of(warning);
             let index = found.iter().position(|(known, _)| known.words == warning.words);
             let index = index.unwrap_or_else(|| {
                 found.push((warning.clone(), Vec::new()));
@@ -107,15 +107,15 @@ impl ResultSet {
 
 /// A warning whose counts of packets may differ between runs.
 #[derive(Clone)]
-struct Counted {
-    /// Its words, with nothing in place of counts.
+struct WarningPattern {
+    /// Its words; none in place of a count.
     words: Vec<Option<String>>,
-    /// The smallest and the largest of each count.
+    /// The smallest and the largest value of each count.
     counts: Vec<[u64; 2]>,
 }
 
-impl Counted {
-    fn of(warning: &str) -> Counted {
+impl WarningPattern {
+    fn of(warning: &str) -> WarningPattern {
         let mut counts = Vec::new();
         let words: Vec<&str> = warning.split(' ').collect();
         let is_counted = |index: usize| words.get(index + 1).is_some_and(|next| next.starts_with("packet"));
@@ -126,10 +126,10 @@ impl Counted {
             }
             _ => Some((*word).to_owned()),
         });
-        Counted { words: masked.collect(), counts }
+        WarningPattern { words: masked.collect(), counts }
     }
 
-    fn widen(&mut self, other: &Counted) {
+    fn widen(&mut self, other: &WarningPattern) {
         for ([least, most], [low, high]) in self.counts.iter_mut().zip(&other.counts) {
             (*least, *most) = ((*least).min(*low), (*most).max(*high));
         }
@@ -149,8 +149,8 @@ impl Counted {
     }
 }
 
-/// A run that was asked for and has no whole result. One that stalled or hit a limit also has its row in
-/// [`ResultSet::runs`], with what it came to.
+/// A requested run without complete results. One that stalled or hit a limit also has its row in [`ResultSet::runs`],
+/// with its results until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MissingRun {
     /// Its scheme.
@@ -159,9 +159,9 @@ pub struct MissingRun {
     pub seed: u64,
     /// Its point of the sweep.
     pub sweep: BTreeMap<String, Value>,
-    /// It is one without the scenario's faults ([`RunRow::baseline`]).
+    /// Whether it is a baseline ([`RunRow::baseline`]).
     pub baseline: bool,
-    /// Why it failed; none when it never ran to an end, as the program was interrupted.
+    /// The error; none when the run never came to an end because the program was interrupted.
     pub error: Option<String>,
 }
 

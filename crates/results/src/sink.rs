@@ -1,4 +1,4 @@
-//! Curves on their way into a file, which may be more than memory holds.
+//! A writer for files of curves, which may be larger than memory.
 
 use crate::columns::{ROWS_A_BATCH, Row};
 use crate::digest::BytesDigest;
@@ -14,7 +14,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A file as the manifest lists it.
+/// A file's entry in the manifest.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     pub name: String,
@@ -22,38 +22,38 @@ pub(crate) struct FileEntry {
     pub blake3_128: String,
 }
 
-/// A Parquet file of curves on its way to the disk, a batch at a time.
+/// A Parquet file of curves that is written a batch at a time.
 pub(crate) struct RowSink {
     path: PathBuf,
-    /// Which run each row is from; none where all are from one.
+    /// The keys of each row's run; none where all rows belong to one run.
     keys: Option<RunKeys>,
-    file: Arc<Mutex<Counted>>,
-    writer: ArrowWriter<Shared>,
+    file: Arc<Mutex<HashedFile>>,
+    writer: ArrowWriter<SharedFile>,
 }
 
-/// A file with its length and digest so far, and what the file system refused.
-struct Counted {
+/// A file with its length and digest so far, and the first error of the file system.
+struct HashedFile {
     file: BufWriter<File>,
     bytes: u64,
     digest: BytesDigest,
-    refused: Option<io::Error>,
+    write_error: Option<io::Error>,
 }
 
-/// The Parquet writer's hold on the file.
-struct Shared(Arc<Mutex<Counted>>);
+/// The handle of the Parquet writer on the file.
+struct SharedFile(Arc<Mutex<HashedFile>>);
 
-impl Write for Shared {
+impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match counted.file.write_all(bytes) {
+        let mut hashed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match hashed.file.write_all(bytes) {
             Ok(()) => {
-                counted.bytes += bytes.len() as u64;
-                counted.digest.add(bytes);
+                hashed.bytes += bytes.len() as u64;
+                hashed.digest.add(bytes);
                 Ok(bytes.len())
             }
             Err(error) => {
                 let again = io::Error::new(error.kind(), error.to_string());
-                counted.refused = Some(error);
+                hashed.write_error = Some(error);
                 Err(again)
             }
         }
@@ -65,17 +65,21 @@ impl Write for Shared {
 }
 
 impl RowSink {
-    /// Begins the file of curves of runs with these keys, or of one run that needs none.
+    /// Creates the file of curves of runs with these keys, or of one run that needs none.
     pub(crate) fn create(path: PathBuf, keys: Option<RunKeys>) -> Result<RowSink, ResultsError> {
         let file =
             File::create(&path).map_err(|source| ResultsError::Write { path: path.clone(), source })?;
-        let counted =
-            Counted { file: BufWriter::new(file), bytes: 0, digest: BytesDigest::default(), refused: None };
-        let file = Arc::new(Mutex::new(counted));
+        let hashed = HashedFile {
+            file: BufWriter::new(file),
+            bytes: 0,
+            digest: BytesDigest::default(),
+            write_error: None,
+        };
+        let file = Arc::new(Mutex::new(hashed));
         let encode = |why: String| ResultsError::Encode { path: path.clone(), why };
         let schema = with_keys(keys.as_ref(), SeriesRow::encode(&[])).map_err(encode)?.schema();
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = ArrowWriter::try_new(Shared(file.clone()), schema, Some(properties))
+        let writer = ArrowWriter::try_new(SharedFile(file.clone()), schema, Some(properties))
             .map_err(|error| encode(error.to_string()))?;
         Ok(RowSink { path, keys, file, writer })
     }
@@ -89,23 +93,23 @@ impl RowSink {
         })
     }
 
-    /// Appends a batch of rows that are columns already.
+    /// Appends a batch of encoded rows.
     pub(crate) fn batch(&mut self, batch: RecordBatch) -> Result<(), ResultsError> {
         let batch = with_keys(self.keys.as_ref(), Ok(batch))
             .map_err(|why| ResultsError::Encode { path: self.path.clone(), why })?;
-        self.writer.write(&batch).map_err(|error| refused(&self.path, &self.file, &error))
+        self.writer.write(&batch).map_err(|error| write_error(&self.path, &self.file, &error))
     }
 
-    /// Ends the file. With `sync` it is on the disk then.
+    /// Ends the file. With `sync` it is then on disk.
     pub(crate) fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
         let RowSink { path, file, writer, .. } = self;
-        writer.close().map_err(|error| refused(&path, &file, &error))?;
-        let mut counted = file.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.close().map_err(|error| write_error(&path, &file, &error))?;
+        let mut hashed = file.lock().unwrap_or_else(PoisonError::into_inner);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let flushed =
-            counted.file.flush().and_then(|()| if sync { counted.file.get_ref().sync_all() } else { Ok(()) });
+            hashed.file.flush().and_then(|()| if sync { hashed.file.get_ref().sync_all() } else { Ok(()) });
         flushed.map_err(|source| ResultsError::Write { path, source })?;
-        Ok(FileEntry { name, bytes: counted.bytes, blake3_128: counted.digest.finish() })
+        Ok(FileEntry { name, bytes: hashed.bytes, blake3_128: hashed.digest.finish() })
     }
 }
 
@@ -116,17 +120,17 @@ fn with_keys(keys: Option<&RunKeys>, batch: Result<RecordBatch, String>) -> Resu
     }
 }
 
-/// Writes rows to a file of curves at `path`, which nobody needs after a crash.
+/// Writes rows to a file of curves at `path`, without a sync: nobody needs it after a crash.
 pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), ResultsError> {
     let mut sink = RowSink::create(path.to_owned(), None)?;
     sink.rows(rows)?;
     sink.finish(false).map(drop)
 }
 
-/// What the file system said, unwrapped, or what the rows cannot say.
-fn refused(path: &Path, file: &Mutex<Counted>, error: &dyn std::fmt::Display) -> ResultsError {
+/// The error of the file system, unwrapped, or else that of the encoder.
+fn write_error(path: &Path, file: &Mutex<HashedFile>, error: &dyn std::fmt::Display) -> ResultsError {
     let path = path.to_owned();
-    match file.lock().unwrap_or_else(PoisonError::into_inner).refused.take() {
+    match file.lock().unwrap_or_else(PoisonError::into_inner).write_error.take() {
         Some(source) => ResultsError::Write { path, source },
         None => ResultsError::Encode { path, why: error.to_string() },
     }

@@ -1,6 +1,6 @@
 //! Statistics over plain numbers.
 
-/// One number that stands for many.
+/// A number that summarises several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The arithmetic mean.
@@ -9,13 +9,13 @@ pub enum Statistic {
     Min,
     /// The largest.
     Max,
-    /// All added up.
+    /// The sum.
     Sum,
     /// The first in their order.
     First,
     /// The last in their order.
     Last,
-    /// The share of those above 0.
+    /// The share of the numbers above 0.
     Share,
     /// Nearest rank, between 0 and 100.
     Percentile(f64),
@@ -37,7 +37,7 @@ impl Statistic {
         }
     }
 
-    /// The statistic of `numbers` in their order; none of none.
+    /// The statistic of `numbers` in their order; none for no numbers.
     pub fn of(self, numbers: &[f64]) -> Option<f64> {
         let sum = || numbers.iter().sum::<f64>();
         match self {
@@ -60,21 +60,21 @@ impl Statistic {
         }
     }
 
-    /// The percentile of numbers that are sorted; none of none.
+    /// The percentile of sorted numbers; none for no numbers.
     pub(crate) fn percentile(percent: f64, sorted: &[f64]) -> Option<f64> {
         let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
     }
 }
 
-/// A mean over seeds, and how sure it is: the 95 % interval of Student's t over the seeds' own numbers.
+/// A mean over seeds and its uncertainty: the 95 % confidence interval of Student's t over the seeds' own numbers.
 ///
 /// Seeds are independent draws of the same question, and few: with n of them the interval is the mean plus and minus
 /// t(0.975, n - 1) times s / sqrt(n), where s is their sample standard deviation. For a P99 or a CCT the numbers are
 /// each seed's P99 or CCT. One seed has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: usize,
     /// Their mean.
     pub mean: f64,
@@ -90,7 +90,8 @@ const T_975: [f64; 30] = [
 ];
 
 impl Estimate {
-    /// Of one number a seed; none of none. Beyond 31 seeds the quantile is that of 31, which is a little wide.
+    /// The estimate from one number per seed; none for no numbers. Beyond 31 seeds the quantile is that of 31, which is
+    /// a little wide.
     pub fn of(numbers: &[f64]) -> Option<Estimate> {
         let mean = Statistic::Mean.of(numbers)?;
         let seeds = numbers.len();

@@ -1,34 +1,45 @@
-//! Baselines: runs without their faults, for comparison.
+//! The runs of a scenario without its faults, for comparison.
 
-use anabranch_engine::RunPoint;
+use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::BTreeMap;
 
 /// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
 /// without curves. Runs that differ in nothing but faults share one, so none is simulated twice.
+///
+/// The losses of a topology file belong to the fabric: where the scenario has other faults as well, the baseline keeps
+/// them, and the difference is what the other faults cost. Where they are all that there is, the difference is their cost.
 pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
-    let mut found: BTreeMap<String, RunPoint> = BTreeMap::new();
+    let mut compared: BTreeMap<String, Vec<&RunPoint>> = BTreeMap::new();
     let mut order = Vec::new();
     for point in points.iter().filter(|point| !point.faults.is_empty()) {
         let key = key(point);
-        if found.contains_key(&key) {
-            continue;
+        let sharing = compared.entry(key.clone()).or_default();
+        if sharing.is_empty() {
+            order.push(key);
         }
-        let sweep = point.sweep.iter().filter(|(name, _)| !is_of_faults(name));
-        let sweep = sweep.map(|(name, value)| (name.clone(), value.clone())).collect();
-        found.insert(
-            key.clone(),
-            RunPoint {
-                sweep,
-                faults: Vec::new(),
-                measures: Vec::new(),
-                observers: Vec::new(),
-                ..point.clone()
-            },
-        );
-        order.push(key);
+        sharing.push(point);
     }
-    order.into_iter().filter_map(|key| found.remove(&key)).collect()
+    order.iter().filter_map(|key| of_all(&compared[key])).collect()
+}
+
+/// The baseline of runs that differ in nothing but faults.
+fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
+    let (&first, others) = sharing.split_first()?;
+    let sweep = first.sweep.iter().filter(|(name, _)| !is_of_faults(name));
+    let is_shared = |fault: &FaultSpec| others.iter().all(|other| other.faults.contains(fault));
+    let of_file = first.faults.iter().filter(|fault| fault.is_of_error_rate() && is_shared(fault));
+    let mut faults: Vec<FaultSpec> = of_file.cloned().collect();
+    if sharing.iter().all(|point| point.faults.iter().all(|fault| faults.contains(fault))) {
+        faults.clear();
+    }
+    Some(RunPoint {
+        sweep: sweep.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        faults,
+        measures: Vec::new(),
+        observers: Vec::new(),
+        ..first.clone()
+    })
 }
 
 /// The key that only a run and its baseline share.
@@ -62,10 +73,9 @@ pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) 
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();
     let mut recoveries = vec![None; points.len()];
     for (index, point) in runs.iter().enumerate() {
-        let Some(fault) = point.faults.iter().flat_map(|fault| fault.at.0.iter()).map(|at| at.0).min() else {
-            continue;
-        };
         let Some(&baseline) = indexes.get(&key(point)) else { continue };
+        let own = point.faults.iter().filter(|fault| !points[baseline].faults.contains(fault));
+        let Some(fault) = own.flat_map(|fault| &fault.at.0).map(|at| at.0).min() else { continue };
         if let (Some(with), Some(without)) = (&curves[index], &curves[baseline]) {
             recoveries[index] = time_to_recover(with, without, fault);
         }

@@ -7,7 +7,7 @@ use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json};
 use crate::progress::Progress;
 use crate::{interrupt, question, source};
-use anabranch_results::{Dataset, Unclaimed};
+use anabranch_results::{Dataset, DatasetError};
 use anabranch_sim::scenario::{Diagnostic, Overrides, read};
 use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
 use rayon::prelude::*;
@@ -54,10 +54,10 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     }
     let dataset =
         Dataset::claim(&args.folder, session.resolved(), session.files()).map_err(|error| match error {
-            Unclaimed::Unwritable { folder, source } => {
+            DatasetError::Unwritable { folder, source } => {
                 unwritable(&folder, &source, "folder that can be written with --out DIR")
             }
-            error @ Unclaimed::Another { .. } => Failure::Input(error.to_string()),
+            error @ DatasetError::OtherCampaign { .. } => Failure::Input(error.to_string()),
         })?;
     let asked = match args.sample {
         Some(count) => sample(session.actual(), count, args.sample_seed),

@@ -32,6 +32,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let baselines = baseline::points(&prepared.points);
     // Runs without the faults are carried out too.
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
+    let keep_losses = baselines.iter().any(|baseline| !baseline.faults.is_empty());
     let baselines = baselines.len();
     let cost = Cost::of(&all, Some(&built))?;
     if args.json {
@@ -62,6 +63,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
     let without = match baselines {
         0 => String::new(),
+        some if keep_losses => format!(", and {some} with the losses of the topology file alone"),
         some => format!(", and {some} without faults"),
     };
     let sweep = if scenario.sweep.is_empty() {

@@ -9,7 +9,7 @@ use crate::figures::{self, FigureFile};
 use crate::output::{note, print, print_json};
 use crate::{interrupt, sizes, source};
 use anabranch_proto::PathFacts;
-use anabranch_report::Contest;
+use anabranch_report::LeagueEntry;
 use anabranch_results::Explanation;
 use anabranch_sim::baseline;
 use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
@@ -44,7 +44,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
         let sizes = sizes::of(&prepared.points);
-        let mut contest = Contest::of(name, &done.results, sizes, page, explanation.as_ref());
+        let mut contest = LeagueEntry::of(name, &done.results, sizes, page, explanation.as_ref());
         let mut stored = done.stored;
         for (setup, scenario) in on_own {
             let own = format!("league-{name}-{}-{setup}", figures::scale_name(scale));
@@ -72,7 +72,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         Failure::Input(format!("{}: the page cannot be written: {}", path.display(), reason(&error)))
     })?;
     if args.output.json {
-        let contests: Vec<_> = contests.iter().map(Contest::json).collect();
+        let contests: Vec<_> = contests.iter().map(LeagueEntry::json).collect();
         return print_json(
             &json!({ "scale": figures::scale_name(scale), "scenarios": contests, "page": path }),
         );

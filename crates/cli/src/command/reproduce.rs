@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{note, print, print_json, width};
 use crate::simulated::Simulated;
 use crate::{figures, interrupt, json, model, sizes, source};
-use anabranch_report::Exhibit;
+use anabranch_report::GalleryEntry;
 use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
 use serde_json::json;
@@ -56,7 +56,10 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         claims.extend_from_slice(judged);
         exhibits.extend(done.results.figure.clone().map(|figure| {
             let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
-            Exhibit { figure, page: folder.map(|name| format!("{}/report.html", name.to_string_lossy())) }
+            GalleryEntry {
+                figure,
+                page: folder.map(|name| format!("{}/report.html", name.to_string_lossy())),
+            }
         }));
         match verdict {
             Ok(()) => {}

@@ -13,9 +13,11 @@ use crate::spool::Spool;
 use crate::store::{Item, Store};
 use crate::varied::{Varied, papers};
 use crate::{interrupt, json, sizes};
-use anabranch_report::Exhibit;
+use anabranch_report::GalleryEntry;
 use anabranch_results::digest::text_digest;
-use anabranch_results::{self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SetupRow, UnsaidRow};
+use anabranch_results::{
+    self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SensitivityEntry, SetupRow,
+};
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +61,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
         }
     }
     if varied.len() > 1 {
-        let exhibits: Vec<Exhibit> = varied.iter().map(exhibit).collect();
+        let exhibits: Vec<GalleryEntry> = varied.iter().map(exhibit).collect();
         let index = figures::write_index(&exhibits, scale, &args.output.folder)?;
         note(&format!("index: {}", index.display()));
     }
@@ -79,9 +81,9 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     }
 }
 
-fn exhibit(done: &Varied) -> Exhibit {
+fn exhibit(done: &Varied) -> GalleryEntry {
     let folder = done.folder.file_name().map(|name| format!("{}/report.html", name.to_string_lossy()));
-    Exhibit { figure: done.figure.clone(), page: folder }
+    GalleryEntry { figure: done.figure.clone(), page: folder }
 }
 
 /// What is to be run of one figure.
@@ -195,7 +197,7 @@ impl Plan<'_> {
         let Some((mut set, _)) = own else {
             return Err(Failure::Run(format!("internal error: {} has no set-up", self.figure.id)));
         };
-        let entries = self.figure.unsaid.iter().map(|entry| UnsaidRow {
+        let entries = self.figure.unsaid.iter().map(|entry| SensitivityEntry {
             what: entry.what.clone(),
             because: entry.because.clone(),
             parameters: entry.set.keys().cloned().collect(),

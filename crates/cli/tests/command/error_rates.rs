@@ -124,6 +124,34 @@ fn a_fault_that_names_the_error_rate_takes_its_place() {
     assert_eq!(json["faults"][1]["on"], json!("error-rate:0.001"));
 }
 
+/// The cost of a fault is that of the fault alone: the losses of the file are part of the fabric, with and without it.
+#[test]
+fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
+    let place = place("0.001", "");
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:3\"\nat = \"1s\"\nduration = \"1us\"\n";
+    place.write("s.toml", scenario("") + fault);
+    let text = place.run(&["check", "s.toml"]).expect(0).stdout;
+    assert!(text.contains(", and 3 with the losses of the topology file alone"), "{text}");
+    let document = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    let [runs, baselines] = ["runs", "baselines"].map(|name| document[name].as_array().unwrap().clone());
+    for (run, baseline) in runs.iter().zip(&baselines) {
+        assert_eq!(baseline["faults"].as_array().unwrap().len(), 1);
+        assert_eq!(baseline["faults"][0]["on"], "error-rate:0.001");
+        assert!(baseline["link_losses"].as_u64() > Some(0), "{baseline}");
+        // It begins after the end, so that it costs nothing.
+        assert_eq!(run["cct_max_us"], baseline["cct_max_us"]);
+        assert_eq!(run["link_losses"], baseline["link_losses"]);
+    }
+    let summary = document["summary"].as_array().unwrap();
+    for row in summary {
+        assert_eq!(row["slowdown_by_fault"]["mean"], json!(1.0), "{row}");
+        assert_eq!(row["seeds_unhit"], json!(1), "the losses of the file are no hit of the fault: {row}");
+    }
+    let table = place.run(&["report", document["folder"].as_str().unwrap()]).expect(0).stdout;
+    let note = "Slowdown by fault: over the same run without faults, which has the losses of the topology file as well, seed by seed.";
+    assert!(table.replace('\n', " ").contains(note), "{table}");
+}
+
 /// A stored scenario has the digest of the one that it was resolved from.
 #[test]
 fn a_stored_scenario_loses_as_much() {

@@ -1,8 +1,8 @@
-//! What a curve over time says as a whole: when it settles, and for how long it is near a value.
+//! Functions of whole curves over time: the time at which one settles, and the time for which it is near a value.
 
 use anabranch_results::Statistic;
 
-/// What a curve is held against.
+/// The value with which a curve is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Target {
     Number(f64),
@@ -21,7 +21,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The means of its points over stretches of `width_us` each, at the times of their last points.
+    /// The means of its points over intervals of `width_us` each, at the times of their last points.
     pub(super) fn smoothed(&self, width_us: f64) -> Curve {
         let stretch = |time_us: f64| ((time_us - self.start_us) / width_us).ceil();
         let stretches = self.points.chunk_by(|(a, _), (b, _)| stretch(*a) == stretch(*b));
@@ -32,7 +32,7 @@ impl Curve {
         Curve { start_us: self.start_us, points: points.collect() }
     }
 
-    /// What `target` is of this curve; none of a curve without points.
+    /// The value of `target` for this curve; none for a curve without points.
     pub(super) fn target(&self, target: Target) -> Option<f64> {
         let values = |from: usize| self.points[from..].iter().map(|(_, value)| *value).collect::<Vec<f64>>();
         match target {
@@ -42,7 +42,8 @@ impl Curve {
         }
     }
 
-    /// When the curve came within `band` of `target` to stay there to its end; none when its end is elsewhere.
+    /// The time at which the curve came within `band` of `target` to stay there to its end; none when it ends
+    /// elsewhere.
     pub(super) fn settles_us(&self, target: f64, band: f64) -> Option<f64> {
         let away = self.points.iter().rposition(|(_, value)| (value - target).abs() > band);
         match away {
@@ -52,7 +53,7 @@ impl Curve {
         }
     }
 
-    /// For how long it is within `band` of `target`.
+    /// The time for which it is within `band` of `target`.
     pub(super) fn near_us(&self, target: f64, band: f64) -> f64 {
         let begins = std::iter::once(self.start_us).chain(self.points.iter().map(|(time_us, _)| *time_us));
         let near = self.points.iter().zip(begins).filter(|((_, value), _)| (value - target).abs() <= band);
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(curve().near_us(4.5, 0.5), 40.0);
         assert_eq!(curve().near_us(2.0, 0.0), 10.0);
         assert_eq!(curve().near_us(100.0, 1.0), 0.0);
-        // The first point stands for what is left of its time.
+        // The first point stands for the rest of its interval.
         let late = Curve { start_us: 7.0, ..curve() };
         assert_eq!(late.near_us(2.0, 0.0), 3.0);
     }
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn stretches_have_the_mean_of_their_points() {
         assert_eq!(curve().smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
-        // From 5 us on, stretches end at 25 and 45 us.
+        // From 5 us on, intervals end at 25 and 45 us.
         let late = Curve { start_us: 5.0, ..curve() };
         assert_eq!(late.smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
         assert_eq!(curve().smoothed(1.0), curve());

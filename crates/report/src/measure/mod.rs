@@ -34,14 +34,18 @@
 //! that has `over seed` or `seed=` in it has one value.
 
 mod curve;
+mod error;
 mod evaluate;
+mod functions;
 mod parse;
+mod run_value;
+mod tree;
 
 use crate::index::Index;
 use anabranch_results::{ClaimValue, ResultSet, Spread};
-pub(crate) use evaluate::covers;
-use parse::Node;
-use std::ops::Range;
+pub use error::MeasureError;
+use tree::Node;
+pub(crate) use tree::covers;
 
 /// A measure that was read and whose functions exist.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,27 +54,13 @@ pub struct Measure {
     root: Node,
 }
 
-/// A measure that cannot be read or evaluated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("measure `{measure}`, column {column}: {message}")]
-pub struct MeasureError {
-    /// The measure as written.
-    pub measure: String,
-    /// Where, in characters from 1.
-    pub column: usize,
-    /// What is wrong and what was expected.
-    pub message: String,
-    /// The bytes of a name that is not known, and the name that is most likely meant.
-    pub instead: Option<(Range<usize>, String)>,
-}
-
 impl Measure {
     /// Reads a measure.
     ///
     /// # Errors
     /// When the text does not follow the language or names an unknown function.
     pub fn parse(text: &str) -> Result<Measure, MeasureError> {
-        let root = parse::parse(text).map_err(|fault| fault.within(text))?;
+        let root = parse::parse(text).map_err(|error| error.within(text))?;
         Ok(Measure { text: text.to_owned(), root })
     }
 
@@ -83,16 +73,16 @@ impl Measure {
         self.evaluate_indexed(&Index::new(set))
     }
 
-    /// As [`Measure::evaluate`], for one who evaluates several.
+    /// As [`Measure::evaluate`], for callers that evaluate several measures.
     pub(crate) fn evaluate_indexed(&self, index: &Index<'_>) -> Result<ClaimValue, MeasureError> {
-        evaluate::evaluate(&self.root, index).map_err(|fault| fault.within(&self.text))
+        evaluate::evaluate(&self.root, index).map_err(|error| error.within(&self.text))
     }
 
-    /// As [`Measure::evaluate_indexed`], but a comparison is true only when it is with every seed on its left against
-    /// every seed on its right; and the comparisons that were made. A side that speaks of seeds itself (`over seed`,
-    /// `seed=1`) has one value.
+    /// As [`Measure::evaluate_indexed`], but a comparison is true only if it is true for every seed on its left with
+    /// every seed on its right; also returns the comparisons. A side that names seeds itself (`over seed`, `seed=1`)
+    /// has one value.
     pub(crate) fn evaluate_by_spread(&self, index: &Index<'_>) -> Result<(ClaimValue, Spread), MeasureError> {
-        evaluate::evaluate_by_spread(&self.root, index).map_err(|fault| fault.within(&self.text))
+        evaluate::evaluate_by_spread(&self.root, index).map_err(|error| error.within(&self.text))
     }
 
     /// The schemes that the measure names, each once, in alphabetical order.
@@ -103,56 +93,6 @@ impl Measure {
         names.dedup();
         names
     }
-}
-
-/// What went wrong at a byte of the text.
-#[derive(Debug)]
-struct Fault {
-    at: usize,
-    message: String,
-    instead: Option<(Range<usize>, String)>,
-}
-
-impl Fault {
-    fn new<T>(at: usize, message: impl Into<String>) -> Result<T, Fault> {
-        Err(Fault { at, message: message.into(), instead: None })
-    }
-
-    fn within(self, text: &str) -> MeasureError {
-        let column = text.char_indices().take_while(|(position, _)| *position < self.at).count() + 1;
-        MeasureError { measure: text.to_owned(), column, message: self.message, instead: self.instead }
-    }
-}
-
-/// `; did you mean X?` for the nearest of `known`, else what there is.
-fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    match nearest(written, &known) {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None if known.is_empty() => "; there are none".to_owned(),
-        None => format!("; known: {}", known.join(", ")),
-    }
-}
-
-/// The name that is most likely meant.
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let words = |name: &str| {
-        let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
-        words.sort_unstable();
-        words
-    };
-    let of_written = words(written);
-    let near = known.iter().map(|name| {
-        // The same words in another order are nearer than any letters.
-        let other_words = words(name) != of_written;
-        // Of equally near names, one that starts alike.
-        let starts_otherwise = name.chars().next() != written.chars().next();
-        (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
-    });
-    let is_near = |(other_words, distance, ..): &(bool, usize, bool, &str)| {
-        !other_words || *distance <= 1 + written.chars().count() / 3
-    };
-    near.min().filter(is_near).map(|(.., name)| name)
 }
 
 #[cfg(test)]

@@ -1,231 +1,23 @@
-//! Text to tree, by recursive descent.
+//! A recursive-descent parser of measures.
 
-use super::curve::Target;
-use super::{Fault, hint, nearest};
-use anabranch_results::{RunRow, Statistic};
+use super::error::{ErrorAt, hint};
+use super::functions::{Arguments, function};
+use super::tree::{Axis, Bins, Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
 
 /// Bounds the tree, and with it the stack that evaluating it takes.
 const MAX_NODES: usize = 512;
 /// Bounds the parser's own stack.
 const MAX_DEPTH: usize = 64;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    /// Byte of the text that an error about this node points at.
-    pub at: usize,
-    pub kind: NodeKind,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum NodeKind {
-    Number(f64),
-    Negate(Box<Node>),
-    Abs(Box<Node>),
-    Arithmetic(Operator, Box<Node>, Box<Node>),
-    Compare(Box<Node>, Vec<(Comparison, Node)>),
-    Max(Vec<Node>),
-    Min(Vec<Node>),
-    Over { how: Over, axis: Axis, body: Box<Node> },
-    Pair(Box<Node>, Box<Node>),
-    Call(Call),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Comparison {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Equal,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Over {
-    Max,
-    Min,
-    Mean,
-    First,
-    Last,
-    Range,
-}
-
-/// What an `over` goes through.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Axis {
-    /// `seed` or a swept parameter.
-    Parameter(String),
-    /// The messages by their lengths.
-    Bins(Bins),
-}
-
-/// Bins of messages (or jobs) by length.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Bins {
-    /// The largest length in bytes of each bin but the last, which has no end.
-    Edges(Vec<f64>),
-    /// So many bins with equally many messages, as nearly as whole numbers allow.
-    Count(usize),
-}
-
-impl Bins {
-    pub(super) fn count(&self) -> usize {
-        match self {
-            Bins::Edges(edges) => edges.len() + 1,
-            Bins::Count(count) => *count,
-        }
-    }
-}
-
-/// More would have hardly a message each.
+/// With more bins, each would have hardly a message.
 const MOST_BINS: usize = 100;
 
-/// A number of each run of a scheme.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Call {
-    pub function: Function,
-    pub scheme: Word,
-    pub filters: Vec<(Word, Word)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Function {
-    /// A field of the runs file.
-    Field(&'static str),
-    Extra(Word),
-    Series {
-        statistic: Statistic,
-        series: Word,
-        entity: Option<String>,
-        from_us: f64,
-        to_us: f64,
-    },
-    /// When curves settle, or for how long they are near a value.
-    Curve {
-        question: Question,
-        series: Word,
-        entity: Option<String>,
-        from_us: f64,
-        to_us: f64,
-        target: Target,
-        /// As a share of what the target is.
-        within: f64,
-        smooth_us: Option<f64>,
-    },
-    /// A statistic over the messages or jobs of these lengths.
-    Each {
-        quantity: Quantity,
-        statistic: Statistic,
-        /// Only the messages of this part of the workload.
-        group: Option<Word>,
-        min_bytes: f64,
-        max_bytes: f64,
-    },
-}
-
-/// What is asked of a curve as a whole; the answer is in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
-    Settles,
-    Near,
-}
-
-const QUESTIONS: [(&str, Question); 2] =
-    [("time_to_settle", Question::Settles), ("time_near", Question::Near)];
-
-/// What a function about a whole curve takes beside the scheme and the series.
-const CURVE_ARGUMENTS: [&str; 6] = ["value", "within", "smooth_us", "entity", "from_us", "to_us"];
-
-/// What is taken of each message or job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
-    /// Flow completion time in microseconds.
-    Fct,
-    /// Flow completion time over the ideal one.
-    Slowdown,
-    /// Collective completion time of a job in microseconds.
-    Cct,
-    /// Data packets of a message sent again.
-    Retransmissions,
-    /// Data packets of a message sent again over those that it takes.
-    RetransmittedShare,
-    /// Timeouts of a message.
-    Timeouts,
-}
-
-const QUANTITIES: [(&str, Quantity); 6] = [
-    ("fct", Quantity::Fct),
-    ("slowdown", Quantity::Slowdown),
-    ("cct", Quantity::Cct),
-    ("retransmissions", Quantity::Retransmissions),
-    ("retransmitted_share", Quantity::RetransmittedShare),
-    ("timeouts", Quantity::Timeouts),
-];
-
-/// What a function over messages wants after the scheme.
-const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a percentile such as p99";
-
-/// A name or value as written.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Word {
-    pub at: usize,
-    pub text: String,
-    /// Its value when it is a number and stands without quotes.
-    pub number: Option<f64>,
-}
-
-const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
-    ("series_max", Statistic::Max),
-    ("series_min", Statistic::Min),
-    ("series_mean", Statistic::Mean),
-    ("series_sum", Statistic::Sum),
-    ("series_first", Statistic::First),
-    ("series_last", Statistic::Last),
-];
-
-impl Node {
-    /// The nodes right below.
-    fn below(&self) -> Vec<&Node> {
-        match &self.kind {
-            NodeKind::Number(_) | NodeKind::Call(_) => Vec::new(),
-            NodeKind::Negate(inner) | NodeKind::Abs(inner) | NodeKind::Over { body: inner, .. } => {
-                vec![inner]
-            }
-            NodeKind::Arithmetic(_, left, right) | NodeKind::Pair(left, right) => vec![left, right],
-            NodeKind::Compare(first, rest) => {
-                std::iter::once(&**first).chain(rest.iter().map(|(_, node)| node)).collect()
-            }
-            NodeKind::Max(nodes) | NodeKind::Min(nodes) => nodes.iter().collect(),
-        }
-    }
-
-    /// Whether this node or one below it is such a one.
-    pub(super) fn any(&self, is: &dyn Fn(&NodeKind) -> bool) -> bool {
-        is(&self.kind) || self.below().into_iter().any(|node| node.any(is))
-    }
-
-    pub(super) fn collect_schemes<'a>(&'a self, names: &mut Vec<&'a str>) {
-        if let NodeKind::Call(call) = &self.kind {
-            names.push(&call.scheme.text);
-        }
-        self.below().into_iter().for_each(|node| node.collect_schemes(names));
-    }
-}
-
-pub(super) fn parse(text: &str) -> Result<Node, Fault> {
+pub(super) fn parse(text: &str) -> Result<Node, ErrorAt> {
     let mut parser = Parser { text, at: 0, nodes: 0, depth: 0 };
     let root = parser.expression()?;
     parser.skip_space();
     match parser.rest().chars().next() {
         None => Ok(root),
-        Some(other) => Fault::new(parser.at, format!("expected an operator or the end, found `{other}`")),
+        Some(other) => ErrorAt::new(parser.at, format!("expected an operator or the end, found `{other}`")),
     }
 }
 
@@ -237,11 +29,11 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// A comparison, or what stands in one.
-    fn expression(&mut self) -> Result<Node, Fault> {
+    /// A comparison, or a single sum.
+    fn expression(&mut self) -> Result<Node, ErrorAt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Fault::new(self.at, format!("more than {MAX_DEPTH} levels deep; write it flatter"));
+            return ErrorAt::new(self.at, format!("more than {MAX_DEPTH} levels deep; write it flatter"));
         }
         let first = self.sum()?;
         let at = self.at;
@@ -253,7 +45,7 @@ impl<'a> Parser<'a> {
         if rest.is_empty() { Ok(first) } else { self.node(at, NodeKind::Compare(Box::new(first), rest)) }
     }
 
-    fn comparison(&mut self) -> Result<Option<Comparison>, Fault> {
+    fn comparison(&mut self) -> Result<Option<Comparison>, ErrorAt> {
         for (sign, comparison) in [
             ("<=", Comparison::LessOrEqual),
             (">=", Comparison::GreaterOrEqual),
@@ -266,12 +58,12 @@ impl<'a> Parser<'a> {
             }
         }
         if self.peek() == Some('=') {
-            return Fault::new(self.at, "expected `==` for a comparison, found `=`");
+            return ErrorAt::new(self.at, "expected `==` for a comparison, found `=`");
         }
         Ok(None)
     }
 
-    fn sum(&mut self) -> Result<Node, Fault> {
+    fn sum(&mut self) -> Result<Node, ErrorAt> {
         let mut left = self.product()?;
         loop {
             let operator = match self.peek() {
@@ -286,7 +78,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn product(&mut self) -> Result<Node, Fault> {
+    fn product(&mut self) -> Result<Node, ErrorAt> {
         let mut left = self.atom()?;
         loop {
             let operator = match self.peek() {
@@ -301,7 +93,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn atom(&mut self) -> Result<Node, Fault> {
+    fn atom(&mut self) -> Result<Node, ErrorAt> {
         let first = self.peek();
         let at = self.at;
         match first {
@@ -329,12 +121,12 @@ impl<'a> Parser<'a> {
             }
             Some(digit) if digit.is_ascii_digit() || digit == '.' => self.number(),
             Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => self.name(),
-            Some(other) => Fault::new(at, format!("expected a number, a function or `(`, found `{other}`")),
-            None => Fault::new(at, "expected a number, a function or `(`, found the end"),
+            Some(other) => ErrorAt::new(at, format!("expected a number, a function or `(`, found `{other}`")),
+            None => ErrorAt::new(at, "expected a number, a function or `(`, found the end"),
         }
     }
 
-    fn number(&mut self) -> Result<Node, Fault> {
+    fn number(&mut self) -> Result<Node, ErrorAt> {
         let at = self.at;
         let digits = |parser: &Parser<'_>, from: usize| {
             parser.text[from..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count()
@@ -353,12 +145,12 @@ impl<'a> Parser<'a> {
                 self.at = end;
                 self.node(at, NodeKind::Number(number))
             }
-            _ => Fault::new(at, format!("`{written}` is not a number")),
+            _ => ErrorAt::new(at, format!("`{written}` is not a number")),
         }
     }
 
     /// A call, or `max over parameter:`.
-    fn name(&mut self) -> Result<Node, Fault> {
+    fn name(&mut self) -> Result<Node, ErrorAt> {
         let at = self.at;
         let length =
             self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -374,10 +166,10 @@ impl<'a> Parser<'a> {
         if self.rest().strip_prefix("over").is_some_and(|rest| rest.starts_with(char::is_whitespace)) {
             return self.over(at, name);
         }
-        Fault::new(self.at, format!("expected `(` after `{name}`, or `{name} over PARAMETER:`"))
+        ErrorAt::new(self.at, format!("expected `(` after `{name}`, or `{name} over PARAMETER:`"))
     }
 
-    fn over(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+    fn over(&mut self, at: usize, name: &str) -> Result<Node, ErrorAt> {
         let how = match name {
             "max" => Over::Max,
             "min" => Over::Min,
@@ -387,7 +179,7 @@ impl<'a> Parser<'a> {
             "range" => Over::Range,
             _ => {
                 let known = ["max", "min", "mean", "first", "last", "range"];
-                return Fault::new(at, format!("unknown `{name} over`{}", hint(name, known)));
+                return ErrorAt::new(at, format!("unknown `{name} over`{}", hint(name, known)));
             }
         };
         self.at += "over".len();
@@ -398,25 +190,26 @@ impl<'a> Parser<'a> {
         };
         self.expect(":")?;
         let body = Box::new(self.expression()?);
-        let by_message =
-            |kind: &NodeKind| matches!(kind, NodeKind::Call(Call { function: Function::Each { .. }, .. }));
+        let by_message = |kind: &NodeKind| {
+            matches!(kind, NodeKind::Call(Call { function: Function::PerMessage { .. }, .. }))
+        };
         if matches!(axis, Axis::Bins(_)) && !body.any(&by_message) {
             let message = "nothing behind this `:` is about messages one by one, as slowdown(reps, p95) is, so that all \
                            bins would be alike";
-            return Fault::new(parameter.at, message);
+            return ErrorAt::new(parameter.at, message);
         }
         self.node(parameter.at, NodeKind::Over { how, axis, body })
     }
 
-    /// What stands in `bins(10000, 1000000)` or `bins(count=20)`, behind its `(`.
-    fn bins(&mut self, name: &Word) -> Result<Bins, Fault> {
+    /// The arguments of `bins(10000, 1000000)` or `bins(count=20)`, behind the `(`.
+    fn bins(&mut self, name: &Word) -> Result<Bins, ErrorAt> {
         if name.text != "bins" {
             let message = format!(
                 "only `bins` takes arguments here, not `{}`{}",
                 name.text,
                 hint(&name.text, ["bins"])
             );
-            return Fault::new(name.at, message);
+            return ErrorAt::new(name.at, message);
         }
         let mut edges: Vec<f64> = Vec::new();
         loop {
@@ -427,7 +220,7 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 return match count.text.parse() {
                     Ok(number) if (2..=MOST_BINS).contains(&number) => Ok(Bins::Count(number)),
-                    _ => Fault::new(
+                    _ => ErrorAt::new(
                         count.at,
                         format!("expected 2 to {MOST_BINS} bins, found `{}`", count.text),
                     ),
@@ -436,7 +229,7 @@ impl<'a> Parser<'a> {
             match word.number {
                 Some(edge) if edge > edges.last().copied().unwrap_or(0.0) => edges.push(edge),
                 Some(_) => {
-                    return Fault::new(
+                    return ErrorAt::new(
                         word.at,
                         "expected lengths above 0, each larger than the one before it",
                     );
@@ -446,11 +239,11 @@ impl<'a> Parser<'a> {
                         "expected a length in bytes without a unit, or `count=20`, found `{}`",
                         word.text
                     );
-                    return Fault::new(word.at, message);
+                    return ErrorAt::new(word.at, message);
                 }
             }
             if edges.len() >= MOST_BINS {
-                return Fault::new(word.at, format!("more than {MOST_BINS} bins"));
+                return ErrorAt::new(word.at, format!("more than {MOST_BINS} bins"));
             }
             if !self.take(",") {
                 self.expect(")")?;
@@ -459,7 +252,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn built_in(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+    fn built_in(&mut self, at: usize, name: &str) -> Result<Node, ErrorAt> {
         let mut arguments = vec![self.expression()?];
         while self.take(",") {
             arguments.push(self.expression()?);
@@ -470,13 +263,13 @@ impl<'a> Parser<'a> {
             "min" => NodeKind::Min(arguments),
             _ => match <[Node; 1]>::try_from(arguments) {
                 Ok([only]) => NodeKind::Abs(Box::new(only)),
-                Err(_) => return Fault::new(at, "`abs` takes one argument"),
+                Err(_) => return ErrorAt::new(at, "`abs` takes one argument"),
             },
         };
         self.node(at, kind)
     }
 
-    fn call(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+    fn call(&mut self, at: usize, name: &str) -> Result<Node, ErrorAt> {
         let scheme = self.word("a scheme", |_| true)?;
         let mut arguments = Arguments::default();
         while self.take(",") {
@@ -486,7 +279,7 @@ impl<'a> Parser<'a> {
             } else if arguments.named.is_empty() {
                 arguments.positional.push(word);
             } else {
-                return Fault::new(
+                return ErrorAt::new(
                     word.at,
                     format!("expected `name=value` after the first one, found `{}`", word.text),
                 );
@@ -495,19 +288,19 @@ impl<'a> Parser<'a> {
         self.expect(")")?;
         let function = function(at, name, &mut arguments)?;
         if let Some(extra) = arguments.positional.first() {
-            return Fault::new(extra.at, format!("`{name}` does not take the argument `{}`", extra.text));
+            return ErrorAt::new(extra.at, format!("`{name}` does not take the argument `{}`", extra.text));
         }
         self.node(at, NodeKind::Call(Call { function, scheme, filters: arguments.named }))
     }
 
     /// A name or value inside a call: quoted, or any run of letters, digits and `_.:/%+-`.
-    fn word(&mut self, expected: &str, allowed: fn(char) -> bool) -> Result<Word, Fault> {
+    fn word(&mut self, expected: &str, allowed: fn(char) -> bool) -> Result<Word, ErrorAt> {
         let first = self.peek();
         let at = self.at;
         if let Some(quote @ ('"' | '\'')) = first {
             let inner = &self.rest()[1..];
             let Some(length) = inner.find(quote) else {
-                return Fault::new(at, format!("this {quote} is never closed"));
+                return ErrorAt::new(at, format!("this {quote} is never closed"));
             };
             self.at += length + 2;
             return Ok(Word { at, text: inner[..length].to_owned(), number: None });
@@ -520,7 +313,7 @@ impl<'a> Parser<'a> {
             .sum();
         if length == 0 {
             let found = first.map_or("the end".to_owned(), |c| format!("`{c}`"));
-            return Fault::new(at, format!("expected {expected}, found {found}"));
+            return ErrorAt::new(at, format!("expected {expected}, found {found}"));
         }
         let text = self.text[at..at + length].to_owned();
         self.at += length;
@@ -529,20 +322,20 @@ impl<'a> Parser<'a> {
         Ok(Word { at, text, number })
     }
 
-    fn node(&mut self, at: usize, kind: NodeKind) -> Result<Node, Fault> {
+    fn node(&mut self, at: usize, kind: NodeKind) -> Result<Node, ErrorAt> {
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return Fault::new(at, format!("more than {MAX_NODES} terms"));
+            return ErrorAt::new(at, format!("more than {MAX_NODES} terms"));
         }
         Ok(Node { at, kind })
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Fault> {
+    fn expect(&mut self, sign: &str) -> Result<(), ErrorAt> {
         if self.take(sign) {
             return Ok(());
         }
         let found = self.peek().map_or("the end".to_owned(), |c| format!("`{c}`"));
-        Fault::new(self.at, format!("expected `{sign}`, found {found}"))
+        ErrorAt::new(self.at, format!("expected `{sign}`, found {found}"))
     }
 
     fn take(&mut self, sign: &str) -> bool {
@@ -566,152 +359,4 @@ impl<'a> Parser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
-}
-
-#[derive(Default)]
-struct Arguments {
-    positional: Vec<Word>,
-    named: Vec<(Word, Word)>,
-}
-
-impl Arguments {
-    fn named(&mut self, name: &str) -> Option<Word> {
-        let index = self.named.iter().position(|(key, _)| key.text == name)?;
-        Some(self.named.remove(index).1)
-    }
-
-    /// Whether they are those of a function over messages.
-    fn about_messages(&self) -> bool {
-        let asks = |(key, _): &(Word, Word)| ["group", "min_bytes", "max_bytes"].contains(&key.text.as_str());
-        !self.positional.is_empty() || self.named.iter().any(asks)
-    }
-
-    fn number(&mut self, name: &str, default: f64) -> Result<f64, Fault> {
-        match self.named(name) {
-            None => Ok(default),
-            Some(Word { number: Some(number), .. }) => Ok(number),
-            Some(Word { at, text, .. }) => {
-                Fault::new(at, format!("expected a number without a unit for `{name}`, found `{text}`"))
-            }
-        }
-    }
-
-    fn next(&mut self, at: usize, expected: &str) -> Result<Word, Fault> {
-        if self.positional.is_empty() {
-            return Fault::new(at, format!("expected {expected} after the scheme"));
-        }
-        Ok(self.positional.remove(0))
-    }
-}
-
-fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function, Fault> {
-    if let Some((_, statistic)) = SERIES_FUNCTIONS.iter().find(|(known, _)| *known == name) {
-        return Ok(Function::Series {
-            statistic: *statistic,
-            series: arguments.next(at, "a series, such as queue_depth_bytes,")?,
-            entity: arguments.named("entity").map(|word| word.text),
-            from_us: arguments.number("from_us", f64::NEG_INFINITY)?,
-            to_us: arguments.number("to_us", f64::INFINITY)?,
-        });
-    }
-    if let Some((_, question)) = QUESTIONS.iter().find(|(known, _)| *known == name) {
-        return curve(*question, name, at, arguments);
-    }
-    // A name that is both is a number of the whole run, unless messages are asked for.
-    let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
-    let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
-    if let Some((_, quantity)) = quantity {
-        let word = arguments.next(at, STATISTICS)?;
-        let Some(statistic) = Statistic::parse(&word.text) else {
-            return Fault::new(word.at, format!("expected {STATISTICS}, found `{}`", word.text));
-        };
-        let group = match quantity {
-            Quantity::Cct => None,
-            _ => arguments.named("group"),
-        };
-        return Ok(Function::Each {
-            quantity: *quantity,
-            statistic,
-            group,
-            min_bytes: arguments.number("min_bytes", 0.0)?,
-            max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
-        });
-    }
-    match name {
-        "extra" => Ok(Function::Extra(arguments.next(at, "the number's name")?)),
-        _ => match RunRow::FIELDS.into_iter().find(|field| *field == name || without_unit(field) == name) {
-            Some(field) => Ok(Function::Field(field)),
-            None => {
-                let known = RunRow::FIELDS.iter().map(|field| without_unit(field));
-                let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name));
-                let known = known.chain(QUANTITIES.iter().map(|(name, _)| *name));
-                let known = known.chain(QUESTIONS.iter().map(|(name, _)| *name));
-                let known = known.chain(["extra", "max", "min", "abs"]);
-                let known: Vec<&str> = known.collect();
-                let instead = nearest(name, &known).map(|near| (at..at + name.len(), near.to_owned()));
-                let message = format!("unknown field or function `{name}`{}", hint(name, known));
-                Err(Fault { at, message, instead })
-            }
-        },
-    }
-}
-
-/// A function about a whole curve. What else stands in the call is a filter, which is looked for among the swept
-/// parameters; a word near to one of ours was meant for it.
-fn curve(question: Question, name: &str, at: usize, arguments: &mut Arguments) -> Result<Function, Fault> {
-    let series = arguments.next(at, "a series, such as queue_depth_bytes,")?;
-    let target = match (arguments.named("value"), question) {
-        (None, Question::Settles) => Target::Last,
-        (None, Question::Near) => {
-            return Fault::new(at, format!("`{name}` needs `value=`: a number, `max` or `last`"));
-        }
-        (Some(Word { number: Some(number), .. }), _) => Target::Number(number),
-        (Some(word), _) => match &*word.text {
-            "max" => Target::Max,
-            "last" => Target::Last,
-            other => {
-                let hint = hint(other, ["max", "last"]);
-                return Fault::new(
-                    word.at,
-                    format!("expected a number, `max` or `last` for `value`, found `{other}`{hint}"),
-                );
-            }
-        },
-    };
-    let mut positive = |key: &str, default: f64| {
-        let at = arguments.named.iter().find(|(name, _)| name.text == key).map_or(at, |(_, word)| word.at);
-        match arguments.number(key, default)? {
-            number if number > 0.0 => Ok(number),
-            number => Fault::new(at, format!("expected a number above 0 for `{key}`, found {number}")),
-        }
-    };
-    let within = positive("within", NEAR)?;
-    let smooth_us = Some(positive("smooth_us", f64::INFINITY)?).filter(|width| width.is_finite());
-    let function = Function::Curve {
-        question,
-        series,
-        entity: arguments.named("entity").map(|word| word.text),
-        from_us: arguments.number("from_us", f64::NEG_INFINITY)?,
-        to_us: arguments.number("to_us", f64::INFINITY)?,
-        target,
-        within,
-        smooth_us,
-    };
-    for (key, _) in &arguments.named {
-        let near = CURVE_ARGUMENTS.iter().find(|known| strsim::damerau_levenshtein(&key.text, known) <= 2);
-        if let Some(known) = near {
-            return Fault::new(
-                key.at,
-                format!("`{name}` has no argument `{}`; did you mean `{known}`?", key.text),
-            );
-        }
-    }
-    Ok(function)
-}
-
-/// How near a value is near unless `within` says so, as a share of the value.
-const NEAR: f64 = 0.1;
-
-fn without_unit(field: &str) -> &str {
-    field.strip_suffix("_us").or(field.strip_suffix("_s")).unwrap_or(field)
 }

@@ -114,14 +114,14 @@ fn of_sizes(text: &str) -> Result<ClaimValue, String> {
 #[test]
 fn bins_take_the_messages_by_length() {
     for (text, expected) in [
-        // Up to 2 KB: 1, 2, 3; above that up to 10 KB: 4; above: 6, 8.
+        // Bins up to 2 KB: 1, 2, 3; above that up to 10 KB: 4; above: 6, 8.
         ("mean over bins(2000, 10000): slowdown(reps, mean)", (2.0 + 4.0 + 7.0) / 3.0),
         ("max over bins(2000, 10000): slowdown(reps, max)", 8.0),
         ("first over bins(2000): slowdown(reps, sum)", 6.0),
         ("last over bins(2e3): slowdown(reps, sum)", 18.0),
-        // Two each: 1 and 2, 3 and 4, 6 and 8.
+        // Two messages each: 1 and 2, 3 and 4, 6 and 8.
         ("mean over bins(count=3): slowdown(reps, max)", (2.0 + 4.0 + 8.0) / 3.0),
-        // One and two by turns: 1; 2, 3; 4; 6, 8.
+        // One and two messages in turn: 1; 2, 3; 4; 6, 8.
         ("last over bins(count=4): slowdown(reps, sum)", 14.0),
         ("first over bins(count=4): slowdown(reps, sum)", 1.0),
         ("mean over bins(count=6): slowdown(ops, p95) / slowdown(reps, p95)", 2.0),
@@ -143,11 +143,11 @@ fn curves_settle_and_stay_near() {
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, value=40)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0)", 30.0),
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, within=0.05)", 50.0),
-        // The last of both.
+        // The later of both entities.
         ("time_to_settle(reps, queue_depth_bytes, value=40)", 40.0),
         ("time_to_settle(reps, queue_depth_bytes, value=40, from_us=40)", 40.0),
         ("time_to_settle(ops, queue_depth_bytes, entity=tor:0/up:1, value=80, within=0.3)", 30.0),
-        // 50, 45, 42: within a quarter of 42 from 20 us on, the end of the first stretch.
+        // 50, 45, 42: within a quarter of 42 from 20 us on, the end of the first interval.
         ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, smooth_us=20)", 20.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=max)", 10.0),
         ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=44)", 30.0),
@@ -228,7 +228,7 @@ fn groups_and_what_messages_sent_again_are_measured() {
         ("timeouts(ops, sum, group=incast, bytes=8MiB, seed=2)", 2.0),
         ("timeouts(ops, sum, group=background, bytes=8MiB, seed=2)", 0.0),
         ("timeouts(ops, share, bytes=8MiB, seed=2)", 0.5),
-        // The number of the whole run, as ever.
+        // The number of the whole run, as without groups.
         ("timeouts(ops, bytes=8MiB)", 3.0),
         ("retransmissions(ops, bytes=8MiB)", 30.0),
         ("slowdown_p95(ops, bytes=8MiB)", 2.5),
@@ -237,8 +237,8 @@ fn groups_and_what_messages_sent_again_are_measured() {
     }
 }
 
-/// [`two_schemes`], whose longer messages are of `background` and cross data centres; of the shorter ones those of
-/// `reps` do not and those of `ops` are a pipeline's, which cross too.
+/// [`two_schemes`], whose longer messages are of `background` and cross data centres; among the shorter ones those of
+/// `reps` do not cross, and those of `ops` belong to a pipeline and cross too.
 fn across_data_centres() -> ResultSet {
     let mut set = two_schemes();
     for flow in &mut set.flows {
@@ -272,7 +272,7 @@ fn groups_are_taken_whole_or_by_their_parts() {
     same(&of("ops, mean, group=inter"), &of("ops, mean"));
     same(&of("ops, mean, group=pipeline"), &of("ops, mean, max_bytes=1000"));
     same(&of("ops, p99, group=inter, min_bytes=1001"), &of("ops, p99, min_bytes=1001"));
-    // Shares of a part's name are none of it.
+    // Substrings of a part's name do not match.
     assert!(value(&of("reps, mean, group=round/inter")).is_err());
     assert!(value(&of("ops, mean, group=intra")).unwrap_err().contains("did you mean `inter`?"));
     // The ratio of figures 8, 9 and 12 of Themis-longhaul.

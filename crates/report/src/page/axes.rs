@@ -1,13 +1,14 @@
-//! Axes: `{title, log, zero, range, categories, si, foot}`. `zero` starts it at zero, `range` says where it starts and ends (what
-//! is not said follows from the data), `categories` names its places by the values themselves (true: in the order in which they come; or in that of a list), `si` writes 20K, and at
-//! `foot` of a logarithmic axis stands what is none.
+//! Axes: `{title, log, zero, range, categories, si, foot}`. `zero` starts the axis at zero, `range` gives its ends
+//! (those that are missing follow from the data), `categories` labels its places with the values themselves (true: in
+//! the order in which they occur; a list: in that order), `si` writes 20K, and `foot` is the place of zero on a
+//! logarithmic axis.
 
-use super::plots::Plot;
+use super::plot::Plot;
 use serde_json::{Value as Json, json};
 
-/// An axis is logarithmic by itself where its largest value is above this multiple of its least.
+/// The ratio of the largest value to the least above which an axis is logarithmic by default.
 const WIDE: f64 = 20.0;
-/// Times from here on, in microseconds, are shown in milliseconds.
+/// Axes with times of this length or more, in microseconds, are in milliseconds.
 const IN_MS: f64 = 10_000.0;
 const MICROS: &str = "(µs)";
 
@@ -30,13 +31,12 @@ pub(super) fn is_wide(least: f64, most: f64) -> bool {
     least > 0.0 && most.is_finite() && most > WIDE * least
 }
 
-/// [`is_wide`] of all heights.
+/// [`is_wide`] for all y values.
 pub(super) fn wide_y(data: &[Json]) -> bool {
     let (least, most) = span(data.iter().flat_map(|trace| numbers(trace, &["y", "low", "high"])));
     is_wide(least, most)
 }
 
-/// The numbers of a trace under these keys.
 fn numbers<'a>(trace: &'a Json, keys: &'a [&str]) -> impl Iterator<Item = f64> + 'a {
     keys.iter().filter_map(|key| trace[*key].as_array()).flatten().filter_map(Json::as_f64)
 }
@@ -46,7 +46,7 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// Plots that are compared with each other get the same axes. Long times are in milliseconds.
+/// Gives plots that are compared with each other the same axes. Long times are in milliseconds.
 pub(super) fn share(plots: &mut [Plot]) {
     if plots.len() > 1 {
         share_x(plots);
@@ -70,7 +70,7 @@ fn share_x(plots: &mut [Plot]) {
     }
 }
 
-/// The value of a map's strongest colour.
+/// Gives maps the same value for their strongest colour.
 fn share_colours(plots: &mut [Plot]) {
     let traces = plots.iter().flat_map(|plot| &plot.data);
     let rows = traces.filter_map(|trace| trace["cells"].as_array()).flatten();
@@ -89,7 +89,7 @@ fn share_y(plots: &mut [Plot]) {
     }
 }
 
-/// Whether the heights of all panels are on a logarithmic axis, and its ends; none where they are no numbers.
+/// Whether the y axes of all panels are logarithmic, and their common ends; none where their values are no numbers.
 fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     let panels = plots.iter().filter_map(|plot| plot.layout["panels"].as_array()).flatten();
     let axes: Vec<&Json> = panels.map(|panel| &panel["y"]).collect();
@@ -105,7 +105,7 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     if least > most || (log && least <= 0.0) || axes.iter().any(|y| y["categories"] == true) {
         return None;
     }
-    // Room above the largest value, which a given range has.
+    // Room above the largest value, which a given range includes.
     let most = match (all, log) {
         (true, _) => most,
         (false, true) => most * 1.25,
@@ -114,7 +114,7 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     Some((log, least, most))
 }
 
-/// Axes of microseconds whose values are long become axes of milliseconds.
+/// Converts axes of long times from microseconds to milliseconds.
 fn in_ms(plots: &mut [Plot]) {
     let longest = |keys: &[&str]| {
         span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, keys))).1
@@ -146,7 +146,7 @@ fn rename(axis: &mut Json) {
     scale(axis, &["range"]);
 }
 
-/// Microseconds to milliseconds, where there are any.
+/// Converts the numbers under these keys from microseconds to milliseconds.
 fn scale(of: &mut Json, keys: &[&str]) {
     let to_ms = |value: &mut Json| {
         if let Some(number) = value.as_f64() {

@@ -5,11 +5,12 @@ use crate::faults::{micros, over_at, starts};
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
-/// Faults of which a plot shows the times at most.
+/// Faults whose times a plot shows, at most.
 const MOST: usize = 16;
 
-/// `{name, from, to, every, lasts}` in microseconds for each fault that the picture's first runs met. `to` is null where it
-/// lasts to the end, and `from` again where the scenario does not say it once for all runs, as where the sweep changes it.
+/// `{name, from, to, every, lasts}` in microseconds for each fault that the picture's first runs met. `to` is null
+/// where it lasts to the end, and equals `from` where the scenario does not state it once for all runs, as where the
+/// sweep changes it.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
     let written = scenario.get("fault").and_then(toml::Value::as_array);
@@ -18,7 +19,7 @@ pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     for fault in runs.flat_map(|run| &run.faults) {
         let as_written = written.and_then(|faults| faults.get(fault.fault as usize));
         let time = |key: &str| micros(as_written?.get(key)?);
-        // One that strikes several times is one fault.
+        // A fault with several start times is one fault.
         for from in as_written.map_or_else(|| vec![fault.at_us], |written| starts(written, fault.at_us)) {
             let to = as_written.map_or(Some(from), |written| over_at(written, from));
             let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);

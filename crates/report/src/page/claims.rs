@@ -1,6 +1,6 @@
 //! The claims of a figure on its page.
 
-use super::{escape, prose};
+use super::markup::{escape, prose};
 use crate::claims::RULE;
 use crate::claims_table::{explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};
@@ -60,7 +60,7 @@ pub(super) fn class(outcome: Outcome) -> &'static str {
     }
 }
 
-/// How outcomes follow, which nobody chooses.
+/// The rule for outcomes, which leaves no choice.
 fn rule(figure: &Figure) -> String {
     let unjudged = if figure.is_judged() {
         ""
@@ -75,7 +75,7 @@ fn rule(figure: &Figure) -> String {
     )
 }
 
-/// Where a claim stands and how it is computed; a long formula is folded away.
+/// The place of a claim in the paper and its computation; a long formula is folded away.
 fn source_and_measure(claim: &ClaimRow) -> String {
     const LONGEST_SHOWN: usize = 100;
     let (source, measure) = (prose(&claim.source), escape(&claim.measure));

@@ -1,4 +1,4 @@
-//! Which runs make which curve of which picture.
+//! The pictures of a plot, their curves, and the runs of each curve.
 
 use crate::groups::schemes;
 use crate::labels::{dash, palette};
@@ -6,20 +6,20 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pictures of one plot at most; lines show the whole sweep.
+/// Pictures of one plot, at most; lines show the whole sweep.
 const MAX_PICTURES: usize = 8;
 
 /// One picture of a plot.
 pub(super) struct Picture<'a> {
-    /// What tells it from the plot's other pictures; empty when it is the only one.
+    /// The difference from the plot's other pictures; empty when it is the only one.
     pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }
 
-/// One curve, or in a series (and in points by entity) one curve an entity.
+/// One curve, or in a series (and in points by entity) one curve per entity.
 pub(super) struct Curve<'a> {
     pub scheme: &'a str,
-    /// Without the scheme: `ports = 4, seed 1`. Empty when the scheme says it all.
+    /// The name without the scheme: `ports = 4, seed 1`. Empty when the scheme is all of it.
     pub rest: String,
     /// Indices of its runs: seeds and, in a line, values of x.
     pub runs: Vec<usize>,
@@ -27,35 +27,36 @@ pub(super) struct Curve<'a> {
 }
 
 impl Picture<'_> {
-    /// The plot's title and what tells this picture from the others.
+    /// The plot's title and the difference from its other pictures.
     pub(super) fn title(&self, spec: &PlotSpec) -> String {
         if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
     }
 
-    /// The look of a curve: its scheme's, the same in every plot, unless the scheme has several curves here.
+    /// The index of a curve's colour and dash: its scheme's, the same in every plot, unless the scheme has several
+    /// curves here.
     pub(super) fn look(&self, set: &ResultSet, position: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
         if here.len() < self.curves.len() { position } else { scheme_look(set, self.curves[position].scheme) }
     }
 
-    /// The line of a curve.
+    /// The line style of a curve.
     pub(super) fn line(&self, set: &ResultSet, position: usize) -> Json {
         line(self.look(set, position), 2.0)
     }
 }
 
-/// The look of a scheme that has one curve.
+/// The index of colour and dash for a scheme that has one curve.
 pub(super) fn scheme_look(set: &ResultSet, scheme: &str) -> usize {
     schemes(set).iter().position(|name| *name == scheme).unwrap_or(0)
 }
 
-/// The line that goes with a look.
+/// The line style for an index.
 pub(super) fn line(look: usize, width: f64) -> Json {
     json!({"color": palette(look), "dash": dash(look), "width": width})
 }
 
 impl Curve<'_> {
-    /// What the legend says.
+    /// The text of the legend.
     pub(super) fn name(&self) -> String {
         match (self.named_by_scheme, self.rest.is_empty()) {
             (_, true) => self.scheme.to_owned(),
@@ -65,7 +66,7 @@ impl Curve<'_> {
     }
 }
 
-/// What has a curve of its own: what the plot says, or the usual.
+/// The dimensions along which curves are separate: those of the plot, or the default.
 pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     if !spec.per.is_empty() {
         return spec.per.iter().map(String::as_str).collect();
@@ -81,7 +82,7 @@ pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     per
 }
 
-/// The pictures of a plot, the first few, with the runs of their curves.
+/// The first pictures of a plot, with the runs of their curves.
 pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'a>> {
     let per = per(set, spec);
     let schemes_on_x = spec.kind == PlotKind::Bar && spec.x.is_none();
@@ -129,7 +130,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// Swept parameters except for the one on the x axis, and for those that it fixes because they change together.
+/// Swept parameters, except for the one on the x axis and those that change together with it.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();

@@ -1,5 +1,5 @@
-// Draws the plots that stand in the element `plots`, as `plots.rs` describes them. uPlot makes axes and scales; what
-// is between them, the legend and what the pointer shows are made here.
+// Draws the plots in the element `plots`, which `plot.rs` describes. uPlot makes axes and scales; curves, the legend and
+// the pointer's text are made here.
 window.charts = (function () {
   "use strict";
   const plots = JSON.parse(document.getElementById("plots").textContent);
@@ -22,7 +22,7 @@ window.charts = (function () {
   const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 4 });
   const rounded = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 
-  // What stands in brackets at the end of an axis' title.
+  // The text in brackets at the end of an axis' title.
   function unit(title) {
     const found = /\(([^()]*)\)$/.exec(title || "");
     return found && found[1].length < 12 ? " " + found[1] : "";
@@ -38,7 +38,7 @@ window.charts = (function () {
     return [least, most];
   }
 
-  // Where an axis starts and ends.
+  // The ends of an axis.
   function ends(axis, values) {
     if (axis.range) return axis.range.slice();
     const usable = axis.log ? values.filter(function (value) { return value > 0; }) : values;
@@ -63,7 +63,7 @@ window.charts = (function () {
     return splits;
   }
 
-  // Those of them for whose names there is room across; uPlot looks for room upwards alone.
+  // The splits for whose names there is room across; uPlot looks for room upwards alone.
   function named125(u, splits) {
     const decade = Math.abs(u.valToPos(10, "x") - u.valToPos(1, "x"));
     const digits = decade > 500 ? [1, 2, 3, 5, 7] : decade > 170 ? [1, 2, 5] : [1];
@@ -196,13 +196,13 @@ window.charts = (function () {
       return data.some(function (other) { return other.scheme === picked; }) ? FAINT : 1;
     }
 
-    // Of a point that has a name.
+    // The opacity of a named point.
     function strength(name) {
       if (picked === null || name === picked) return 1;
       return data.some(function (other) { return other.names.includes(picked); }) ? FAINT : 1;
     }
 
-    // Where a value of the x axis stands: none has a place of its own on a logarithmic one.
+    // The place of a value on the x axis: zero has a place of its own on a logarithmic one.
     function across(value) {
       return value <= 0 && layout.x.foot ? layout.x.foot : value;
     }
@@ -248,7 +248,7 @@ window.charts = (function () {
       ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
       ctx.clip();
       const shown = of(number).filter(function (trace) { return !hidden.has(trace.name); });
-      // What stands out is above the others, which may be where it is.
+      // Highlighted curves are drawn above the others.
       const last = shown.filter(function (trace) { return alpha(trace) === 1; });
       const order = shown.filter(function (trace) { return !last.includes(trace); }).concat(last);
       const bars = shown.filter(function (trace) { return trace.kind === "bar"; });
@@ -361,7 +361,7 @@ window.charts = (function () {
       at.forEach(function (value, n) {
         if (trace.y[n] === null) { last = null; return; }
         let [a, b] = [x(value), y(trace.y[n])];
-        // What has no place on a logarithmic axis is at its foot.
+        // A value without a place on a logarithmic axis is at its foot.
         if (!Number.isFinite(b)) b = foot;
         if (!Number.isFinite(a)) return;
         if (last === null) ctx.moveTo(a, b);
@@ -405,7 +405,7 @@ window.charts = (function () {
       });
     }
 
-    // What is nearest to the pointer, in words; none when nothing is near.
+    // The text of the point nearest to the pointer; none when nothing is near.
     function under(u, number, left, top) {
       const near = { distance: 24 * 24, text: null, x: 0, y: 0 };
       const [ofX, ofY] = [unit(layout.x.title), unit(layout.panels[number].y.title)];
@@ -455,7 +455,7 @@ window.charts = (function () {
       tip.hidden = true;
       const width = Math.max(host.clientWidth, 240);
       const rows = isMap ? of(number)[0].rows : null;
-      // Of a logarithmic axis not all splits have a name.
+      // Not all splits of a logarithmic axis have a name.
       const named = function (axis, format) {
         return function (u, splits) {
           return splits.map(function (split) {
@@ -606,7 +606,7 @@ window.charts = (function () {
   window.addEventListener("resize", function () { charts.forEach(function (chart) { chart.resize(); }); });
   return {
     all: charts,
-    // A scheme stands out everywhere; none for all alike.
+    // Highlights a scheme everywhere; none: all alike.
     highlight: function (scheme) {
       picked = scheme;
       charts.forEach(function (chart) { chart.redraw(); });

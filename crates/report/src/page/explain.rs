@@ -1,49 +1,50 @@
-//! What the league draws of a scenario: the time of each scheme against what the scenario's file names, and where there are
-//! faults goodput over time. Both show what goes together, and assert no cause.
+//! The league's plots of a scenario: the time of each scheme against the number that the scenario's file names, and
+//! with faults goodput over time. Both show correlations and assert no cause.
 
-use super::plots::{self, Plot};
+use super::plot::Plot;
+use super::plots;
 use crate::groups::groups;
 use crate::index::Index;
 use crate::labels::{Label, label, palette, significant};
-use crate::standing::Quantity;
+use crate::ranking::Quantity;
 use anabranch_results::{
     DATA_PACKETS_HIT, Estimate, Explanation, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
 };
 use serde_json::{Value as Json, json};
 
-/// From this quotient of the longest time and the shortest on, the axis of times is logarithmic: those near the ideal lie
-/// close together.
+/// The ratio of the longest time to the shortest from which on the axis of times is logarithmic, since many are near
+/// the ideal.
 const WIDE_TIMES: f64 = 3.0;
-/// Schemes that are furthest from the common order, at most.
+/// Schemes that the caption names as furthest from the common order, at most.
 const NAMED: usize = 3;
-/// Over fewer schemes a rank correlation says little.
+/// The number of schemes below which a rank correlation says little.
 const ENOUGH: usize = 6;
-/// Below this there is no order from which one could be far.
+/// The correlation below which there is no order that a scheme could be far from.
 const AN_ORDER: f64 = 0.6;
 
 /// A scheme that is ranked, or finished alone.
-pub(super) struct Timed<'a> {
+pub(super) struct SchemeTime<'a> {
     pub scheme: &'a str,
     pub over_ideal: Estimate,
 }
 
-/// The time of each scheme against the measure.
-pub(super) struct Against {
+/// The plot of each scheme's time against the measure.
+pub(super) struct TimesPlot {
     pub plot: Plot,
-    /// Spearman's, over the schemes that are drawn; none where one of the two is the same for all.
+    /// Spearman's coefficient over the schemes that are drawn; none where one of the two numbers is the same for all.
     pub correlation: Option<f64>,
 }
 
-/// Who chooses a packet's path.
+/// The part that chooses a packet's path.
 const PATHS: [&str; 3] = ["hash", "host", "switches"];
 
-/// The same as a clause.
+/// [`PATHS`] as clauses.
 const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
 
-/// What a switch does with a packet for which there is no room, and the mark of those.
+/// The action of a switch on a packet for which there is no room, and the marker in the plot.
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
-/// Who chooses the paths of a scheme of a resolved scenario, and what its fabric does where a queue is full: places in
+/// The part that chooses the paths of a scheme of a resolved scenario, and the action of a full queue: places in
 /// [`PATHS`] and [`FULL`].
 fn kind_of(scenario: &toml::Table, scheme: &str) -> (usize, usize) {
     let schemes = scenario.get("scheme").and_then(toml::Value::as_array).into_iter().flatten();
@@ -68,13 +69,21 @@ fn measured(run: &RunRow, measure: &str) -> Option<f64> {
     }
 }
 
+/// The points of a plot of times against a measure, by rising time.
+struct Points<'a> {
+    /// Each scheme with its measure.
+    points: Vec<(&'a SchemeTime<'a>, f64)>,
+    /// Places in [`PATHS`] and [`FULL`].
+    kinds: Vec<(usize, usize)>,
+}
+
 /// The plot; none where fewer than three schemes have both numbers.
-pub(super) fn against(
+pub(super) fn times_plot(
     set: &ResultSet,
-    timed: &[Timed<'_>],
+    timed: &[SchemeTime<'_>],
     quantity: Quantity,
     explanation: &Explanation,
-) -> Option<Against> {
+) -> Option<TimesPlot> {
     let groups = groups(set);
     let mean = |scheme: &str| {
         let group = groups.iter().find(|group| group.scheme == scheme)?;
@@ -84,23 +93,47 @@ pub(super) fn against(
     };
     let Label { name, unit, factor } = label(&explanation.measure);
     let called = explanation.called.clone().unwrap_or(name);
-    let mut points: Vec<(&Timed<'_>, f64)> =
+    let mut points: Vec<(&SchemeTime<'_>, f64)> =
         timed.iter().filter_map(|one| Some((one, mean(one.scheme)? * factor))).collect();
     points.sort_by(|one, other| one.0.over_ideal.mean.total_cmp(&other.0.over_ideal.mean));
     if points.len() < 3 {
         return None;
     }
-    let (times, measures): (Vec<f64>, Vec<f64>) =
-        points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip();
-    let correlation = rank_correlation(&measures, &times);
-    let far = correlation.map_or_else(Vec::new, |correlation| far_off(&measures, &times, correlation));
     let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let first = order_of_labels(points.len(), &far);
-    let kinds: Vec<(usize, usize)> = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
-    let traces = (0..PATHS.len()).flat_map(|path| (0..FULL.len()).map(move |full| (path, full)));
-    let data: Vec<Json> = traces
-        .filter_map(|kind| {
-            let here: Vec<usize> = (0..points.len()).filter(|at| kinds[*at] == kind).collect();
+    let kinds = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
+    let points = Points { points, kinds };
+    let (times, measures) = points.numbers();
+    let correlation = rank_correlation(&measures, &times);
+    let far = correlation.map_or_else(Vec::new, |correlation| outliers(&measures, &times, correlation));
+    let ratio = match quantity.field {
+        "cct_max_us" => "CCT / ideal CCT",
+        _ => "FCT / ideal FCT",
+    };
+    let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
+    let log = times[times.len() - 1] > WIDE_TIMES * times[0];
+    let x = measure_axis(&format!("{called} ({unit})"), &measures);
+    let note =
+        caption(&points.points, explanation, correlation, &points.by_path(), &far, x["foot"].is_number());
+    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
+        "legend": "paths chosen by, and what a full queue does:"});
+    let (title, data) = (format!("{called} and time"), points.traces(&far));
+    let plot = Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout };
+    Some(TimesPlot { plot, correlation })
+}
+
+impl Points<'_> {
+    /// Times and measures.
+    fn numbers(&self) -> (Vec<f64>, Vec<f64>) {
+        self.points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip()
+    }
+
+    /// A trace for each kind of schemes. The labels of the points `far` come first.
+    fn traces(&self, far: &[usize]) -> Vec<Json> {
+        let points = &self.points;
+        let first = order_of_labels(points.len(), far);
+        let kinds = (0..PATHS.len()).flat_map(|path| (0..FULL.len()).map(move |full| (path, full)));
+        let trace = |kind: (usize, usize)| {
+            let here: Vec<usize> = (0..points.len()).filter(|at| self.kinds[*at] == kind).collect();
             let of = |number: &dyn Fn(usize) -> Json| here.iter().map(|&at| number(at)).collect::<Json>();
             let end = |at: usize, end: usize| {
                 let estimate = points[at].0.over_ideal;
@@ -116,44 +149,28 @@ pub(super) fn against(
                     "line": {"color": palette(kind.0), "width": 1.5},
                 })
             })
-        })
-        .collect();
-    let ratio = match quantity.field {
-        "cct_max_us" => "CCT / ideal CCT",
-        _ => "FCT / ideal FCT",
-    };
-    let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
-    let log = times[times.len() - 1] > WIDE_TIMES * times[0];
-    let x = measure_axis(&format!("{called} ({unit})"), &measures);
-    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
-        "legend": "paths chosen by, and what a full queue does:"});
-    let title = format!("{called} and time");
-    let within: Vec<(usize, usize, f64)> = (0..PATHS.len())
-        .filter_map(|path| {
+        };
+        kinds.filter_map(trace).collect()
+    }
+
+    /// For each place in [`PATHS`] with enough schemes, but not all: their number and rank correlation.
+    fn by_path(&self) -> Vec<(usize, usize, f64)> {
+        let (times, measures) = self.numbers();
+        let of_path = |path: usize| {
             let of = |values: &[f64]| -> Vec<f64> {
-                values
-                    .iter()
-                    .zip(&kinds)
-                    .filter(|(_, kind)| kind.0 == path)
-                    .map(|(value, _)| *value)
-                    .collect()
+                let of_kinds = values.iter().zip(&self.kinds);
+                of_kinds.filter(|(_, kind)| kind.0 == path).map(|(value, _)| *value).collect()
             };
             let (measures, times) = (of(&measures), of(&times));
-            let enough = ENOUGH..points.len();
-            Some((
-                path,
-                times.len(),
-                rank_correlation(&measures, &times).filter(|_| enough.contains(&times.len()))?,
-            ))
-        })
-        .collect();
-    let note = caption(&points, explanation, correlation, &within, &far, x["foot"].is_number());
-    let plot = Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout };
-    Some(Against { plot, correlation })
+            let has_enough = (ENOUGH..self.points.len()).contains(&times.len());
+            Some((path, times.len(), rank_correlation(&measures, &times).filter(|_| has_enough)?))
+        };
+        (0..PATHS.len()).filter_map(of_path).collect()
+    }
 }
 
 fn caption(
-    points: &[(&Timed<'_>, f64)],
+    points: &[(&SchemeTime<'_>, f64)],
     explanation: &Explanation,
     correlation: Option<f64>,
     within: &[(usize, usize, f64)],
@@ -189,7 +206,7 @@ fn caption(
     note
 }
 
-/// An axis for counts of which some may be none. Where it is logarithmic, none stands at its `foot`.
+/// An axis for counts, some of which may be zero. On a logarithmic axis zero is at its `foot`.
 fn measure_axis(title: &str, values: &[f64]) -> Json {
     let positive = || values.iter().copied().filter(|value| *value > 0.0);
     let (Some(least), Some(most)) = (positive().reduce(f64::min), positive().reduce(f64::max)) else {
@@ -216,8 +233,8 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// For each point, in the order of times, when its label is placed: the first few, the last ones and those that are far off
-/// before the others, which have a label where there is room.
+/// For each point, in the order of times, the priority of its label: the first few, the last ones and those far from
+/// the order come first; the others have a label where there is room.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -230,14 +247,14 @@ fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     (0..count).map(place).collect()
 }
 
-/// Ranks from 0, those that are level with the mean of theirs.
+/// Ranks from 0; equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |value: f64| values.iter().filter(|other| **other < value).count() as f64;
     let level = |value: f64| values.iter().filter(|other| **other == value).count() as f64;
     values.iter().map(|&value| below(value) + (level(value) - 1.0) / 2.0).collect()
 }
 
-/// Spearman's; none where one of the two does not differ.
+/// Spearman's coefficient; none where all values on one side are equal.
 fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     let (one, other) = (ranks(one), ranks(other));
     let mean = (one.len() as f64 - 1.0) / 2.0;
@@ -246,8 +263,8 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// Those whose two ranks lie furthest apart, by more than a third of all, where there is an order.
-fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
+/// The points whose two ranks differ most, by more than a third of all, where there is an order.
+fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();
     }
@@ -262,12 +279,12 @@ fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     far
 }
 
-/// Goodput over time of the first scheme, the one in the middle and the last, where there are faults.
-pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
+/// Goodput over time of the first scheme, the median and the last, where there are faults.
+pub(super) fn goodput(set: &ResultSet, timed: &[SchemeTime<'_>]) -> Option<Plot> {
     if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
         return None;
     }
-    let mut by_time: Vec<&Timed<'_>> = timed.iter().collect();
+    let mut by_time: Vec<&SchemeTime<'_>> = timed.iter().collect();
     by_time.sort_by(|one, other| one.over_ideal.mean.total_cmp(&other.over_ideal.mean));
     let count = by_time.len();
     let chosen = [(0, "the first"), (count / 2, "in the middle"), (count - 1, "the last")]
@@ -288,7 +305,7 @@ pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
     }
     plot.data.sort_by_key(|trace| chosen.iter().position(|(scheme, _)| trace["scheme"] == *scheme));
     let [Some(first), Some(middle), Some(last)] = ends else { return Some(plot) };
-    // The last one may take so long that nothing would be seen of the others.
+    // The last scheme may take so long that nothing would be seen of the others.
     let shown = (2.0 * first).max(1.5 * middle);
     if last > 1.3 * shown {
         plot.layout["x"]["range"] = json!([0.0, shown]);
@@ -312,7 +329,7 @@ mod tests {
         assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[7.0, 6.0, 5.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[4.0, 4.0, 4.0], &[5.0, 6.0, 7.0]), None);
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0]);
-        // Of two that are level each has half of a rank.
+        // Two equal values share a rank.
         let level = rank_correlation(&[1.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((level - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-12, "{level}");
     }
@@ -322,10 +339,10 @@ mod tests {
         let times: Vec<f64> = (0..9).map(f64::from).collect();
         let mut measures = times.clone();
         measures.swap(0, 4);
-        assert_eq!(far_off(&measures, &times, 0.7), [0, 4]);
+        assert_eq!(outliers(&measures, &times, 0.7), [0, 4]);
         measures.reverse();
-        assert_eq!(far_off(&measures, &times, -0.7), [4, 8]);
-        assert!(far_off(&measures, &times, 0.3).is_empty());
+        assert_eq!(outliers(&measures, &times, -0.7), [4, 8]);
+        assert!(outliers(&measures, &times, 0.3).is_empty());
     }
 
     #[test]

@@ -1,43 +1,44 @@
 //! The index of figures that were reproduced together: every figure and table of their papers, and every claim.
 
 use super::claims::class;
-use super::{document, escape, prose};
+use super::document::document;
+use super::markup::{escape, prose};
 use crate::claims_table::{measured_and_outcome, paper as paper_says};
-use crate::unsaid::rows;
+use crate::sensitivity::rows;
 use anabranch_results::{ClaimResult, Figure, Outcome};
 
 /// A figure that was run.
-pub struct Exhibit {
-    /// With its claims.
+pub struct GalleryEntry {
+    /// The figure with its claims.
     pub figure: Figure,
     /// Its page, as a link.
     pub page: Option<String>,
 }
 
-/// A figure or table of a paper, and where it is here.
+/// A figure or table of a paper, and the figures here that reproduce it.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueRow {
     /// The paper's name in commands.
     pub paper: String,
-    /// What the paper calls it.
+    /// Its name in the paper.
     pub item: String,
-    /// What it shows, in our words.
+    /// Its content, in our words.
     pub shows: String,
     /// The figures that reproduce it, by id.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// Why none does.
+    /// The reason why none does.
     pub why: Option<String>,
 }
 
-/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` says at which
-/// scale and by what.
-pub fn gallery(heading: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> String {
+/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` gives the
+/// scale and the program.
+pub fn gallery(heading: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) -> String {
     let mut papers: Vec<&str> = Vec::new();
-    for exhibit in exhibits {
-        if !papers.contains(&exhibit.figure.paper.as_str()) {
-            papers.push(&exhibit.figure.paper);
+    for entry in entries {
+        if !papers.contains(&entry.figure.paper.as_str()) {
+            papers.push(&entry.figure.paper);
         }
     }
     let mut body = format!(
@@ -47,19 +48,19 @@ pub fn gallery(heading: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) 
             _ => format!("{} papers", papers.len()),
         },
         escape(heading),
-        counts(&papers, exhibits),
+        counts(&papers, entries),
     );
     for paper in &papers {
-        body.push_str(&rows_of(paper, exhibits, catalogue));
+        body.push_str(&rows_of(paper, entries, catalogue));
     }
-    body.push_str(&claims(exhibits));
+    body.push_str(&claims(entries));
     body.push_str("</main>\n");
     document("Anabranch: figures reproduced", &body, &[])
 }
 
-/// How many claims of each paper hold.
-fn counts(papers: &[&str], exhibits: &[Exhibit]) -> String {
-    let judged = exhibits.iter().all(|exhibit| exhibit.figure.is_judged());
+/// The number of claims of each paper that hold.
+fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
+    let judged = entries.iter().all(|entry| entry.figure.is_judged());
     let mut html = String::from(
         "<section><h2>Claims by paper</h2><table class=\"cards\"><thead><tr><th scope=\"col\">paper</th>\
          <th scope=\"col\">figures run</th><th scope=\"col\">claims</th><th scope=\"col\">hold</th><th scope=\"col\">direction only</th>\
@@ -67,11 +68,11 @@ fn counts(papers: &[&str], exhibits: &[Exhibit]) -> String {
     );
     for paper in papers {
         let figures: Vec<&Figure> =
-            exhibits.iter().map(|exhibit| &exhibit.figure).filter(|figure| figure.paper == *paper).collect();
+            entries.iter().map(|entry| &entry.figure).filter(|figure| figure.paper == *paper).collect();
         let claims = || figures.iter().flat_map(|figure| &figure.claims);
-        let count = |wanted: Outcome| {
+        let count = |is_of_paper: Outcome| {
             let is = claims().filter(
-                |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+                |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == is_of_paper),
             );
             if judged { is.count().to_string() } else { "-".to_owned() }
         };
@@ -96,14 +97,14 @@ fn counts(papers: &[&str], exhibits: &[Exhibit]) -> String {
 }
 
 /// The figures and tables of a paper.
-fn rows_of(paper: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> String {
+fn rows_of(paper: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRow]) -> String {
     let mut html = format!(
         "<section><h2>{0}</h2><table class=\"cards\"><caption>Every figure and table of the paper</caption><thead><tr>\
          <th scope=\"col\">in the paper</th><th scope=\"col\">shows</th><th scope=\"col\">here</th></tr></thead><tbody>",
         escape(paper)
     );
     for row in catalogue.iter().filter(|row| row.paper == paper) {
-        let each: Vec<String> = row.figures.iter().map(|id| here(id, exhibits)).collect();
+        let each: Vec<String> = row.figures.iter().map(|id| here(id, entries)).collect();
         let here = match &row.why {
             Some(why) => format!("<span class=\"none\">{}</span>", prose(why)),
             None => each.join("<br>"),
@@ -118,26 +119,26 @@ fn rows_of(paper: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> Str
 }
 
 /// A figure's page, and a chip for each of its claims.
-fn here(id: &str, exhibits: &[Exhibit]) -> String {
-    let Some(exhibit) = exhibits.iter().find(|exhibit| exhibit.figure.id == id) else {
+fn here(id: &str, entries: &[GalleryEntry]) -> String {
+    let Some(entry) = entries.iter().find(|entry| entry.figure.id == id) else {
         return format!("<code>{}</code> <span class=\"none\">not run this time</span>", escape(id));
     };
-    let name = match &exhibit.page {
+    let name = match &entry.page {
         Some(page) => format!("<a href=\"{}\">{}</a>", escape(page), escape(id)),
         None => format!("{} <span class=\"bad\">nothing was written</span>", escape(id)),
     };
-    let claims = &exhibit.figure.claims;
-    if claims.is_empty() || !exhibit.figure.is_judged() {
+    let claims = &entry.figure.claims;
+    if claims.is_empty() || !entry.figure.is_judged() {
         let many = if claims.len() == 1 { "" } else { "s" };
         return format!("{name} <span class=\"none\">{} claim{many} shown</span>", claims.len());
     }
-    let chip = |wanted: Outcome, text: &str| {
+    let chip = |is_of_paper: Outcome, text: &str| {
         let is = claims.iter().filter(
-            |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+            |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == is_of_paper),
         );
         match is.count() {
             0 => String::new(),
-            count => format!(" <span class=\"chip {}\">{count} {text}</span>", class(wanted)),
+            count => format!(" <span class=\"chip {}\">{count} {text}</span>", class(is_of_paper)),
         }
     };
     let failed = claims.iter().filter(|claim| matches!(claim.result, ClaimResult::Failed { .. })).count();
@@ -153,8 +154,8 @@ fn here(id: &str, exhibits: &[Exhibit]) -> String {
 }
 
 /// All claims in one table, with their spans where they were varied.
-fn claims(exhibits: &[Exhibit]) -> String {
-    let varied = exhibits.iter().any(|exhibit| exhibit.figure.unsaid.is_some());
+fn claims(entries: &[GalleryEntry]) -> String {
+    let varied = entries.iter().any(|entry| entry.figure.unsaid.is_some());
     let span_heads =
         if varied { "<th scope=\"col\">span</th><th scope=\"col\">holds under</th>" } else { "" };
     let mut html = format!(
@@ -162,8 +163,8 @@ fn claims(exhibits: &[Exhibit]) -> String {
          <thead><tr><th scope=\"col\">figure</th><th scope=\"col\">claim</th><th scope=\"col\">paper</th><th scope=\"col\">measured</th>\
          <th scope=\"col\">outcome</th>{span_heads}</tr></thead><tbody>"
     );
-    for exhibit in exhibits {
-        let figure = &exhibit.figure;
+    for entry in entries {
+        let figure = &entry.figure;
         let spans = figure.unsaid.as_ref().map(|unsaid| rows(figure, unsaid));
         for (index, claim) in figure.claims.iter().enumerate() {
             let (measured, outcome) = measured_and_outcome(figure, claim);
@@ -213,8 +214,8 @@ mod tests {
         let catalogue =
             [row("Figure 1", &[], Some("a drawing")), row("Figure 2", &[&figure.id, "other/figure-9"], None)];
         let claims = figure.claims.len();
-        let exhibits = [Exhibit { figure, page: Some("a/report.html".into()) }];
-        let page = gallery("quick scale", &exhibits, &catalogue);
+        let entries = [GalleryEntry { figure, page: Some("a/report.html".into()) }];
+        let page = gallery("quick scale", &entries, &catalogue);
         for text in ["a drawing", "queues &amp; drops", "href=\"a/report.html\"", "not run this time"] {
             assert!(page.contains(text), "{text}");
         }

@@ -1,40 +1,41 @@
 //! The page of a league: every scheme in every scenario, side by side.
 
-use super::explain::{self, Against, Timed};
-use super::plots::Plot;
-use super::{document, escape, picture, pictures, prose};
+use super::document::{document, picture, pictures};
+use super::explain::{self, SchemeTime, TimesPlot};
+use super::markup::{escape, prose};
+use super::plot::Plot;
 use crate::ground::ground;
 use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
-use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
+use crate::ranking::{Quantity, Recovery, Standing, ranked_quantity, standings};
 use crate::verdict;
 use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A scenario of a league as it came out. Holds no rows, so that many fit in memory.
-pub struct Contest {
+/// The outcome of a scenario of a league. It holds no rows, so that many fit in memory.
+pub struct LeagueEntry {
     /// Its name in commands and in the head of its column.
     pub name: String,
     title: String,
-    /// How large it was run, in words.
+    /// The size of its runs, in words.
     sizes: String,
     /// The page of its results, as a link.
     page: Option<String>,
     quantity: Quantity,
     verdict: Vec<String>,
     ground: Option<String>,
-    /// What did not come to its end.
+    /// Runs that failed or never ran.
     missing: Vec<String>,
     rows: Vec<Row>,
-    /// What papers bring, on the ground of their own paper.
+    /// The schemes that papers bring, with the settings of their own papers.
     own: Vec<OwnGround>,
-    /// The name of what times are held against, and its rank correlation with them.
+    /// The name of the measure of the plot of times, and their rank correlation.
     explained_by: Option<(String, Option<f64>)>,
     plots: Vec<Plot>,
 }
 
-/// A scheme in a scenario on the ground of its own paper.
+/// A scheme in a scenario with the settings of its own paper.
 struct OwnGround {
     scheme: String,
     setup: String,
@@ -45,7 +46,7 @@ struct OwnGround {
 struct Row {
     scheme: String,
     standing: Standing,
-    /// What it is ranked by over what the network allows, the mean over seeds with its interval.
+    /// The ranked quantity over its ideal, the mean over seeds with its interval.
     over_ideal: Option<Estimate>,
     drops: f64,
     link_losses: f64,
@@ -55,18 +56,18 @@ struct Row {
     peak_queue: f64,
 }
 
-impl Contest {
-    /// What counts of `set`, the results of the scenario `name`, which is as large as `sizes` says and whose page is at the
-    /// link `page`. Its times are held against what `explanation` says.
+impl LeagueEntry {
+    /// The outcome of the scenario `name`, whose results are `set`. `sizes` is the size of its runs, `page` the link to
+    /// its page; `explanation` names the measure against which its times are plotted.
     pub fn of(
         name: &str,
         set: &ResultSet,
         sizes: String,
         page: Option<String>,
         explanation: Option<&Explanation>,
-    ) -> Contest {
+    ) -> LeagueEntry {
         let groups = groups(set);
-        let quantity = ranked(set);
+        let quantity = ranked_quantity(set);
         let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
             scheme: group.scheme.to_owned(),
             over_ideal: over_ideal(group, quantity),
@@ -79,22 +80,25 @@ impl Contest {
             standing,
         });
         let rows: Vec<Row> = rows.collect();
-        let timed: Vec<Timed<'_>> = rows
+        let timed: Vec<SchemeTime<'_>> = rows
             .iter()
             .filter(|row| !row.standing.is_untouched)
-            .filter_map(|row| Some(Timed { scheme: &row.scheme, over_ideal: row.over_ideal? }))
+            .filter_map(|row| Some(SchemeTime { scheme: &row.scheme, over_ideal: row.over_ideal? }))
             .collect();
-        let against =
-            explanation.and_then(|explanation| explain::against(set, &timed, quantity, explanation));
+        let times_plot =
+            explanation.and_then(|explanation| explain::times_plot(set, &timed, quantity, explanation));
         let explained_by = explanation
-            .zip(against.as_ref())
-            .map(|(explanation, Against { correlation, .. })| (explanation.measure.clone(), *correlation));
-        let plots =
-            against.map(|against| against.plot).into_iter().chain(explain::goodput(set, &timed)).collect();
+            .zip(times_plot.as_ref())
+            .map(|(explanation, TimesPlot { correlation, .. })| (explanation.measure.clone(), *correlation));
+        let plots = times_plot
+            .map(|times_plot| times_plot.plot)
+            .into_iter()
+            .chain(explain::goodput(set, &timed))
+            .collect();
         let missing = set.missing.iter().map(|run| {
             format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
         });
-        Contest {
+        LeagueEntry {
             name: name.to_owned(),
             title: set.title.clone(),
             sizes,
@@ -110,9 +114,9 @@ impl Contest {
         }
     }
 
-    /// Adds what came out for the schemes in `set`, the same scenario on the ground of the paper that brings them.
+    /// Adds the schemes in `set`, the results of the scenario with the settings of the paper that brings them.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
-        let quantity = ranked(set);
+        let quantity = ranked_quantity(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {
             scheme: group.scheme.to_owned(),
             setup: setup.to_owned(),
@@ -132,13 +136,14 @@ impl Contest {
         self.rows.iter().find(|row| row.scheme == scheme)
     }
 
-    /// The least time over the ideal of those that are ranked, or finished alone.
+    /// The least time over the ideal among the schemes that are ranked, or finished alone.
     fn best(&self) -> Option<f64> {
         let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
         all.map(|estimate| estimate.mean).reduce(f64::min)
     }
 
-    /// Over the best scheme of the scenario; none for one that did not finish, and for one that no fault hit.
+    /// The time over that of the best scheme of the scenario; none for one that did not finish, and for one that no
+    /// fault hit.
     fn over_best(&self, scheme: &str) -> Option<f64> {
         let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
         Some(row.over_ideal?.mean / self.best()?)
@@ -191,7 +196,7 @@ impl Contest {
     }
 }
 
-/// What a scheme is ranked by over what the network allows at each seed: slowdowns are that already.
+/// The ranked quantity over its ideal, from a ratio for each seed: a slowdown is such a ratio.
 fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     let ideal = match quantity.field {
         "cct_max_us" => Some("ideal_cct_max_us"),
@@ -206,31 +211,31 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
     Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
 }
 
-/// The page: all scenarios in one table, what state buys, then each scenario. `bits` is the hardware state of each
-/// scheme in bits per queue pair; `heading` says at which scale it ran and by what.
-pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>) -> String {
+/// The page: all scenarios in one table, hardware state against time, then each scenario. `bits` is the hardware state
+/// of each scheme in bits per queue pair; `heading` gives the scale and the program.
+pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();
-    for row in contests.iter().flat_map(|contest| &contest.rows) {
+    for row in entries.iter().flat_map(|entry| &entry.rows) {
         if !schemes.contains(&row.scheme.as_str()) {
             schemes.push(&row.scheme);
         }
     }
-    let shared = asked_of_all(contests, &schemes);
-    // Those that few scenarios asked last, and before them whoever has no mean.
+    let shared = entries_of_all(entries, &schemes);
+    // Schemes that ran in few scenarios come last, and before them those without a mean.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
-        of_few(contests, one).cmp(&of_few(contests, other)).then(mean(one).total_cmp(&mean(other)))
+        ran_in_few(entries, one).cmp(&ran_in_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
     });
     let mut body = format!(
         "<header><p class=\"brand\">Anabranch</p><h1>The league: {} schemes in {} scenarios</h1><p class=\"sub\">{}</p></header>\n<main>\n",
         schemes.len(),
-        contests.len(),
+        entries.len(),
         escape(heading)
     );
-    let missing: String = contests
+    let missing: String = entries
         .iter()
-        .flat_map(|contest| contest.missing.iter().map(move |run| (contest, run)))
-        .map(|(contest, run)| format!("<li><b>{}</b>, {}</li>", escape(&contest.name), escape(run)))
+        .flat_map(|entry| entry.missing.iter().map(move |run| (entry, run)))
+        .map(|(entry, run)| format!("<li><b>{}</b>, {}</li>", escape(&entry.name), escape(run)))
         .collect();
     if !missing.is_empty() {
         body.push_str(&format!(
@@ -238,52 +243,53 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
              scenario</summary><ul>{missing}</ul></details></section>\n"
         ));
     }
-    body.push_str(&map(contests, &schemes));
-    body.push_str(&overview(contests, &shared, &schemes));
-    body.push_str(&on_own_ground(contests));
+    body.push_str(&map(entries, &schemes));
+    body.push_str(&overview(entries, &shared, &schemes));
+    body.push_str(&on_own_ground(entries));
     let mut plots: Vec<Plot> = state_plot(&shared, &schemes, bits).into_iter().collect();
     body.push_str(&pictures(&plots, 0));
-    for contest in contests {
-        body.push_str(&details(contest, plots.len()));
-        plots.extend(contest.plots.iter().cloned());
+    for entry in entries {
+        body.push_str(&details(entry, plots.len()));
+        plots.extend(entry.plots.iter().cloned());
     }
     body.push_str("</main>\n");
     document("Anabranch: the league", &body, &plots)
 }
 
-/// Whether a scheme is the fastest of a scenario, or none is for sure.
-fn is_first(contest: &Contest, scheme: &str) -> bool {
-    contest.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
+/// Whether a scheme has rank 1 in a scenario.
+fn is_first(entry: &LeagueEntry, scheme: &str) -> bool {
+    entry.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
 }
 
-/// The most that a scheme takes over the best one, in any scenario; none where it has a number in none.
-fn worst(contests: &[Contest], scheme: &str) -> Option<f64> {
-    contests.iter().filter_map(|contest| contest.over_best(scheme)).reduce(f64::max)
+/// The largest time over the best one in any scenario; none where the scheme has no number in any.
+fn worst(entries: &[LeagueEntry], scheme: &str) -> Option<f64> {
+    entries.iter().filter_map(|entry| entry.over_best(scheme)).reduce(f64::max)
 }
 
-/// Whether fewer than half of the scenarios were asked of a scheme.
-fn of_few(contests: &[Contest], scheme: &str) -> bool {
-    2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
+/// Whether a scheme ran in fewer than half of the scenarios.
+fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
+    2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
-/// The scenarios asked of every scheme, those apart that few asked: means over any others would be of different tasks.
-fn asked_of_all<'a>(contests: &'a [Contest], schemes: &[&str]) -> Vec<&'a Contest> {
-    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(contests, scheme)).collect();
-    contests.iter().filter(|contest| most.iter().all(|scheme| contest.row(scheme).is_some())).collect()
+/// The scenarios in which every scheme ran, apart from schemes of few scenarios: means over different scenarios would
+/// not compare.
+fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
+    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
+    entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
 /// The geometric mean of a scheme's times over the best ones; none where it has no number in one of the scenarios.
-fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
-    let over: Vec<f64> = contests.iter().map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
+fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
+    let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
 }
 
-/// Up to how much over the best a shade of the map goes.
+/// The upper ends of the shades of the map, as ratios to the best.
 const SHADES: [f64; 5] = [1.02, 1.1, 1.3, 2.0, 4.0];
 
-/// Schemes by scenarios at a glance: the shade of a cell is the time over the best of its column.
-fn map(contests: &[Contest], schemes: &[&str]) -> String {
+/// The heat map of schemes by scenarios: the shade of a cell is the time over the best of its column.
+fn map(entries: &[LeagueEntry], schemes: &[&str]) -> String {
     let name = |shade: usize| match SHADES.get(shade) {
         Some(bound) => format!("up to {bound}"),
         None => "more".to_owned(),
@@ -300,38 +306,38 @@ fn map(contests: &[Contest], schemes: &[&str]) -> String {
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Heat map\"><table class=\"map\" id=\"map\">\
          <caption>Time over that of the best scheme of the scenario</caption><thead><tr><th scope=\"col\">scheme</th>",
     );
-    for contest in contests {
-        let name = escape(&contest.name);
+    for entry in entries {
+        let name = escape(&entry.name);
         html.push_str(&format!("<th scope=\"col\"><a href=\"#{name}\"><span>{name}</span></a></th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for scheme in schemes {
-        let cells: String = contests.iter().map(|contest| map_cell(contest, scheme)).collect();
+        let cells: String = entries.iter().map(|entry| map_cell(entry, scheme)).collect();
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(scheme)));
     }
     html + "</tbody></table></div></section>\n"
 }
 
-fn map_cell(contest: &Contest, scheme: &str) -> String {
-    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+fn map_cell(entry: &LeagueEntry, scheme: &str) -> String {
+    let Some(row) = entry.row(scheme) else { return "<td></td>".to_owned() };
     if row.standing.is_untouched {
         return "<td title=\"unhit\">o</td>".to_owned();
     }
-    let Some(over) = contest.over_best(scheme) else {
+    let Some(over) = entry.over_best(scheme) else {
         return "<td class=\"h5\" title=\"failed\">&times;</td>".to_owned();
     };
     let shown = if over < 9.95 { two(over) } else { format!("{over:.0}") };
     format!("<td class=\"h{}\" title=\"{shown}\"><span>{shown}</span></td>", shade(over))
 }
 
-/// Schemes by scenarios: rank, and how much over the ideal.
-fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> String {
+/// The table of schemes by scenarios: rank, and time over the ideal.
+fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) -> String {
     let mut html = format!(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
          P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
          the rank: 1 and how many schemes are faster by a paired t-test over the seeds, at 95 % and each pair by itself. Those \
          with one rank tie, different ranks do not say that two are told apart, and 1-3 means that the seeds \
-         do not tell: none is faster, and by its mean it comes third among those that are placed. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
+         do not tell: none is faster, and all others but two are slower. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
          <i>over best</i> is the geometric mean of the times over those of the best scheme, over the {} of {} scenarios that \
          were asked of all schemes within a data centre (- where one has no number in one of these), <i>worst</i> the largest of them in any \
@@ -341,37 +347,36 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
          <table class=\"numbers heat\" id=\"summary\"><caption>Time over the ideal, and rank</caption><thead><tr>\
          <th scope=\"col\" class=\"word\"><button type=\"button\">scheme</button></th>",
         shared.len(),
-        contests.len(),
+        entries.len(),
     );
-    let heads = ["first in", "over best", "worst"]
-        .into_iter()
-        .chain(contests.iter().map(|contest| contest.name.as_str()));
+    let heads =
+        ["first in", "over best", "worst"].into_iter().chain(entries.iter().map(|entry| entry.name.as_str()));
     for head in heads {
         let shown = escape(head).replace('-', "-<wbr>");
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{shown}</button></th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for scheme in schemes {
-        let first = contests.iter().filter(|contest| is_first(contest, scheme)).count();
-        let of = contests.iter().filter(|contest| contest.row(scheme).is_some()).count();
-        let [mean, worst] = [mean_over_best(shared, scheme), worst(contests, scheme)]
+        let first = entries.iter().filter(|entry| is_first(entry, scheme)).count();
+        let of = entries.iter().filter(|entry| entry.row(scheme).is_some()).count();
+        let [mean, worst] = [mean_over_best(shared, scheme), worst(entries, scheme)]
             .map(|number| number.map_or("-".to_owned(), two));
         html.push_str(&format!(
             "<tr><th scope=\"row\"><button type=\"button\">{}</button></th><td>{first} of {of}</td><td>{mean}</td><td>{worst}</td>",
             escape(scheme)
         ));
-        for contest in contests {
-            html.push_str(&cell(contest, scheme));
+        for entry in entries {
+            html.push_str(&cell(entry, scheme));
         }
         html.push_str("</tr>");
     }
     html + "</tbody></table></div></section>\n"
 }
 
-/// The systems of the papers, each on the ground of its own paper beside common ground.
-fn on_own_ground(contests: &[Contest]) -> String {
+/// The table of the systems of the papers with the settings of their own papers, beside the common settings.
+fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
-    for own in contests.iter().flat_map(|contest| &contest.own) {
+    for own in entries.iter().flat_map(|entry| &entry.own) {
         if !systems.contains(&(&own.scheme, &own.setup)) {
             systems.push((&own.scheme, &own.setup));
         }
@@ -387,18 +392,18 @@ fn on_own_ground(contests: &[Contest]) -> String {
          <table class=\"numbers\"><caption>Time over the ideal on a paper's ground (on common ground)</caption><thead><tr>\
          <th scope=\"col\" class=\"word\">scheme</th><th scope=\"col\" class=\"word\">setup</th>",
     );
-    for contest in contests {
-        let shown = escape(&contest.name).replace('-', "-<wbr>");
+    for entry in entries {
+        let shown = escape(&entry.name).replace('-', "-<wbr>");
         html.push_str(&format!("<th scope=\"col\">{shown}</th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for (scheme, setup) in systems {
         let (shown, on) = (escape(scheme), escape(setup));
         html.push_str(&format!("<tr><th scope=\"row\">{shown}</th><td class=\"word\">{on}</td>"));
-        for contest in contests {
-            let own = contest.own.iter().find(|own| own.scheme == scheme && own.setup == setup);
+        for entry in entries {
+            let own = entry.own.iter().find(|own| own.scheme == scheme && own.setup == setup);
             let number = |estimate: Option<Estimate>| estimate.map_or("failed".to_owned(), |of| two(of.mean));
-            let common = contest.row(scheme).map_or("-".to_owned(), |row| number(row.over_ideal));
+            let common = entry.row(scheme).map_or("-".to_owned(), |row| number(row.over_ideal));
             html.push_str(&match own {
                 Some(own) => format!("<td>{} ({common})</td>", number(own.over_ideal)),
                 None => "<td></td>".to_owned(),
@@ -409,8 +414,8 @@ fn on_own_ground(contests: &[Contest]) -> String {
     html + "</tbody></table></div></section>\n"
 }
 
-fn cell(contest: &Contest, scheme: &str) -> String {
-    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+fn cell(entry: &LeagueEntry, scheme: &str) -> String {
+    let Some(row) = entry.row(scheme) else { return "<td></td>".to_owned() };
     if row.standing.is_untouched {
         return "<td>unhit</td>".to_owned();
     }
@@ -419,36 +424,36 @@ fn cell(contest: &Contest, scheme: &str) -> String {
         Some(_) => format!(" ({})", row.standing.rank_shown()),
         None => String::new(),
     };
-    let shade = contest.over_best(scheme).map_or(0, shade);
+    let shade = entry.over_best(scheme).map_or(0, shade);
     format!("<td class=\"h{shade}\">{:.2}{rank}</td>", over_ideal.mean)
 }
 
-/// 0 to 5: how far a scheme is from the best one.
+/// The shade of a ratio to the best scheme, 0 to 5.
 fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// A scenario by itself. On the page there are `before` plots before its own.
-fn details(contest: &Contest, before: usize) -> String {
+/// The section of a scenario. On the page there are `before` plots before its own.
+fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences: String =
-        contest.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
+        entry.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
     let ground =
-        contest.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
-    let link = contest.page.as_deref().map_or(String::new(), |page| {
+        entry.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
+    let link = entry.page.as_deref().map_or(String::new(), |page| {
         format!("<p class=\"note\"><a href=\"{}\">All of its results</a></p>", escape(page))
     });
-    let drawn = contest.plots.iter().zip(before..);
+    let drawn = entry.plots.iter().zip(before..);
     let drawn: String = drawn.map(|(plot, number)| picture(plot, &plot.title, number)).collect();
     let mut html = format!(
         "<section id=\"{}\"><h2>{}</h2><p class=\"sub\">{}</p>{ground}{sentences}{link}{drawn}<details><summary>Table</summary>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"numbers\"><thead><tr>",
-        escape(&contest.name),
-        escape(&contest.title),
-        escape(&contest.sizes),
-        escape(&contest.title)
+        escape(&entry.name),
+        escape(&entry.title),
+        escape(&entry.sizes),
+        escape(&entry.title)
     );
-    let unit = if contest.quantity.is_time { " µs" } else { "" };
-    let ranked = format!("{}{unit}", contest.quantity.short);
+    let unit = if entry.quantity.is_time { " µs" } else { "" };
+    let ranked = format!("{}{unit}", entry.quantity.short);
     let heads = [
         "scheme",
         "rank",
@@ -468,40 +473,45 @@ fn details(contest: &Contest, before: usize) -> String {
         html.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(head)));
     }
     html.push_str("</tr></thead><tbody>");
-    let mut rows: Vec<&Row> = contest.rows.iter().collect();
+    let mut rows: Vec<&Row> = entry.rows.iter().collect();
     let value = |row: &Row| row.standing.estimate.map_or(f64::INFINITY, |estimate| estimate.mean);
     rows.sort_by(|one, other| value(one).total_cmp(&value(other)));
     for row in rows {
-        let digits = |value: f64| match contest.quantity.is_time {
-            true => micros(value),
-            false => format!("{value:.2}"),
-        };
-        let recovery = match row.standing.recovery {
-            Recovery::Unknown => "-".to_owned(),
-            Recovery::NoDip => "no dip".to_owned(),
-            Recovery::After { time, .. } => with_half(time, micros),
-            Recovery::NotBefore { the_end_at, of, is_held } => {
-                let word = if is_held { "run ended" } else { "not by end" };
-                format!("{word} ({the_end_at} of {of})")
-            }
-        };
-        let cells = [
-            row.standing.rank_shown(),
-            row.standing.estimate.map_or("failed".to_owned(), |estimate| with_half(estimate, digits)),
-            row.over_ideal.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
-            row.standing.slowdown_by_fault.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
-            recovery,
-            count(row.drops),
-            count(row.link_losses),
-            count(row.resent),
-            count(row.timeouts),
-            bytes(row.queue_p99),
-            bytes(row.peak_queue),
-        ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        let cells: String =
+            detail_cells(entry, row).iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(&row.scheme)));
     }
     html + "</tbody></table></div></details></section>\n"
+}
+
+/// The cells of a scheme in the section of a scenario, behind its name.
+fn detail_cells(entry: &LeagueEntry, row: &Row) -> [String; 11] {
+    let digits = |value: f64| match entry.quantity.is_time {
+        true => micros(value),
+        false => format!("{value:.2}"),
+    };
+    let recovery = match row.standing.recovery {
+        Recovery::Unknown => "-".to_owned(),
+        Recovery::NoDip => "no dip".to_owned(),
+        Recovery::After { time, .. } => with_half(time, micros),
+        Recovery::NotBefore { the_end_at, of, is_held } => {
+            let word = if is_held { "run ended" } else { "not by end" };
+            format!("{word} ({the_end_at} of {of})")
+        }
+    };
+    [
+        row.standing.rank_shown(),
+        row.standing.estimate.map_or("failed".to_owned(), |estimate| with_half(estimate, digits)),
+        row.over_ideal.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+        row.standing.slowdown_by_fault.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+        recovery,
+        count(row.drops),
+        count(row.link_losses),
+        count(row.resent),
+        count(row.timeouts),
+        bytes(row.queue_p99),
+        bytes(row.peak_queue),
+    ]
 }
 
 fn two(value: f64) -> String {
@@ -513,12 +523,13 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
     shown(estimate.mean) + &half
 }
 
-/// What state in hardware buys: for each scheme its bits, and the mean over scenarios of its time over the best.
-fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
+/// The plot of hardware state against time: for each scheme its bits, and the mean over scenarios of its time over the
+/// best.
+fn state_plot(entries: &[&LeagueEntry], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();
     for (position, scheme) in schemes.iter().enumerate() {
-        let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(contests, scheme)) else {
+        let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(entries, scheme)) else {
             left_out.push(*scheme);
             continue;
         };

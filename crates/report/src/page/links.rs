@@ -1,10 +1,10 @@
-//! More links (or other positions) than curves can be told apart: what they come to together, and a map of each over time.
+//! Plots of more links (or other positions) than curves can show: their distribution, and a map of each over time.
 
 use super::axes::layout;
 use super::bands;
 use super::curves::{Picture, line, per};
-use super::plots::Plot;
-use super::series::Natural;
+use super::plot::Plot;
+use super::series::NaturalSortKey;
 use crate::index::Index;
 use crate::labels::label;
 use crate::measure::covers;
@@ -12,42 +12,42 @@ use anabranch_results::{CurvePoints, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel at most.
+/// Curves of a panel, at most.
 pub(super) const MAX_CURVES: usize = 16;
-/// Stretches of time, and rows of a map, at most.
+/// Columns of time, and rows of a map, at most.
 const STRETCHES: u64 = 160;
 const ROWS: usize = 64;
-/// Share of the links below the ends of the band, in percent.
+/// The percentiles of the links at the ends of the band.
 const BAND: [usize; 2] = [10, 90];
 
-/// The mean and the largest value of each stretch of time, none where there is no value.
+/// The mean and the largest value in each column of time; none where there is no value.
 type Cells = Vec<Option<(f64, f64)>>;
 
-/// What the links of a run came to in each stretch of time.
+/// The values of the links of a run in each column of time.
 struct Grid {
-    /// Microseconds.
+    /// Start of the first column, in microseconds.
     start: f64,
     stretch: f64,
-    /// By link.
-    links: BTreeMap<Natural, Cells>,
+    /// The cells of each link.
+    links: BTreeMap<NaturalSortKey, Cells>,
 }
 
-/// Whether the plot has a curve for each position of more positions than can be told apart.
+/// Whether the plot has a curve for each position, and more positions than curves can show.
 pub(super) fn are_many(index: &Index<'_>, spec: &PlotSpec) -> bool {
-    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-    let names = index.curve_names().filter(|(series, entity)| *series == spec.y && wanted(entity));
+    let is_shown = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
+    let names = index.curve_names().filter(|(series, entity)| *series == spec.y && is_shown(entity));
     per(index.set, spec).contains(&"entity")
         && names.map(|(_, entity)| entity).collect::<BTreeSet<&str>>().len() > MAX_CURVES
 }
 
-/// Median and band, then the map; nothing where nothing was measured.
+/// Median and band, then the map; none where nothing was measured.
 pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<(Plot, Plot)> {
-    let wanted = |curve: &&CurvePoints| spec.entity.as_ref().is_none_or(|of| covers(of, &curve.entity));
+    let is_shown = |curve: &&CurvePoints| spec.entity.as_ref().is_none_or(|of| covers(of, &curve.entity));
     let mut grids: Vec<(String, &str, Grid)> = Vec::new();
     let mut seeds = BTreeSet::new();
     for curve in &picture.curves {
         let measured = index.series(curve.runs[0], &spec.y);
-        let chosen: Vec<&CurvePoints> = measured.iter().filter(wanted).collect();
+        let chosen: Vec<&CurvePoints> = measured.iter().filter(is_shown).collect();
         if let Some(grid) = grid(&chosen) {
             seeds.insert(index.set.runs[curve.runs[0]].seed.to_string());
             grids.push((curve.name(), curve.scheme, grid));
@@ -95,25 +95,26 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     Some((of_all, of_each))
 }
 
-/// Stretches are as long as what is between two points where these come at regular times.
+/// The grid of these curves. A column is as long as the interval between two points where these come at regular times.
 fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let times: BTreeSet<u64> = curves.iter().flat_map(|curve| &curve.points).map(|(time, _)| *time).collect();
     let (first, last) = (*times.first()?, *times.last()?);
     let many = times.len() as u64;
-    // A value is of the interval that its time ends.
+    // A value belongs to the interval that its time ends.
     let step = ((last - first) / (many - 1).max(1)).max(1);
     let count = many.min(STRETCHES);
     let whole = u128::from(last - first + step);
     let position = |time: u64| (u128::from(time - first) * u128::from(count) / whole) as usize;
-    let mut links: BTreeMap<Natural, Cells> = BTreeMap::new();
+    let mut links: BTreeMap<NaturalSortKey, Cells> = BTreeMap::new();
     for curve in curves {
         let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, f64::NEG_INFINITY); count as usize];
         for &(time, value) in &curve.points {
             let (sum, number, most) = &mut sums[position(time)];
             (*sum, *number, *most) = (*sum + value, *number + 1.0, most.max(value));
         }
-        let cells =
-            links.entry(Natural::new(curve.entity.to_string())).or_insert_with(|| vec![None; count as usize]);
+        let cells = links
+            .entry(NaturalSortKey::new(curve.entity.to_string()))
+            .or_insert_with(|| vec![None; count as usize]);
         for (cell, (sum, number, most)) in cells.iter_mut().zip(sums) {
             if number > 0.0 {
                 *cell = Some((sum / number, most));
@@ -152,9 +153,9 @@ fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
     ]
 }
 
-/// Rows of cells, several links a row where there are more than a map has.
+/// Rows of cells, several links per row where there are more than a map has rows.
 fn map(grid: &Grid, factor: f64) -> Json {
-    let links: Vec<(&Natural, &Cells)> = grid.links.iter().collect();
+    let links: Vec<(&NaturalSortKey, &Cells)> = grid.links.iter().collect();
     let count = links.first().map_or(0, |(_, cells)| cells.len());
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for several in links.chunks(links.len().div_ceil(ROWS).max(1)) {

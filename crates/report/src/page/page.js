@@ -1,9 +1,9 @@
-// The table: sorting, saving, and what a click on a scheme shows elsewhere.
+// The table: sorting, saving, and the highlight of a clicked scheme.
 (function () {
   "use strict";
   const table = document.getElementById("summary");
 
-  // "1,266 ±11" as 1266, "14.8 KB" as 14800, "no dip" as 0; none for what is no number, which comes last.
+  // "1,266 ±11" as 1266, "14.8 KB" as 14800, "no dip" as 0; none for text that is no number, which comes last.
   function worth(text) {
     if (text.trim() === "no dip") return 0;
     const found = /^(-?[\d,.]+)\s*([KMG]?)/.exec(text.trim());
@@ -26,7 +26,7 @@
     });
     table.tBodies[0].append(...rows);
     table.classList.add("sorted");
-    // Rows of the heat map stand as those of the table do.
+    // Rows of the heat map have the order of the table.
     const map = document.getElementById("map");
     if (!map) return;
     const places = rows.map(function (row) { return row.cells[0].textContent; });

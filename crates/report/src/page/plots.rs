@@ -1,12 +1,8 @@
-//! What to plot, as `draw.js` takes it.
-//!
-//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, where `kind` is `line`, `both` (with its
-//! points), `hv` and `vh` (steps), `points`, `named` (each with a name of `names`, a label where there is room in the order of
-//! `first`, and the `shape` of all), `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other kinds are ends
-//! of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}`, its axes are of [`axes`].
+//! The plots of a page: those of a figure, or the default ones.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};
+use super::plot::{MAX_POINTS, Plot};
 use super::{links, search, series, sweep};
 use crate::index::Index;
 use crate::labels::{label, thousands};
@@ -14,37 +10,10 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A plot on the page.
-#[derive(Clone)]
-pub(super) struct Plot {
-    pub title: String,
-    /// How to read it.
-    pub note: String,
-    /// The title without what tells this picture from others of the same plot, and that.
-    pub whole: String,
-    pub part: String,
-    pub data: Vec<Json>,
-    pub layout: Json,
-}
-
-impl Plot {
-    pub(super) fn new(
-        spec: &PlotSpec,
-        picture: &Picture<'_>,
-        note: String,
-        data: Vec<Json>,
-        layout: Json,
-    ) -> Plot {
-        let (whole, part) = (spec.title.clone(), picture.name.clone());
-        Plot { title: picture.title(spec), note, whole, part, data, layout }
-    }
-}
-
-/// Points of a curve at most, so that the page of a large run stays small.
-pub(super) const MAX_POINTS: usize = 2000;
-/// Points of a cloud of messages at most, of all curves.
+/// Points of a cloud of messages, at most, over all curves.
 const MAX_CLOUD: usize = 20_000;
-/// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
+
+/// The plots that a figure specifies, otherwise those for which the results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
     let looked_for = swept(index.set).into_iter();
@@ -95,7 +64,7 @@ pub(super) fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
 fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let set = index.set;
     let mut specs = Vec::new();
-    // Of a job nobody asks for the messages: what counts is when it is done.
+    // The messages of a job need no plot: the job counts when it is done.
     let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) =
         set.actual().iter().partition(|run| run.jobs > 0);
     for name in swept(set) {
@@ -111,7 +80,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // What a search tried are values that it chose, each with few messages.
+    // The values of a search were chosen by it, each with few messages.
     if set.answer.is_some() {
         return specs;
     }
@@ -135,7 +104,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
         let group = Some(group.to_owned());
         specs.push(PlotSpec { group, ..PlotSpec::new(PlotKind::Cdf, title, "slowdown") });
     }
-    // What differs between the points of a sweep alone would be a picture a length.
+    // Lengths that differ only between the points of a sweep would give a picture per length.
     let mut of_runs = set.flows.chunk_by(|a, b| a.run == b.run);
     if of_runs.any(|flows| flows.iter().any(|flow| flow.bytes != flows[0].bytes)) {
         let slowdown = |title, y| PlotSpec::new(PlotKind::SlowdownBySize, title, y);
@@ -152,39 +121,39 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     specs
 }
 
-/// The flows of a curve that the plot is about.
+/// The flows of a curve that the plot shows.
 fn flows_of<'a>(
     index: &'a Index<'_>,
     spec: &'a PlotSpec,
     curve: &'a Curve<'_>,
 ) -> impl Iterator<Item = &'a FlowRow> {
     let lengths = spec.min_bytes.unwrap_or(0)..=spec.max_bytes.unwrap_or(u64::MAX);
-    let wanted = move |flow: &&FlowRow| {
+    let is_selected = move |flow: &&FlowRow| {
         lengths.contains(&flow.bytes) && spec.group.as_ref().is_none_or(|group| flow.in_group(group))
     };
-    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(wanted)
+    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(is_selected)
 }
 
 fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-/// What a distribution or a cloud of messages is over.
+/// The messages or jobs of a distribution or a cloud.
 struct Population {
     axis: &'static str,
-    /// The things counted.
+    /// Their name in a sentence.
     things: &'static str,
-    /// What is drawn beside the curves.
+    /// Whether the ideal is drawn beside the curves.
     has_ideal: bool,
-    /// What those with a value did, and those without did not.
+    /// Clauses about those with a value and those without.
     known: &'static str,
     unknown: &'static str,
-    /// Of a flow.
+    /// The value of a flow.
     value: fn(&FlowRow) -> Option<f64>,
 }
 
 impl Population {
-    /// One value a thing, none where it has none.
+    /// One value per message or job; none where it has none.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));
@@ -281,7 +250,7 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     Plot::new(spec, picture, note, data, layout(axis(unit, log), y))
 }
 
-/// Sorted values to a curve in percent of `all`, thinned evenly but dense in the last percent.
+/// A curve of sorted values in percent of `all`, downsampled evenly but dense in the last percent.
 fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, line: Json) -> Json {
     let count = sorted.len();
     let mut ranks: Vec<usize> = if count <= MAX_POINTS {
@@ -296,7 +265,7 @@ fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, li
     };
     ranks.sort_unstable();
     ranks.dedup();
-    // From the ground up: a curve of one value is a step.
+    // The curve begins at zero, so that one value is a step.
     let x: Vec<f64> = sorted.iter().take(1).chain(ranks.iter().map(|&rank| &sorted[rank])).copied().collect();
     let heights = ranks.iter().map(|&rank| 100.0 * (rank + 1) as f64 / all as f64);
     let y: Vec<f64> = [0.0].into_iter().chain(heights).collect();
@@ -309,7 +278,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     let mut sizes: Vec<u64> =
         picture.curves.iter().flat_map(|curve| flows_of(index, spec, curve)).map(|flow| flow.bytes).collect();
     sizes.sort_unstable();
-    // Bins of about as many messages each, by their largest size.
+    // Bins of about equally many messages each, by their largest size.
     let mut tops: Vec<u64> =
         (1..=BINS).filter_map(|bin| sizes.get((bin * sizes.len() / BINS).max(1) - 1)).copied().collect();
     tops.dedup();
@@ -337,7 +306,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// A point a message, by its length; of many, evenly spread ones.
+/// A point per message, by its length; of many, evenly spread ones.
 fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let Population { axis, unknown, value, .. } = population(&spec.y);
     let mut data = Vec::new();
@@ -377,7 +346,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// Which messages a plot is about, when not about all, as a sentence.
+/// The messages that a plot shows, when it does not show all, as a sentence.
 fn selection(spec: &PlotSpec) -> String {
     let bytes = |bytes: u64| thousands(bytes as f64);
     let lengths = match (spec.min_bytes, spec.max_bytes) {

@@ -1,22 +1,22 @@
-//! Where results come from, below the title.
+//! The origin of results, below the title.
 
-use super::escape;
+use super::markup::escape;
 use anabranch_results::ResultSet;
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeSet;
 
-/// What a page says of how its results were made, beside what they know themselves.
+/// The circumstances of a run that its results do not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     /// The program with its version and commit: `anabranch 0.1.0 (0123456789ab)`.
     pub program: String,
-    /// What was typed.
+    /// The command line.
     pub command: Option<String>,
     /// The day, as `2026-11-23`.
     pub date: Option<String>,
 }
 
-/// Program, day, seeds, digest and command; nothing that is not known.
+/// Program, day, seeds, digest and command, without those that are not known.
 pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     let mut parts: Vec<String> =
         [Some(&provenance.program).filter(|name| !name.is_empty()), provenance.date.as_ref()]
@@ -40,7 +40,7 @@ pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     }
 }
 
-/// Of all runs together: of their own digests, in their order. The folder is called by the digest of the scenario, and so
+/// The digest of all runs, from their own digests in their order. The folder has the digest of the scenario, which is
 /// equal for results of different builds.
 fn digest(set: &ResultSet) -> String {
     let all: Vec<&str> = set.runs.iter().map(|run| run.digest.as_str()).collect();

@@ -1,28 +1,28 @@
-//! The values of a parameter that a search tried, as numbers of one unit.
+//! The values of a parameter in a search, as numbers of one unit.
 
 use anabranch_base::{Bytes, Duration, Rate};
 
-/// What values are that are written as text.
+/// The kind of values that are written as text.
 pub(super) enum Quantity {
-    /// In kB.
+    /// Sizes, in kB.
     Bytes,
-    /// In microseconds.
+    /// Times, in microseconds.
     Duration,
-    /// In Gb/s.
+    /// Rates, in Gb/s.
     Rate,
-    /// In what stands behind each number, such as `bdp`, or nothing.
+    /// Numbers with this suffix, such as `bdp`, or without one.
     Of(String),
 }
 
 impl Quantity {
-    /// What all of them are; none where they are words, or not of one kind.
+    /// The kind of all values; none where they are words, or of several kinds.
     pub(super) fn of(values: &[String]) -> Option<Quantity> {
         let behind = unit(values.first()?)?.to_owned();
         let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Of(behind)];
         all.into_iter().find(|quantity| values.iter().all(|value| quantity.number(value).is_some()))
     }
 
-    /// A value in the unit of the kind.
+    /// The number of a value in the unit of the kind.
     pub(super) fn number(&self, text: &str) -> Option<f64> {
         match self {
             Quantity::Bytes => Some(text.parse::<Bytes>().ok()?.0 as f64 / 1e3),
@@ -44,7 +44,7 @@ impl Quantity {
     }
 }
 
-/// What stands behind the number that a text begins with; none where it begins with none.
+/// The text behind the number with which a value begins; none where it begins with none.
 fn unit(text: &str) -> Option<&str> {
     let behind =
         text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter)).trim();

@@ -1,20 +1,20 @@
-//! What a search measured, against the parameter that it looked for.
+//! The plot of a search: the measured number against the parameter.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Picture, line, pictures, scheme_look};
-use super::plots::Plot;
+use super::plot::Plot;
 use super::quantity::Quantity;
 use crate::groups::schemes;
 use crate::labels::{Label, label};
-use anabranch_results::{Compared, PlotKind, PlotSpec, ResultSet, Tried};
+use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
-/// Units in which fields are measured that a question names without them.
+/// Units of fields that a question may leave out.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// Both sides of the question's comparison against the parameter `name`: of each scheme a line per seed, whose values are its
-/// own, and dotted the bound. None where nothing was measured.
-pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<Plot> {
+/// Both sides of the question's comparison against the parameter `name`: for each scheme a line per seed, and dotted
+/// the bound. None where nothing was measured.
+pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);
     let spec =
         PlotSpec { x: Some(name.to_owned()), ..PlotSpec::new(PlotKind::Line, title, &compared.measured) };
@@ -27,38 +27,9 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<P
     let label = label_of(set, &compared.measured);
     let (mut data, mut bounds) = (Vec::new(), Vec::new());
     for scheme in schemes(set) {
-        let of_scheme: Vec<&Tried> = compared
-            .tried
-            .iter()
-            .filter(|tried| tried.scheme == scheme && tried.measured.is_some())
-            .collect();
-        let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
-        for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
-            // Nothing lies between the last of one seed and the first of the next.
-            if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
-                x.push(at(&first.value));
-                measured.push(Json::Null);
-                bound.push(Json::Null);
-            }
-            for tried in of_seed {
-                x.push(at(&tried.value));
-                measured.push(tried.measured.map(|number| number * label.factor).into());
-                bound.push(tried.bound.map(|number| number * label.factor).into());
-            }
-        }
-        if x.is_empty() {
-            continue;
-        }
-        let look = scheme_look(set, scheme);
-        data.push(json!({
-            "kind": "both", "name": scheme, "scheme": scheme, "x": x, "y": measured, "line": line(look, 2.0),
-        }));
-        if bound.iter().any(|bound| !bound.is_null()) {
-            bounds.push(json!({
-                "kind": "line", "name": format!("{scheme}: {}", compared.bound), "scheme": scheme, "x": x, "y": bound,
-                "line": dotted(look),
-            }));
-        }
+        let Some((measured, bound)) = traces(set, scheme, compared, label.factor, &at) else { continue };
+        data.push(measured);
+        bounds.extend(bound);
     }
     if data.is_empty() {
         return None;
@@ -86,14 +57,55 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<P
     Some(Plot::new(&spec, &picture, note, data, layout(x, y)))
 }
 
-/// The one bound of all runs, where it is one.
-fn constant(tried: &[Tried]) -> Option<f64> {
+/// The traces of a scheme's measured numbers and of its bound; none without a number.
+fn traces(
+    set: &ResultSet,
+    scheme: &str,
+    compared: &SearchMeasure,
+    factor: f64,
+    at: &dyn Fn(&String) -> Json,
+) -> Option<(Json, Option<Json>)> {
+    let of_scheme = |trial: &&Trial| trial.scheme == scheme && trial.measured.is_some();
+    let of_scheme: Vec<&Trial> = compared.tried.iter().filter(of_scheme).collect();
+    let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
+    for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
+        // A gap between the last point of one seed and the first of the next.
+        if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
+            x.push(at(&first.value));
+            measured.push(Json::Null);
+            bound.push(Json::Null);
+        }
+        for trial in of_seed {
+            x.push(at(&trial.value));
+            measured.push(trial.measured.map(|number| number * factor).into());
+            bound.push(trial.bound.map(|number| number * factor).into());
+        }
+    }
+    if x.is_empty() {
+        return None;
+    }
+    let look = scheme_look(set, scheme);
+    let has_bound = bound.iter().any(|bound| !bound.is_null());
+    let bound = has_bound.then(|| {
+        json!({
+            "kind": "line", "name": format!("{scheme}: {}", compared.bound), "scheme": scheme, "x": x, "y": bound,
+            "line": dotted(look),
+        })
+    });
+    let measured = json!({
+        "kind": "both", "name": scheme, "scheme": scheme, "x": x, "y": measured, "line": line(look, 2.0),
+    });
+    Some((measured, bound))
+}
+
+/// The bound of all runs, where it is the same.
+fn constant(tried: &[Trial]) -> Option<f64> {
     let mut all = tried.iter().filter_map(|tried| tried.bound);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// How an axis names what is measured: by the label of its field, where it is one.
+/// The label of the measured number: that of its field, where it is one.
 fn label_of(set: &ResultSet, measured: &str) -> Label {
     let named = Label { name: measured.to_owned(), unit: "", factor: 1.0 };
     let Some((field, "scheme)")) = measured.split_once('(') else { return named };
@@ -102,8 +114,8 @@ fn label_of(set: &ResultSet, measured: &str) -> Label {
     known.map_or(named, |field| label(&field))
 }
 
-/// How many runs of which schemes have no point.
-fn not_drawn(set: &ResultSet, tried: &[Tried]) -> String {
+/// A sentence with the number of runs of each scheme that have no point.
+fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     let of = |scheme: &str| {
         let count = tried.iter().filter(|tried| tried.scheme == scheme && tried.measured.is_none()).count();
         (count > 0).then(|| format!("{count} of {scheme}"))
@@ -115,7 +127,7 @@ fn not_drawn(set: &ResultSet, tried: &[Tried]) -> String {
     }
 }
 
-/// The line of a bound.
+/// The line style of a bound.
 fn dotted(look: usize) -> Json {
     let mut line = line(look, 1.5);
     line["dash"] = "dot".into();

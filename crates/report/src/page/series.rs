@@ -1,43 +1,43 @@
-//! Measured values over time: a panel a scheme, a curve an entity, or a cloud of points.
+//! Measured values over time: a panel per scheme, a curve per entity, or a cloud of points.
 
 use super::axes;
 use super::bands;
 use super::curves::{Curve, Picture, line, per, scheme_look};
-use super::plots::{MAX_POINTS, Plot};
+use super::plot::{MAX_POINTS, Plot};
 use crate::index::Index;
 use crate::labels::{label, thousands};
 use crate::measure::covers;
-use crate::standing::baseline_of;
+use crate::ranking::baseline_of;
 use anabranch_results::GOODPUT;
 use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel at most, which are not of one position each.
+/// Curves of a panel, at most, when they are not of one position each.
 const MAX_CURVES: usize = 48;
-/// Points of all clouds of a panel at most.
+/// Points of all clouds of a panel, at most.
 const MAX_CLOUD: usize = 20_000;
-/// Stretches of time at most of which a cloud that has more keeps as many points each.
+/// Bins of time of a cloud, at most; each keeps equally many points.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).
 type Points = Vec<(f64, f64)>;
 /// Curves by name.
-type Curves = BTreeMap<Natural, Points>;
+type Curves = BTreeMap<NaturalSortKey, Points>;
 
-/// What is drawn of a curve.
-struct Thin {
+/// The points of a curve that are drawn.
+struct Downsampled {
     points: Points,
-    /// How many points were measured.
+    /// The number of points that were measured.
     measured: usize,
 }
 
-/// Curves that share a panel. They are thinned as early as can be, since all together may be more than memory holds.
+/// Curves that share a panel. They are downsampled as early as possible, since all together may be larger than memory.
 struct Panel<'a> {
     scheme: &'a str,
-    /// Those of a cloud, which are thinned when it is known how many share the panel.
+    /// The points of clouds, which are downsampled when the number of clouds in the panel is known.
     whole: Curves,
-    thin: BTreeMap<Natural, Thin>,
+    downsampled: BTreeMap<NaturalSortKey, Downsampled>,
 }
 
 impl Panel<'_> {
@@ -45,109 +45,180 @@ impl Panel<'_> {
         if cloud {
             return self.whole.extend(found);
         }
-        let thinned = |(name, points): (Natural, Points)| {
-            (name, Thin { points: thinned_curve(&points), measured: points.len() })
+        let downsampled = |(name, points): (NaturalSortKey, Points)| {
+            (name, Downsampled { points: downsampled_curve(&points), measured: points.len() })
         };
-        self.thin.extend(found.into_iter().map(thinned));
+        self.downsampled.extend(found.into_iter().map(downsampled));
     }
 
     fn close(&mut self) {
         let whole = std::mem::take(&mut self.whole);
         let share = MAX_CLOUD / whole.len().max(1);
-        let thinned = |(name, points): (Natural, Points)| {
-            (name, Thin { points: thinned_cloud(&points, share), measured: points.len() })
+        let downsampled = |(name, points): (NaturalSortKey, Points)| {
+            (name, Downsampled { points: downsampled_cloud(&points, share), measured: points.len() })
         };
-        self.thin.extend(whole.into_iter().map(thinned));
+        self.downsampled.extend(whole.into_iter().map(downsampled));
     }
+}
+
+/// The arrangement of curves in a picture.
+struct Form<'a> {
+    /// The dimensions along which curves are separate.
+    per: Vec<&'a str>,
+    cloud: bool,
+    by_entity: bool,
+    panel_by_scheme: bool,
+}
+
+impl<'a> Form<'a> {
+    fn of(index: &'a Index<'_>, spec: &'a PlotSpec) -> Form<'a> {
+        let (per, cloud) = (per(index.set, spec), spec.kind == PlotKind::Points);
+        let by_entity = per.contains(&"entity");
+        let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
+        Form { per, cloud, by_entity, panel_by_scheme }
+    }
+
+    /// The dimensions that the legend names, where entities are of these kinds. A cloud that is alone in its panel is named by
+    /// the panel.
+    fn legend(&self, kinds: &BTreeSet<String>) -> String {
+        let kind = match kinds.len() {
+            1 => kinds.first().map_or("place", String::as_str),
+            _ => "place",
+        };
+        let named = self.per.iter().filter(|name| **name != "scheme" || !self.panel_by_scheme);
+        named.map(|name| if *name == "entity" { kind } else { *name }).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The curves of a picture, with the seeds of their runs and the kinds of their entities.
+struct Measured<'a> {
+    panels: Vec<Panel<'a>>,
+    seeds: BTreeSet<u64>,
+    kinds: BTreeSet<String>,
 }
 
 /// One picture. None where nothing was measured.
 ///
-/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has.
+/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has one.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
-    let cloud = spec.kind == PlotKind::Points;
-    let per = per(index.set, spec);
-    let by_entity = per.contains(&"entity");
-    let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
-    let mut panels: Vec<Panel<'_>> = Vec::new();
-    let mut seeds = BTreeSet::new();
-    let mut entities = BTreeSet::new();
+    let form = Form::of(index, spec);
+    let Measured { panels, seeds, kinds } = measured(index, spec, picture, &form);
+    let names: BTreeSet<&NaturalSortKey> = panels.iter().flat_map(|panel| panel.downsampled.keys()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let drawn: Vec<&NaturalSortKey> = names.iter().copied().take(MAX_CURVES).collect();
+    let baselines = baselines(index, spec, picture, &form.per);
+    let y_axis = y_axis(spec, &panels, &baselines);
+    let mut data: Vec<Json> = baselines.iter().map(|baseline| dashed(index, spec, baseline)).collect();
+    data.extend(traces(index, spec, &form, &panels, &drawn));
+    let panel_name =
+        |panel: &Panel<'_>| if form.panel_by_scheme { panel.scheme.to_owned() } else { String::new() };
+    let titled: Vec<Json> =
+        panels.iter().map(|panel| json!({"name": panel_name(panel), "y": y_axis})).collect();
+    let legend = form.legend(&kinds);
+    let layout = json!({
+        "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
+        "legend": if legend.is_empty() { Json::Null } else { legend.as_str().into() },
+        "bands": bands::of(index.set, picture),
+    });
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let mut note = format!("Seed {}.", seeds.join(", "));
+    if !legend.is_empty() {
+        note.push_str(" A click in the legend hides a curve.");
+    }
+    if !form.by_entity {
+        note.push_str(match form.cloud {
+            true => " Where several places were measured, the points of all.",
+            false if spec.y == GOODPUT => " Of all hosts together.",
+            false => " Where several places were measured, their mean.",
+        });
+    }
+    if !baselines.is_empty() {
+        note.push_str(" Dashed: the same run without the faults, against which it recovers.");
+    }
+    note.push_str(&left_out(&form, &panels, &names, &drawn));
+    Some(Plot::new(spec, picture, note, data, layout))
+}
+
+/// The curves of a picture in panels, downsampled.
+fn measured<'a>(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'a>, form: &Form<'_>) -> Measured<'a> {
+    let mut panels: Vec<Panel<'a>> = Vec::new();
+    let (mut seeds, mut kinds) = (BTreeSet::new(), BTreeSet::new());
     for curve in &picture.curves {
         let measured = index.series(curve.runs[0], &spec.y);
-        let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-        let chosen: Vec<&CurvePoints> = measured.iter().filter(|curve| wanted(&curve.entity)).collect();
-        let found = of_curve(spec, curve, &chosen, by_entity, panel_by_scheme);
+        let is_shown = |entity: &str| spec.entity.as_ref().is_none_or(|known| covers(known, entity));
+        let chosen: Vec<&CurvePoints> = measured.iter().filter(|curve| is_shown(&curve.entity)).collect();
+        let found = of_curve(spec, curve, &chosen, form.by_entity, form.panel_by_scheme);
         if found.is_empty() {
             continue;
         }
-        entities.extend(chosen.iter().map(|curve| entity_kind(&curve.entity).to_owned()));
+        kinds.extend(chosen.iter().map(|curve| entity_kind(&curve.entity).to_owned()));
         seeds.insert(index.set.runs[curve.runs[0]].seed);
-        match panels.last_mut().filter(|panel| !panel_by_scheme || panel.scheme == curve.scheme) {
-            Some(panel) => panel.add(found, cloud),
+        match panels.last_mut().filter(|panel| !form.panel_by_scheme || panel.scheme == curve.scheme) {
+            Some(panel) => panel.add(found, form.cloud),
             None => {
                 panels.iter_mut().for_each(Panel::close);
-                let mut panel = Panel { scheme: curve.scheme, whole: Curves::new(), thin: BTreeMap::new() };
-                panel.add(found, cloud);
+                let mut panel =
+                    Panel { scheme: curve.scheme, whole: Curves::new(), downsampled: BTreeMap::new() };
+                panel.add(found, form.cloud);
                 panels.push(panel);
             }
         }
     }
     panels.iter_mut().for_each(Panel::close);
-    let names: BTreeSet<&Natural> = panels.iter().flat_map(|panel| panel.thin.keys()).collect();
-    if names.is_empty() {
-        return None;
-    }
+    Measured { panels, seeds, kinds }
+}
+
+fn y_axis(spec: &PlotSpec, panels: &[Panel<'_>], baselines: &[(&Curve<'_>, Points)]) -> Json {
     let label = label(&spec.y);
-    let drawn: Vec<&Natural> = names.iter().copied().take(MAX_CURVES).collect();
-    let mut data = Vec::new();
-    let entity_title =
-        if entities.len() == 1 { entities.first().map(String::as_str) } else { None }.unwrap_or("place");
-    let legend: Vec<&str> = per
-        .iter()
-        .filter(|name| **name != "scheme" || !panel_by_scheme)
-        .map(|name| if *name == "entity" { entity_title } else { *name })
-        .collect();
-    let undisturbed = undisturbed(index, spec, picture, &per);
-    let measured = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
-    let heights = measured.chain(undisturbed.iter().flat_map(|(_, points)| points));
+    let measured = panels.iter().flat_map(|panel| panel.downsampled.values()).flat_map(|curve| &curve.points);
+    let heights = measured.chain(baselines.iter().flat_map(|(_, points)| points));
     let (least, most) =
         heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
-    let y_axis = match spec.log_y || axes::is_wide(least, most) {
+    match spec.log_y || axes::is_wide(least, most) {
         true => axes::axis(&label.axis(), true),
         false => json!({"title": label.axis(), "range": [0.0, most * label.factor * 1.05]}),
-    };
-    let dashed = |(curve, points): &(&Curve<'_>, Points)| {
-        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * label.factor)).unzip();
-        let mut line = line(scheme_look(index.set, curve.scheme), 0.8);
-        line["dash"] = "dash".into();
-        json!({
-            "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
-            "y": y, "line": line,
-        })
-    };
-    data.extend(undisturbed.iter().map(dashed));
-    let mut titled = Vec::new();
-    let (mut points_drawn, mut points_measured) = (0, 0);
-    for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
-        let name = if panel_by_scheme { scheme } else { "" };
-        titled.push(json!({"name": name, "y": y_axis}));
+    }
+}
+
+/// The trace of a run without faults.
+fn dashed(index: &Index<'_>, spec: &PlotSpec, (curve, points): &(&Curve<'_>, Points)) -> Json {
+    let factor = label(&spec.y).factor;
+    let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
+    let mut line = line(scheme_look(index.set, curve.scheme), 0.8);
+    line["dash"] = "dash".into();
+    json!({
+        "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
+        "y": y, "line": line,
+    })
+}
+
+/// The traces of the curves `drawn`, panel by panel.
+fn traces(
+    index: &Index<'_>,
+    spec: &PlotSpec,
+    form: &Form<'_>,
+    panels: &[Panel<'_>],
+    drawn: &[&NaturalSortKey],
+) -> Vec<Json> {
+    let factor = label(&spec.y).factor;
+    let mut data = Vec::new();
+    for (panel, Panel { scheme, downsampled: curves, .. }) in panels.iter().enumerate() {
         for (position, name) in drawn.iter().enumerate() {
-            let Some(Thin { points: thin, measured }) = curves.get(*name) else { continue };
-            points_drawn += thin.len();
-            points_measured += measured;
-            let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
-            let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
-            // What stands for a scheme looks as it does in the other plots.
-            let is_scheme = per == ["scheme"];
+            let Some(Downsampled { points, .. }) = curves.get(*name) else { continue };
+            let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * factor)).unzip();
+            // The curve of a scheme looks as in the other plots.
+            let is_scheme = form.per == ["scheme"];
             let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
-            let of = match (panel_by_scheme, is_scheme) {
+            let of = match (form.panel_by_scheme, is_scheme) {
                 (true, _) => Some(*scheme),
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is what its interval came to, and ends it: intervals without anything are long.
+            // A point of goodput is the mean of the interval that it ends: intervals without data are long.
             let kind = match spec.y == GOODPUT {
-                _ if cloud => "points",
+                _ if form.cloud => "points",
                 true => "vh",
                 false => "line",
             };
@@ -157,32 +228,25 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             }));
         }
     }
-    let layout = json!({
-        "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
-        // Alone in its panel, a scheme's cloud is named by the panel.
-        "legend": if legend.is_empty() { Json::Null } else { legend.join(", ").into() },
-        "bands": bands::of(index.set, picture),
-    });
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let mut note = format!("Seed {}.", seeds.join(", "));
-    if !legend.is_empty() {
-        note.push_str(" A click in the legend hides a curve.");
-    }
-    if !by_entity {
-        note.push_str(match cloud {
-            true => " Where several places were measured, the points of all.",
-            false if spec.y == GOODPUT => " Of all hosts together.",
-            false => " Where several places were measured, their mean.",
-        });
-    }
-    if !undisturbed.is_empty() {
-        note.push_str(" Dashed: the same run without the faults, against which it recovers.");
-    }
+    data
+}
+
+/// Sentences about curves and points that are not drawn.
+fn left_out(
+    form: &Form<'_>,
+    panels: &[Panel<'_>],
+    names: &BTreeSet<&NaturalSortKey>,
+    drawn: &[&NaturalSortKey],
+) -> String {
+    let mut note = String::new();
     if names.len() > drawn.len() {
         let (drawn, all) = (drawn.len(), names.len());
         note.push_str(&format!(" {drawn} of {all} curves are drawn; series.parquet holds all."));
     }
-    if cloud && points_drawn < points_measured {
+    let shown = panels.iter().flat_map(|panel| drawn.iter().filter_map(|name| panel.downsampled.get(*name)));
+    let (points_drawn, points_measured) = shown
+        .fold((0, 0), |(drawn, measured), curve| (drawn + curve.points.len(), measured + curve.measured));
+    if form.cloud && points_drawn < points_measured {
         note.push_str(&format!(
             " {} of {} points are drawn: where they are dense, of each short stretch of time the largest and some \
              below it, evenly chosen; series.parquet holds all.",
@@ -190,11 +254,11 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             thousands(points_measured as f64),
         ));
     }
-    Some(Plot::new(spec, picture, note, data, layout))
+    note
 }
 
-/// The goodput of the runs without faults, of a picture that has a curve for each scheme.
-fn undisturbed<'a>(
+/// The goodput of the runs without faults, for a picture that has a curve for each scheme.
+fn baselines<'a>(
     index: &Index<'_>,
     spec: &PlotSpec,
     picture: &'a Picture<'_>,
@@ -207,12 +271,12 @@ fn undisturbed<'a>(
         let measured = index.series(runs.iter().position(|run| std::ptr::eq(run, baseline))?, &spec.y);
         let measured: Vec<&CurvePoints> = measured.iter().collect();
         let points = of_curve(spec, curve, &measured, false, false).into_values().next()?;
-        Some((curve, thinned_curve(&points)))
+        Some((curve, downsampled_curve(&points)))
     });
     found.collect()
 }
 
-/// What kind of position an entity is, for people.
+/// The kind of an entity, for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
         _ if entity.contains('/') => "link",
@@ -222,7 +286,7 @@ fn entity_kind(entity: &str) -> &str {
     }
 }
 
-/// Measured rows as a curve an entity, or as their mean, or for a cloud all together.
+/// Measured rows as a curve per entity, or as their mean, or all together for a cloud.
 fn of_curve(
     spec: &PlotSpec,
     curve: &Curve<'_>,
@@ -239,7 +303,7 @@ fn of_curve(
     if !by_entity && spec.kind == PlotKind::Points {
         let mut all: Points = points().map(point).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        return Curves::from([(Natural::new(name), all)]);
+        return Curves::from([(NaturalSortKey::new(name), all)]);
     }
     if !by_entity {
         let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
@@ -249,40 +313,40 @@ fn of_curve(
         }
         let mean: Points =
             sums.into_iter().map(|(at, (sum, count))| (at as f64 / 1e6, sum / count)).collect();
-        return Curves::from([(Natural::new(name), mean)]);
+        return Curves::from([(NaturalSortKey::new(name), mean)]);
     }
     let mut curves: BTreeMap<&str, Points> = BTreeMap::new();
     for curve in measured {
         curves.entry(&curve.entity).or_default().extend(curve.points.iter().map(point));
     }
-    // A plot that is about entities alone does not repeat its scheme in each name.
+    // A plot of entities alone does not repeat its scheme in each name.
     let alone = curve.rest.is_empty();
     let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
-    curves.into_iter().map(|(entity, points)| (Natural::new(full(entity)), points)).collect()
+    curves.into_iter().map(|(entity, points)| (NaturalSortKey::new(full(entity)), points)).collect()
 }
 
-/// At most [`MAX_POINTS`] points: of each stretch the lowest and the highest, so that no peak is lost.
-fn thinned_curve(points: &[(f64, f64)]) -> Points {
+/// At most [`MAX_POINTS`] points: the lowest and the highest of each chunk, so that no peak is lost.
+fn downsampled_curve(points: &[(f64, f64)]) -> Points {
     if points.len() <= MAX_POINTS {
         return points.to_vec();
     }
     let stretch = points.len().div_ceil(MAX_POINTS / 2);
-    let mut thin = Vec::with_capacity(MAX_POINTS);
+    let mut downsampled = Vec::with_capacity(MAX_POINTS);
     for chunk in points.chunks(stretch) {
         let positions = 0..chunk.len();
         let low = positions.clone().min_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
         let high = positions.max_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
-        thin.push(chunk[low.min(high)]);
+        downsampled.push(chunk[low.min(high)]);
         if low != high {
-            thin.push(chunk[low.max(high)]);
+            downsampled.push(chunk[low.max(high)]);
         }
     }
-    thin
+    downsampled
 }
 
-/// At most about `most` points, which are in the order of their times: of each stretch of time the largest and, at
-/// even distances in rank, others below it.
-fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
+/// About `most` of the points, which are sorted by time: of each bin of time the largest and, at even distances in
+/// rank, others below it.
+fn downsampled_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Points::new() };
     if points.len() <= most {
         return points.to_vec();
@@ -291,31 +355,31 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
     let number = |time: f64| (((time - first.0) / stretch) as usize).min(STRETCHES - 1);
     let stretches: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| number(a.0) == number(b.0)).collect();
     let share = (most / stretches.len()).max(1);
-    let mut thin = Points::with_capacity(most);
+    let mut downsampled = Points::with_capacity(most);
     for together in stretches {
         let mut falling: Vec<&(f64, f64)> = together.iter().collect();
         falling.sort_by(|a, b| b.1.total_cmp(&a.1));
         let kept = falling.len().min(share);
-        thin.extend((0..kept).map(|position| *falling[position * falling.len() / kept]));
+        downsampled.extend((0..kept).map(|position| *falling[position * falling.len() / kept]));
     }
-    thin
+    downsampled
 }
 
-/// A name in which numbers count as numbers: `up:2` before `up:10`.
+/// A sort key in which numbers compare as numbers: `up:2` before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Natural {
-    /// The name's parts, for its order.
+pub(super) struct NaturalSortKey {
+    /// The parts of the name, in pairs of text and number.
     parts: Vec<(String, u64)>,
     pub(super) text: String,
 }
 
-impl Natural {
-    pub(super) fn new(text: String) -> Natural {
+impl NaturalSortKey {
+    pub(super) fn new(text: String) -> NaturalSortKey {
         let part = |part: &str| match part.parse() {
             Ok(number) => (String::new(), number),
             Err(_) => (part.to_owned(), 0),
         };
-        Natural { parts: text.split([':', '/', ' ', ',']).map(part).collect(), text }
+        NaturalSortKey { parts: text.split([':', '/', ' ', ',']).map(part).collect(), text }
     }
 }
 
@@ -328,27 +392,27 @@ mod tests {
         let mut points: Vec<(f64, f64)> = (0..100_000).map(|step| (f64::from(step), 1.0)).collect();
         points[54_321].1 = 9.0;
         points[77_777].1 = 0.0;
-        let thin = thinned_curve(&points);
-        assert!(thin.len() <= MAX_POINTS);
-        assert!(thin.contains(&(54_321.0, 9.0)) && thin.contains(&(77_777.0, 0.0)));
-        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+        let downsampled = downsampled_curve(&points);
+        assert!(downsampled.len() <= MAX_POINTS);
+        assert!(downsampled.contains(&(54_321.0, 9.0)) && downsampled.contains(&(77_777.0, 0.0)));
+        assert!(downsampled.is_sorted_by(|a, b| a.0 < b.0));
     }
 
     #[test]
     fn a_thinned_cloud_keeps_the_largest_of_each_stretch_and_some_of_the_others() {
-        // 1,000 links at each of 800 instants; at every instant one link waits longest.
+        // 1,000 links at each of 800 instants; at every instant one link has the longest delay.
         let points: Points = (0..800_000_u32)
             .map(|number| (f64::from(number / 1_000), f64::from(number % 1_000 * 7 % 1_000)))
             .collect();
-        let thin = thinned_cloud(&points, MAX_CLOUD);
-        assert!(thin.len() <= MAX_CLOUD && thin.len() > MAX_CLOUD / 2, "{}", thin.len());
-        let mean = thin.iter().map(|(_, y)| y).sum::<f64>() / thin.len() as f64;
+        let downsampled = downsampled_cloud(&points, MAX_CLOUD);
+        assert!(downsampled.len() <= MAX_CLOUD && downsampled.len() > MAX_CLOUD / 2, "{}", downsampled.len());
+        let mean = downsampled.iter().map(|(_, y)| y).sum::<f64>() / downsampled.len() as f64;
         assert!((mean - 500.0).abs() < 20.0, "{mean}");
-        let largest = thin.iter().filter(|(_, y)| *y == 999.0).count();
+        let largest = downsampled.iter().filter(|(_, y)| *y == 999.0).count();
         assert!(largest >= STRETCHES, "{largest}");
-        assert_eq!(thinned_cloud(&points[..100], 100), points[..100]);
+        assert_eq!(downsampled_cloud(&points[..100], 100), points[..100]);
         let at_once: Points = (0..500).map(|value| (3.0, f64::from(value))).collect();
-        assert!(thinned_cloud(&at_once, 100).contains(&(3.0, 499.0)));
+        assert!(downsampled_cloud(&at_once, 100).contains(&(3.0, 499.0)));
     }
 
     #[test]
@@ -359,7 +423,8 @@ mod tests {
 
     #[test]
     fn ports_are_in_the_order_of_their_numbers() {
-        let names = ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(|name| Natural::new(name.to_owned()));
+        let names =
+            ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(|name| NaturalSortKey::new(name.to_owned()));
         let names = BTreeSet::from(names);
         assert_eq!(
             names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>(),

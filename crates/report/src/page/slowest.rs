@@ -1,15 +1,15 @@
-//! From a scheme to its slowest messages or jobs, and what they met.
+//! The slowest messages or jobs of each scheme, and their losses, timeouts and retransmissions.
 
-use super::escape;
+use super::markup::escape;
 use crate::groups::schemes;
 use crate::index::Index;
 use crate::labels::{bytes, large, micros, significant};
 use anabranch_results::{FlowRow, JobRow, RunRow};
 use std::cmp::Reverse;
 
-/// Rows of a table at most.
+/// Rows of a table, at most.
 const MOST: usize = 10;
-/// Schemes that have tables at most.
+/// Schemes that have tables, at most.
 const MOST_SCHEMES: usize = 40;
 const OF_MESSAGES: [&str; 12] = [
     "message",
@@ -28,7 +28,7 @@ const OF_MESSAGES: [&str; 12] = [
 const OF_JOBS: [&str; 8] =
     ["job", "run", "ranks", "CCT µs", "over ideal", "the run's losses on links", "its drops", "its timeouts"];
 
-/// A folded table a scheme; nothing where the results hold neither messages nor jobs.
+/// A folded table per scheme; empty where the results hold neither messages nor jobs.
 pub(super) fn section(index: &Index<'_>) -> String {
     let of_schemes = schemes(index.set).into_iter().take(MOST_SCHEMES).map(|scheme| of_scheme(index, scheme));
     let tables: String = of_schemes.collect();
@@ -54,7 +54,7 @@ fn of_scheme(index: &Index<'_>, scheme: &str) -> String {
         + &table(scheme, "messages", &OF_MESSAGES, &flows.collect::<Vec<_>>())
 }
 
-/// The first few by falling time, those without any in front; never more than twice as many are held.
+/// The first few by falling time, those without any in front; memory never holds more than twice as many.
 fn slowest<'a, Row>(
     rows: impl Iterator<Item = (&'a RunRow, &'a Row)>,
     time: impl Fn(&Row) -> Option<u64>,

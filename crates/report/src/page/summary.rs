@@ -1,19 +1,20 @@
 //! The table of all schemes on the page.
 
-use super::{escape, prose, terms};
-use crate::standing::ranked;
+use super::markup::{escape, prose};
+use super::terms;
+use crate::ranking::ranked_quantity;
 use crate::table;
 use anabranch_results::ResultSet;
 
-/// The table, with what a reader has to know below it. It shows the columns that decide, the others on demand, and can be
-/// sorted and saved (`page.js`).
+/// The table, with the notes that a reader needs below it. It shows the columns that decide, the others on demand, and
+/// can be sorted and saved (`page.js`).
 pub(super) fn section(set: &ResultSet) -> String {
     let mut summary = table::summary(set);
     summary.remove(table::WALL);
-    let ranked_by = ranked(set);
+    let ranked_by = ranked_quantity(set);
     let is_spare: Vec<bool> =
         summary.head.iter().map(|head| table::is_hidden(&head.name, ranked_by)).collect();
-    // On a narrow screen the number by which schemes are ranked stands in place of counts.
+    // On a narrow screen the ranked quantity takes the place of counts.
     let is_count = |index: usize| ["flows", "jobs"].contains(&summary.head[index].name.trim());
     let kept = |index: usize| match (is_spare[index], is_count(index)) {
         (true, _) => "spare",
@@ -40,7 +41,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     html.push_str("</tr></thead><tbody>");
     for (place, row) in summary.rows.iter().enumerate() {
-        html.push_str(if summary.begins.contains(&place) { "<tr class=\"first\">" } else { "<tr>" });
+        html.push_str(if summary.point_starts.contains(&place) { "<tr class=\"first\">" } else { "<tr>" });
         for (index, cell) in row.iter().enumerate() {
             let cell = escape(cell);
             html.push_str(&match index {

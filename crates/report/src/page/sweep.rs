@@ -1,79 +1,41 @@
-//! A field of the runs against a swept parameter, or a scheme at a time.
+//! Plots of a field of the runs against a swept parameter, or scheme by scheme.
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture};
-use super::plots::Plot;
+use super::plot::Plot;
 use super::quantity::Quantity;
 use crate::labels::label;
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A field of the runs, mean over seeds with their spread, against a swept parameter or a scheme at a time.
+/// A field of the runs, mean over seeds with their spread, against a swept parameter or scheme by scheme.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
-    let mut data = Vec::new();
-    let mut note = String::new();
-    let mut range = (f64::INFINITY, 0.0_f64);
-    let mut gaps = Gaps::default();
-    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
+    // A search probes values within a range; a sweep has the labels that its author wrote.
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
-    // Between words nothing lies, so that a line would be a trend that is none.
+    // There is nothing between words, so that a line would suggest a trend.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
+    let mut traces = Traces { data: Vec::new(), range: (f64::INFINITY, 0.0), has_seeds: false };
+    let mut gaps = Gaps::default();
     for (index, curve) in picture.curves.iter().enumerate() {
-        let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
-        let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
-        for run in runs() {
-            let at = match &spec.x {
-                Some(name) => {
-                    let number = |value: &Value| Some(quantity.as_ref()?.number(&value.to_string())?.into());
-                    run.sweep
-                        .get(name)
-                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
-                }
-                None => run.scheme.as_str().into(),
-            };
-            // A point of which one seed has no number would be the mean of the lucky ones.
-            let number = run.number(&spec.y).map_or(f64::NAN, |number| number * label.factor);
-            match points.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, numbers)) => numbers.push(number),
-                None => points.push((at, vec![number])),
-            }
-        }
-        runs().for_each(|run| gaps.note(run, spec, curve));
-        points.retain(|(_, numbers)| numbers.iter().all(|number| !number.is_nan()));
+        curve.runs.iter().for_each(|&run| gaps.note(&set.runs[run], spec, curve));
+        let points = points(set, spec, curve, quantity.as_ref());
         if points.is_empty() {
             continue;
         }
-        let column = |statistic: Statistic| -> Vec<f64> {
-            points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
-        };
-        let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
-        let several = points.iter().any(|(_, numbers)| numbers.len() > 1);
-        if several {
-            note = "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
-                .to_owned();
-        }
-        range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(range.0, f64::min);
-        range.1 = high.iter().copied().fold(range.1, f64::max);
-        let x: Vec<&Json> = points.iter().map(|(at, _)| at).collect();
-        let kind = if is_bar { "bar" } else { "both" };
         let name = match (&spec.x, curve.rest.as_str()) {
             (None, "") => label.name.clone(),
             (None, rest) => rest.to_owned(),
             (Some(_), _) => curve.name(),
         };
-        let scheme = spec.x.as_ref().map(|_| curve.scheme);
-        let mut trace = json!({
-            "kind": kind, "name": name, "scheme": scheme, "x": x, "y": mean, "line": picture.line(set, index),
-        });
-        if several {
-            (trace["low"], trace["high"]) = (low.into(), high.into());
-        }
-        data.push(trace);
+        let (kind, scheme) = (if is_bar { "bar" } else { "both" }, spec.x.as_ref().map(|_| curve.scheme));
+        let line = picture.line(set, index);
+        traces.add(json!({"kind": kind, "name": name, "scheme": scheme, "line": line}), &points);
     }
+    let Traces { data, range, has_seeds } = traces;
     let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);
     let at = || data.iter().flat_map(|curve| curve["x"].as_array()).flatten().filter_map(Json::as_f64);
     let (least, most) =
@@ -91,23 +53,85 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
         let foot = libm::pow(10.0, (libm::log10(range.0) - 0.1).floor());
         y["range"] = json!([foot, range.1 * 1.25]);
     }
-    note.push_str(&gaps.text());
-    let note = note.trim_start().to_owned();
+    let seeds = match has_seeds {
+        true => {
+            "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
+        }
+        false => "",
+    };
+    let note = format!("{seeds}{}", gaps.text()).trim_start().to_owned();
     Plot::new(spec, picture, note, data, layout(x, y))
 }
 
-/// Whether a swept value is a word, such as the name of a collective; quantities with units are none.
+/// The values of the seeds at each place of the x axis, where every seed has one: the mean of the others would be too good.
+fn points(
+    set: &ResultSet,
+    spec: &PlotSpec,
+    curve: &Curve<'_>,
+    quantity: Option<&Quantity>,
+) -> Vec<(Json, Vec<f64>)> {
+    let factor = label(&spec.y).factor;
+    let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
+    for run in curve.runs.iter().map(|&run| &set.runs[run]) {
+        let at = match &spec.x {
+            Some(name) => {
+                let number = |value: &Value| Some(quantity?.number(&value.to_string())?.into());
+                run.sweep
+                    .get(name)
+                    .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
+            }
+            None => run.scheme.as_str().into(),
+        };
+        let number = run.number(&spec.y).map_or(f64::NAN, |number| number * factor);
+        match points.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, numbers)) => numbers.push(number),
+            None => points.push((at, vec![number])),
+        }
+    }
+    points.retain(|(_, numbers)| numbers.iter().all(|number| !number.is_nan()));
+    points
+}
+
+/// The traces of a plot.
+struct Traces {
+    data: Vec<Json>,
+    /// The least value above zero, and the largest.
+    range: (f64, f64),
+    /// Whether some point has several seeds.
+    has_seeds: bool,
+}
+
+impl Traces {
+    /// Adds a trace through the means of `points`, with whiskers where there are several seeds.
+    fn add(&mut self, mut trace: Json, points: &[(Json, Vec<f64>)]) {
+        let column = |statistic: Statistic| -> Vec<f64> {
+            points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
+        };
+        let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
+        self.range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(self.range.0, f64::min);
+        self.range.1 = high.iter().copied().fold(self.range.1, f64::max);
+        trace["x"] = points.iter().map(|(at, _)| at.clone()).collect();
+        trace["y"] = mean.into();
+        if points.iter().any(|(_, numbers)| numbers.len() > 1) {
+            self.has_seeds = true;
+            (trace["low"], trace["high"]) = (low.into(), high.into());
+        }
+        self.data.push(trace);
+    }
+}
+
+/// Whether a swept value is a word, such as the name of a collective; quantities with units are not.
 fn is_of_words(set: &ResultSet, spec: &PlotSpec) -> bool {
     let swept = spec.x.iter().flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     swept.map(ToString::to_string).any(|value| value.starts_with(char::is_alphabetic))
 }
 
-/// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.
+/// The gaps of a plot of fields: by reason, the names of the points that are missing or incomplete.
 #[derive(Default)]
 struct Gaps(BTreeMap<&'static str, Vec<String>>);
 
 impl Gaps {
-    /// Notes what a run's number says less than it seems to.
+    /// Notes a gap where a run's number is missing or incomplete.
     fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
         let y = spec.y.as_str();
         let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
@@ -135,7 +159,7 @@ impl Gaps {
         }
     }
 
-    /// A sentence a reason, each after a space.
+    /// A sentence per reason, each after a space.
     fn text(&self) -> String {
         self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
     }

@@ -1,11 +1,11 @@
-//! The words that a page uses, explained.
+//! The glossary of a page.
 
-use super::{escape, prose};
+use super::markup::{escape, prose};
 use crate::terms::TERMS;
 
-/// The folded list of the words that `body` uses; nothing where it uses none.
+/// The folded list of the terms that `body` uses; empty where it uses none.
 pub(super) fn section(body: &str) -> String {
-    // Heads break where a word is long: what is joined there may be one word or two.
+    // Heads break long words: the parts may be one word or two.
     let words =
         [body.replace("-<wbr>", "").replace("<br>", " "), body.replace("-<wbr>", "-").replace("<br>", " ")];
     let mut list = String::new();

@@ -1,24 +1,45 @@
-//! The sentences about a sweep of more points than have a sentence each.
+//! Sentences about a sweep with too many points for a sentence each.
 
-use super::{MOST_NAMED, NOT_PLACED, Shown, some};
+use super::faults::{NO_DATA_HIT, hint_to_hit_more};
+use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, list};
+use super::ranking::{MOST_NAMED, PointStandings};
 use crate::groups::{at_points, named};
-use crate::standing::{Quantity, Standing};
-use anabranch_results::{Estimate, Value};
-use std::collections::BTreeMap;
+use crate::ranking::{Quantity, Standing};
+use anabranch_results::{Estimate, ResultSet};
 
-/// Who is fastest at which of many points.
-pub(super) fn over_all<'a>(
-    points: &[&BTreeMap<String, Value>],
-    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
-    quantity: Quantity,
-) -> String {
-    if let Some(alone) = alone_over_all(points, &at, quantity) {
-        return alone;
+/// The sentences about all points: the fastest schemes, and those that are in no ranking.
+pub(super) fn sentences(set: &ResultSet, points: &[PointStandings<'_>], quantity: Quantity) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let (unhit, hit): (Vec<_>, Vec<_>) =
+        points.iter().partition(|(_, schemes)| schemes.iter().all(|(_, standing)| standing.no_seed_hit()));
+    if !hit.is_empty() {
+        sentences.push(fastest(&hit, quantity));
+    }
+    if !unhit.is_empty() {
+        let unhit: Vec<String> = unhit.iter().map(|(point, _)| named(point)).collect();
+        sentences.push(format!("{NO_DATA_HIT}, {}.", at_points(&unhit, points.len())));
+        sentences.push(hint_to_hit_more(set));
+    }
+    sentences.extend(not_ranked(points));
+    let is_one_run = |(_, schemes): &&PointStandings<'_>| schemes.iter().any(|(_, of)| of.is_one_run);
+    let of_one_run = points.iter().filter(is_one_run).count();
+    if of_one_run > 0 {
+        sentences.push(format!(
+            "{SEEDS_CHANGE_NOTHING} for some schemes at {of_one_run} of {} sweep points: {NO_EVIDENCE}.",
+            points.len()
+        ));
+    }
+    sentences
+}
+
+/// The fastest schemes, and the points at which they are.
+fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> String {
+    if let Some(range) = range_of_one_scheme(points, quantity) {
+        return range;
     }
     let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
-    for point in points {
-        let here = at(point);
-        let here: Vec<_> = here.into_iter().filter(|(_, standing)| !standing.is_untouched).collect();
+    for (point, schemes) in points {
+        let here: Vec<_> = schemes.iter().filter(|(_, standing)| !standing.is_untouched).collect();
         let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
         let least = means.reduce(f64::min);
         let leads = |standing: &Standing| {
@@ -26,7 +47,7 @@ pub(super) fn over_all<'a>(
             standing.rank == Some(1) || (standing.rank.is_none() && mean.is_some() && mean == least)
         };
         let mut winners: Vec<&str> =
-            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
+            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| *name).collect();
         winners.sort_unstable();
         match by_winner.iter_mut().find(|(known, _)| *known == winners) {
             Some((_, indexes)) => indexes.push(named(point)),
@@ -41,7 +62,7 @@ pub(super) fn over_all<'a>(
                 [one] => format!("{one} is fastest"),
                 _ => format!(
                     "{} tie",
-                    some(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
+                    list(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
                 ),
             };
             format!("{what} {}", at_points(indexes, points.len()))
@@ -50,48 +71,40 @@ pub(super) fn over_all<'a>(
     format!("{}.", parts.join(". "))
 }
 
-/// Why a scheme is in no ranking, and of which that is so.
+/// A reason why a scheme is in no ranking, and the test for it.
 type Reason = (&'static str, fn(&Standing) -> bool);
 
-/// The schemes that are in no ranking or have no place in it at some of many points, and why.
-pub(super) fn not_ranked<'a>(
-    points: &[&BTreeMap<String, Value>],
-    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
-) -> Vec<String> {
+/// The schemes that are in no ranking or not placed at some of many points, and why.
+fn not_ranked(points: &[PointStandings<'_>]) -> Vec<String> {
     let reasons: [Reason; 3] = [
         ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
         ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
         (NOT_PLACED, |of| !of.is_placed()),
     ];
-    let here: Vec<_> = points.iter().map(|point| (named(point), at(point))).collect();
-    let told = |(why, is_so): Reason| {
+    let sentence = |(why, is_so): Reason| {
         let mut of_schemes: Vec<(&str, Vec<String>)> = Vec::new();
-        for (point, schemes) in here.iter().filter(|(_, schemes)| schemes.len() > 1) {
+        for (point, schemes) in points.iter().filter(|(_, schemes)| schemes.len() > 1) {
             for (scheme, _) in schemes.iter().filter(|(_, standing)| is_so(standing)) {
                 match of_schemes.iter_mut().find(|(known, _)| known == scheme) {
-                    Some((_, names)) => names.push(point.clone()),
-                    None => of_schemes.push((scheme, vec![point.clone()])),
+                    Some((_, names)) => names.push(named(point)),
+                    None => of_schemes.push((scheme, vec![named(point)])),
                 }
             }
         }
         let each =
             of_schemes.iter().map(|(name, names)| format!("{name} {}", at_points(names, points.len())));
         let each: Vec<String> = each.collect();
-        (!each.is_empty()).then(|| format!("{why}: {}.", some(each, MOST_NAMED)))
+        (!each.is_empty()).then(|| format!("{why}: {}.", list(each, MOST_NAMED)))
     };
-    reasons.into_iter().filter_map(told).collect()
+    reasons.into_iter().filter_map(sentence).collect()
 }
 
-/// From what to what one scheme goes; none where there are several.
-fn alone_over_all<'a>(
-    points: &[&BTreeMap<String, Value>],
-    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
-    quantity: Quantity,
-) -> Option<String> {
+/// The range of a single scheme over the points; none where there are several schemes.
+fn range_of_one_scheme(points: &[&PointStandings<'_>], quantity: Quantity) -> Option<String> {
     let mut found: Vec<(&str, Estimate, String)> = Vec::new();
     let mut unfinished = 0;
-    for point in points {
-        let [(name, standing)] = at(point)[..] else { return None };
+    for (point, schemes) in points {
+        let [(name, standing)] = schemes[..] else { return None };
         match standing.estimate {
             Some(estimate) => found.push((name, estimate, named(point))),
             None => unfinished += 1,
@@ -99,7 +112,7 @@ fn alone_over_all<'a>(
     }
     found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
     let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
-    let with = Shown::all_of([least.mean, most.mean].into_iter(), quantity);
+    let with = NumberFormat::for_means([least.mean, most.mean].into_iter(), quantity);
     let (low, high, unit) = (with.number(least.mean), with.number(most.mean), with.unit());
     let rest = match unfinished {
         0 => String::new(),

@@ -1,8 +1,8 @@
-//! What sentences come of made-up results.
+//! Sentences from made-up results.
 
 use super::*;
-use crate::standing::tests::set;
-use crate::standing::{Recovery, summary_json};
+use crate::ranking::tests::set;
+use crate::ranking::{Recovery, summary_json};
 use anabranch_results::FaultRow;
 
 #[test]
@@ -26,18 +26,21 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
         set(&[("a", &[100.0, 110.0, 120.0]), ("b", &[105.0, 112.0, 118.0]), ("c", &[900.0, 901.0, 902.0])]);
     assert_eq!(
         verdict(&tie),
-        ["a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c \
-             (901.0 ± 2.5 µs)."]
+        [
+            "a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c \
+             (901.0 ± 2.5 µs)."
+        ]
     );
     let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // One of which the seeds tell nothing ties with none.
-    let chain = set(&[("a", &[100.0, 101.0]), ("b", &[95.0, 115.0]), ("c", &[200.0, 201.0])]);
+    // A scheme about which the seeds show nothing ties with none.
+    let chain =
+        set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
     assert_eq!(
         verdict(&chain),
         [
-            "a is fastest: FCT 100.5 µs (± 6.4), 2.00 times faster than c (200.5 ± 6.4 µs); not to be placed, as their seeds differ \
-          too much: b (105.0 ± 127 µs)."
+            "a is fastest: FCT 101.0 µs (± 2.5), 1.99 times faster than c (201.0 ± 2.5 µs); not to be placed, as their seeds differ \
+          too much: b (115.0 ± 138 µs)."
         ]
     );
     let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
@@ -51,11 +54,11 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
 
 #[test]
 fn what_did_not_finish_is_left_out_and_said() {
-    let mut set = set(&[("a", &[100.0, 102.0]), ("b", &[50.0, 50.0])]);
-    set.runs[3].flows_finished = 3;
+    let mut set = set(&[("a", &[100.0, 102.0, 104.0]), ("b", &[50.0, 50.0, 50.0])]);
+    set.runs[5].flows_finished = 3;
     let missing = |scheme: &str, error: Option<&str>| MissingRun {
         scheme: scheme.to_owned(),
-        seed: 2,
+        seed: 3,
         sweep: BTreeMap::new(),
         baseline: false,
         error: error.map(str::to_owned),
@@ -64,18 +67,18 @@ fn what_did_not_finish_is_left_out_and_said() {
     assert_eq!(
         verdict(&set),
         [
-            "Not whole: 1 of 4 runs failed or never ran.",
-            "a alone finished: FCT 101.0 µs (± 13).",
-            "Left out of the ranking: b (1 of 2 runs did not finish)."
+            "Not whole: 1 of 6 runs failed or never ran.",
+            "a alone finished: FCT 102.0 µs (± 5.0).",
+            "Left out of the ranking: b (1 of 3 runs did not finish)."
         ]
     );
-    set.runs.truncate(3);
+    set.runs.truncate(5);
     set.missing = vec![missing("b", None), missing("c", None)];
-    assert_eq!(verdict(&set)[0], "Not whole: 2 of 5 runs failed or never ran.");
-    assert!(verdict(&set)[2].contains("b (1 of 2 runs did not finish)"), "{:?}", verdict(&set));
+    assert_eq!(verdict(&set)[0], "Not whole: 2 of 7 runs failed or never ran.");
+    assert!(verdict(&set)[2].contains("b (1 of 3 runs did not finish)"), "{:?}", verdict(&set));
 }
 
-/// Hits of data by scheme and seed; every run has 5 packets hit in all.
+/// Sets the data packets hit by scheme and seed; the faults of every run hit 5 packets in all.
 fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
     for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
         run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
@@ -85,56 +88,93 @@ fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
 
 #[test]
 fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
-    let three = || set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0]), ("c", &[210.0, 211.0])]);
-    let hit = with_hits(three(), &[0, 3, 0, 0, 3, 3]);
+    let three = || {
+        set(&[("a", &[110.0, 115.0, 120.0]), ("b", &[100.0, 101.0, 102.0]), ("c", &[210.0, 211.0, 212.0])])
+    };
+    let hit = with_hits(three(), &[0, 3, 3, 0, 0, 0, 3, 3, 3]);
     assert_eq!(
         verdict(&hit),
         [
-            "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64; unhit at 1 of 2 seeds, 120.0 where \
-             hit), 1.83 times faster than c (210.5 ± 6.4 µs).",
-            "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs).",
+            "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 12; unhit at 1 of 3 seeds, 117.5 where \
+             hit), 1.83 times faster than c (211.0 ± 2.5 µs).",
+            "Not ranked, as the faults hit no data of theirs and cost them nothing: b (101.0 ± 2.5 µs).",
             "For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds."
         ]
     );
     let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
     assert_eq!(shown, ["1", "unhit", "2"]);
     let summary = summary_json(&hit);
-    // Slower than without faults, though by ACKs alone: that is an answer.
+    // b is slower than without faults, though only ACKs were lost: that is an answer.
     let mut slower = hit.clone();
     slower.runs.extend(hit.runs.iter().map(|run| RunRow {
         baseline: true,
         fct_max_us: run.fct_max_us / if run.scheme == "b" { 2.0 } else { 1.0 },
+        faults: Vec::new(),
         ..run.clone()
     }));
     assert!(verdict(&slower)[0].starts_with("b is fastest"), "{:?}", verdict(&slower));
-    assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
-    let nobody = with_hits(three(), &[0; 6]);
-    let said = &verdict(&nobody)[0];
-    assert!(said.starts_with(SPARED) && said.contains(". b is fastest: "), "{said}");
-    // One that finished before the faults came did finish.
+    assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 3, "{summary}");
+    let nobody = with_hits(three(), &[0; 9]);
+    let sentence = &verdict(&nobody)[0];
+    assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
+    // A run that finished before the faults came did finish.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
-    let said = &verdict(&stuck)[0];
-    assert!(said.starts_with("a alone finished of those whose data the faults hit: FCT"), "{said}");
+    let sentence = &verdict(&stuck)[0];
+    assert!(sentence.starts_with("a alone finished of those whose data the faults hit: FCT"), "{sentence}");
+}
+
+/// The losses of a topology file are in the run and in its baseline, and no hit of the fault beside them.
+#[test]
+fn faults_that_the_baseline_has_too_hit_nothing() {
+    let mut set = set(&[("a", &[110.0, 115.0, 120.0]), ("b", &[100.0, 101.0, 102.0])]);
+    let of_file = |fault| FaultRow {
+        fault,
+        kind: "packet-loss".into(),
+        on: "error-rate:0.001".into(),
+        data_packets: 7,
+        ..FaultRow::default()
+    };
+    let down = FaultRow { kind: "link-down".into(), on: "host:3".into(), ..FaultRow::default() };
+    let baselines: Vec<RunRow> = set
+        .runs
+        .iter()
+        .map(|run| RunRow { baseline: true, faults: vec![of_file(0)], ..run.clone() })
+        .collect();
+    set.runs.iter_mut().for_each(|run| run.faults = vec![down.clone(), of_file(1)]);
+    set.runs.extend(baselines);
+    assert!(standings(&set, &groups(&set)).iter().all(|standing| standing.unhit == [3, 3]));
+    assert!(verdict(&set)[0].starts_with(NO_DATA_HIT), "{:?}", verdict(&set));
+    set.runs[0].faults[0].data_packets = 1;
+    assert_eq!(standings(&set, &groups(&set))[0].unhit, [2, 3]);
+    let text = crate::table::table(&set, 200);
+    assert!(
+        text.contains("without faults, which has the losses of the topology file as well, seed by seed"),
+        "{text}"
+    );
 }
 
 #[test]
 fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
     let names: Vec<String> = (0..14).map(|number| format!("s{number}")).collect();
-    let numbers: Vec<[f64; 2]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
+    let numbers: Vec<[f64; 3]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 3]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
-    let said = &verdict(&set(&schemes))[0];
-    assert!(said.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."), "{said}");
+    let sentence = &verdict(&set(&schemes))[0];
     assert!(
-        said.starts_with("s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
-        "{said}"
+        sentence.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."),
+        "{sentence}"
     );
-    let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0, 5.0][..])).collect();
+    assert!(
+        sentence
+            .starts_with("s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
+        "{sentence}"
+    );
+    let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0; 3][..])).collect();
     assert_eq!(verdict(&set(&same))[..1], ["s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each."]);
     let seven: Vec<_> = schemes.iter().take(4).copied().collect();
-    let said = &verdict(&set(&seven))[0];
-    assert!(said.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{said}");
+    let sentence = &verdict(&set(&seven))[0];
+    assert!(sentence.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{sentence}");
 }
 
 #[test]
@@ -142,30 +182,34 @@ fn seeds_that_change_nothing_are_no_evidence() {
     let ranks = |set: &ResultSet| -> Vec<_> {
         standings(set, &groups(set)).iter().map(|standing| standing.rank).collect()
     };
-    let two = set(&[("a", &[100.0, 100.0]), ("b", &[200.0, 200.0])]);
+    let two = set(&[("a", &[100.0; 3]), ("b", &[200.0; 3])]);
     let first = "a is fastest by one run: FCT 100.0 µs (± 0), 2.00 times faster than b (200.0 ± 0 µs)";
     let why = "± 0 is no evidence, and they are compared by one run.";
     assert_eq!(verdict(&two), [format!("{first}."), format!("Seeds change nothing here: {why}")]);
     assert_eq!(ranks(&two), [None, None], "as with one seed");
-    let mixed = set(&[("a", &[100.0, 100.0]), ("b", &[200.0, 200.0]), ("c", &[300.0, 302.0])]);
+    let mixed = set(&[("a", &[100.0; 3]), ("b", &[200.0; 3]), ("c", &[300.0, 302.0, 304.0])]);
     assert_eq!(
         verdict(&mixed),
-        [format!("{first}; then c (301.0 ± 13 µs)."), format!("Seeds change nothing for a and b: {why}")]
+        [format!("{first}; then c (302.0 ± 5.0 µs)."), format!("Seeds change nothing for a and b: {why}")]
     );
     assert_eq!(ranks(&mixed), [Some(1), Some(2), Some(3)]);
     let mut many = ResultSet::default();
     for point in 0..6 {
-        let mut here = if point < 2 { two.clone() } else { set(&[("a", &[1.0, 2.0]), ("b", &[3.0, 4.0])]) };
+        let mut here =
+            if point < 2 { two.clone() } else { set(&[("a", &[1.0, 2.0, 3.0]), ("b", &[3.0, 4.0, 5.0])]) };
         for run in &mut here.runs {
             run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
         }
         many.runs.extend(here.runs);
     }
-    let said = verdict(&many);
-    assert_eq!(said[1], "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence.");
+    let sentences = verdict(&many);
+    assert_eq!(
+        sentences[1],
+        "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence."
+    );
 }
 
-/// Those that tie with the one before them are slower at one seed and faster at another.
+/// Schemes that tie with the one before them are slower at one seed and faster at another.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
@@ -186,17 +230,17 @@ fn what_ties_behind_the_first_is_named_together() {
         ("h", at(other, 600.0)),
     ];
     let all: Vec<(&str, &[f64])> = all.iter().map(|(name, fcts)| (*name, &fcts[..])).collect();
-    let said = &verdict(&set(&all))[0];
+    let sentence = &verdict(&set(&all))[0];
     assert!(
-        said.ends_with("; then c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h)."),
-        "{said}"
+        sentence.ends_with("; then c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h)."),
+        "{sentence}"
     );
 }
 
 #[test]
 fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
     let mut set = with_baselines(set(&[("a", &[110.0]), ("b", &[120.0])]), &[100.0; 2]);
-    for run in &mut set.runs {
+    for run in set.runs.iter_mut().filter(|run| !run.baseline) {
         (run.faults, run.sim_time_us) =
             (vec![FaultRow { at_us: 5.0, ..FaultRow::default() }], run.fct_max_us);
     }
@@ -230,8 +274,8 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
         ..run
     }));
     set.runs[0].time_to_recover_us = Some(10.0);
-    let said = verdict(&set);
-    assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
+    let sentences = verdict(&set);
+    assert_eq!(sentences[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
     let recoveries: Vec<_> =
         standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
     assert_eq!(
@@ -246,7 +290,7 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     assert_eq!(summary.as_array().unwrap().len(), 2);
 }
 
-/// With a baseline of so many µs to each run.
+/// Adds a baseline with this time in µs to each run.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {
@@ -268,26 +312,26 @@ fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
             .replace(", b", " and b")
     );
     let one = with_baselines(set(&[("a", &[100.0, 220.0])]), &[100.0; 2]);
-    let said = &verdict(&one)[1];
-    assert_eq!(said, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
+    let sentence = &verdict(&one)[1];
+    assert_eq!(sentence, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
     let mixed = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 100.0])]), &[100.0; 4]);
-    let said = &verdict(&mixed)[1];
-    assert_eq!(said, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
+    let sentence = &verdict(&mixed)[1];
+    assert_eq!(sentence, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
 }
 
 #[test]
 fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
     let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
-    // The fastest is hurt most.
+    // The fastest scheme is hurt most.
     let numbers: Vec<[f64; 2]> = (0..9).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
     let bases: Vec<f64> = (0..9)
         .flat_map(|number| [(100.0 + f64::from(number * 10)) / (2.0 - f64::from(number) / 10.0); 2])
         .collect();
-    let said = &verdict(&with_baselines(set(&schemes), &bases))[1];
+    let sentence = &verdict(&with_baselines(set(&schemes), &bases))[1];
     assert_eq!(
-        said,
+        sentence,
         "The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest \
          (5 more between). Least hurt is not fastest: s8 takes 1.80 times as long as s0."
     );
@@ -298,9 +342,9 @@ fn up_to_six_costs_are_all_named() {
     let numbers: Vec<[f64; 2]> = (0..7).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
     let schemes: Vec<(&str, &[f64])> =
         ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(numbers.iter().map(|of| &of[..])).collect();
-    let said = &verdict(&with_baselines(set(&schemes), &[100.0; 14]))[1];
+    let sentence = &verdict(&with_baselines(set(&schemes), &[100.0; 14]))[1];
     assert_eq!(
-        said,
+        sentence,
         "The fault (packet-loss) cost g 60 % (± 0), f 50 % (± 0), e 40 % (± 0), d 30 % (± 0), c 20 % (± 0) and b 10 % (± 0); \
          nothing: a."
     );
@@ -322,7 +366,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
     hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
-    // What begins when the run is over hits nothing, however wide it is.
+    // A fault that begins when the run is over hits nothing, on however many links.
     hit.runs[3].faults[0].at_us = 200.0;
     assert!(
         last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),
@@ -340,21 +384,21 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
 #[test]
 fn a_point_that_says_nothing_is_not_the_headline() {
     let mut whole = ResultSet::default();
-    for (point, hits) in [(1, [0; 4]), (2, [3; 4])] {
-        let mut here = with_hits(set(&[("a", &[110.0, 111.0]), ("b", &[220.0, 222.0])]), &hits);
+    for (point, hits) in [(1, [0; 6]), (2, [3; 6])] {
+        let mut here = with_hits(set(&[("a", &[110.0, 111.0, 112.0]), ("b", &[220.0, 222.0, 224.0])]), &hits);
         for run in &mut here.runs {
             run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
         }
         whole.runs.extend(here.runs);
     }
-    let said = verdict(&whole);
+    let sentences = verdict(&whole);
     assert_eq!(
-        said[0],
-        "At x = 2: a is fastest: FCT 110.5 µs (± 6.4), 2.00 times faster than b (221.0 ± 13 µs)."
+        sentences[0],
+        "At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs)."
     );
-    assert_eq!(said[1], format!("At x = 1: {SPARED}."));
-    assert!(said[2].starts_with("For an answer where no data was hit"), "{said:?}");
-    assert_eq!(said.len(), 3);
+    assert_eq!(sentences[1], format!("At x = 1: {NO_DATA_HIT}."));
+    assert!(sentences[2].starts_with("For an answer where no data was hit"), "{sentences:?}");
+    assert_eq!(sentences.len(), 3);
 }
 
 #[test]
@@ -362,7 +406,7 @@ fn many_points_are_told_by_who_is_fastest() {
     let mut whole = ResultSet::default();
     for point in 0..6 {
         let [a, b] = if point < 5 { [100.0, 200.0] } else { [200.0, 100.0] };
-        let mut here = set(&[("a", &[a, a + 1.0]), ("b", &[b, b + 2.0])]);
+        let mut here = set(&[("a", &[a, a + 1.0, a + 2.0]), ("b", &[b, b + 2.0, b + 4.0])]);
         for run in &mut here.runs {
             run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
         }
@@ -374,13 +418,13 @@ fn many_points_are_told_by_who_is_fastest() {
             "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
         ]
     );
-    let mut spared = whole.clone();
-    for run in spared.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2)) {
+    let mut unhit = whole.clone();
+    for run in unhit.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2)) {
         run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
     }
-    let said = verdict(&spared);
-    assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
-    assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
+    let sentences = verdict(&unhit);
+    assert!(sentences[0].starts_with("a is fastest at 4 of 5 sweep points"), "{sentences:?}");
+    assert_eq!(sentences[1], format!("{NO_DATA_HIT}, at 1 of 6 sweep points (x = 2)."));
     let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);
     let mut some = whole.clone();
     for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 1)) {

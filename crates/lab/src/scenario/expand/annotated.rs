@@ -2,6 +2,7 @@
 
 use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
+use std::collections::BTreeSet;
 
 /// Whose parameters a line of the resolved form is about.
 #[derive(Clone, Copy)]
@@ -31,7 +32,7 @@ pub(in crate::scenario) fn annotated(
     schemes: &[Scheme],
 ) -> String {
     let mut text = String::with_capacity(toml.len());
-    let (mut owner, mut of_path) = (Owner::Nobody, false);
+    let (mut owner, mut of_path, mut has_windows) = (Owner::Nobody, false, false);
     let (mut next_scheme, mut next_point, mut in_points) = (0, 0, false);
     let has_faults = toml.lines().any(|line| line == "[[fault]]");
     let mut rest = toml.lines();
@@ -56,6 +57,7 @@ pub(in crate::scenario) fn annotated(
                 _ => owner = Owner::Nobody,
             }
             of_path = line.ends_with(".cc]");
+            has_windows = of_path || line.ends_with(".transport]");
         }
         text.push_str(line);
         let seen: Vec<&PathFacts> = match owner {
@@ -73,10 +75,16 @@ pub(in crate::scenario) fn annotated(
         // Such a congestion control has the facts of its queue pair's path, which is no longer than the longest.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
-            let mut units: Vec<String> = seen.iter().filter_map(|facts| facts.in_units(value)).collect();
+            // Transports and congestion controls round a window up to whole packets.
+            let in_units = match has_windows && is_window(line) {
+                true => PathFacts::window_in_units,
+                false => PathFacts::in_units,
+            };
+            let mut units: Vec<String> = seen.iter().filter_map(|facts| in_units(facts, value)).collect();
             // One of each point, in their order, unless all are the same; of many points each value once.
             if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
-                units.dedup();
+                let mut known = BTreeSet::new();
+                units.retain(|unit| known.insert(unit.clone()));
             }
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
@@ -101,6 +109,11 @@ pub(in crate::scenario) fn annotated(
 /// The text that a line sets a key to: `1bdp` of `queue = "1bdp"`.
 fn quoted(line: &str) -> Option<&str> {
     line.split_once(" = \"")?.1.strip_suffix('"')
+}
+
+/// Whether a line sets a window: `window`, `initial_window`, `max_window`, `pull_window`.
+fn is_window(line: &str) -> bool {
+    line.split_once(" = ").is_some_and(|(key, _)| key == "window" || key.ends_with("_window"))
 }
 
 #[cfg(test)]
@@ -134,6 +147,39 @@ mod tests {
         assert!(text.contains(&queue) && text.contains(&rto), "{queue}{rto} in:\n{text}");
         assert_eq!(read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap(), scenario);
         assert!(text.lines().any(|line| line == "bytes = \"100KB\""), "{text}");
+    }
+
+    /// 50 Gb/s and 10 ns: a BDP is no whole number of packets.
+    #[test]
+    fn a_window_has_the_whole_packets_that_may_be_in_flight_beside_it() {
+        let text = "schemes = [\"reps\", \"irn-ecmp\", \"eqds\"]\n\
+            topology = { kind = \"fat-tree\", hosts = 16, hosts_per_tor = 4, link = \"50Gbps\", link_latency = \"10ns\" }\n\
+            workload = { kind = \"permutation\", bytes = \"100KB\" }\n";
+        let scenario = read("s.toml", text, &NoFiles, &Overrides::default()).unwrap();
+        let text = annotated(&scenario);
+        let facts = scenario.examine().unwrap().facts;
+        for (scheme, key) in [(0, "initial_window"), (1, "window"), (2, "pull_window")] {
+            let facts = &facts[0][scheme];
+            let whole = anabranch_base::Bytes(facts.bdp.0.next_multiple_of(facts.packet.0)).about();
+            assert_ne!(whole, facts.bdp.about(), "{key}");
+            assert!(text.contains(&format!("\n{key} = \"1bdp\" # = {whole}\n")), "{key}: {whole}\n{text}");
+        }
+    }
+
+    /// Each value once, also where equal ones are no neighbours.
+    #[test]
+    fn of_many_points_each_value_stands_once() {
+        let latencies: Vec<&str> = (0..66).map(|point| ["\"1us\"", "\"2us\""][point % 2]).collect();
+        let bytes: Vec<String> = (0..66).map(|point| format!("\"{}KB\"", 1 + point)).collect();
+        let zip = format!(
+            "[set]\n\"reps.fabric.queue\" = \"2bdp\"\n[[sweep.zip]]\n\"topology.link_latency\" = [{}]\n\"workload.bytes\" = \
+             [{}]\n",
+            latencies.join(", "),
+            bytes.join(", ")
+        );
+        let text = annotated(&scenario(&zip));
+        let line = text.lines().find(|line| line.starts_with("queue = \"2bdp\"")).unwrap();
+        assert_eq!(line.matches(" KB").count(), 2, "{line}");
     }
 
     #[test]

@@ -1,27 +1,28 @@
-//! What the slowest messages and jobs wait for, as far as results tell: timeouts, and each other.
+//! Notes on the waiting of the slowest messages and jobs, as far as results show it: timeouts, and each other.
 
 use crate::groups::{Group, at_points, groups};
 use crate::labels::duration;
 use crate::resolved::Point;
 use anabranch_results::{FlowRow, ResultSet};
 
-/// Schemes and points of a sweep that are told of one by one.
+/// Schemes and points of a sweep that a note lists, at most.
 const MOST: usize = 6;
 
-/// The messages of a group with a timeout, and those without.
-struct Waits {
-    /// Messages that finished, and of how many of them a timer ran out.
+/// The messages of a group with a timeout, and the others.
+struct TimeoutDelays {
+    /// The number of messages that finished, and of those with a timeout among them.
     messages: usize,
     with: usize,
-    /// The slowest message of a run, in microseconds: the mean over the runs that have one with a timeout.
+    /// The FCT of the slowest message with a timeout, in microseconds: the mean over the runs that have one.
     slowest_with_us: f64,
-    /// Likewise of those without; none where each message had one.
+    /// The FCT of the slowest message without a timeout, likewise; none where each message had one.
     slowest_without_us: Option<f64>,
 }
 
-/// How many messages a rank of an AllToAll has open at once: each has a window of its own, so that this decides how far the
-/// job is an incast. None for other jobs, for one message at a time, and where it is swept and stands in a column.
-pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+/// A note on the number of messages that a rank of an AllToAll sends at once: each has a window of its own, so that
+/// this decides how far the job is an incast. None for other jobs, for one message at a time, and where the number is
+/// swept, as a column has it.
+pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
     }
@@ -29,16 +30,16 @@ pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
         let open = point.workload?.get("connections")?.as_integer()?;
         (point.workload_word("algorithm") == Some("alltoall") && open > 1).then_some(open)
     };
-    let (open, at) = at_some(points, open)?;
+    let (open, at) = number_at_points(points, open)?;
     Some(format!(
         "{at} rank of the AllToAll sends to {open} others at once (workload.connections), each with a window of its own; with \
          fewer, another scheme may lead."
     ))
 }
 
-/// That a ring whose ranks are in host order asks little of a fabric: of the hosts of a ToR one alone sends out of it, so
+/// A note that a ring whose ranks are in host order asks little of a fabric: only one host of a ToR sends out of it, so
 /// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
-pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
+pub(crate) fn ring_in_host_order(points: &[Point<'_>]) -> Option<String> {
     let of_tor = |point: &Point<'_>| {
         let is_ring = point.workload_word("algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring"));
         let hosts = point.topology?.get("hosts")?.as_integer()?;
@@ -46,7 +47,7 @@ pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
         let is_in_order = point.workload_word("placement") == Some("blocks");
         (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(of_tor)
     };
-    let (of_tor, at) = at_some(points, of_tor)?;
+    let (of_tor, at) = number_at_points(points, of_tor)?;
     let begin = match at.strip_suffix("each") {
         Some(at) => format!("{at}the"),
         None => "The".to_owned(),
@@ -57,9 +58,12 @@ pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
     ))
 }
 
-/// The number at the points of the sweep that have one, `8` or `8 to 16`, and how a sentence about them begins: `Each`, or
-/// `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
-fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Option<(String, String)> {
+/// The number at the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a sentence about them:
+/// `Each`, or `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
+fn number_at_points(
+    points: &[Point<'_>],
+    of: impl Fn(&Point<'_>) -> Option<i64>,
+) -> Option<(String, String)> {
     let found: Vec<(i64, String)> =
         points.iter().filter_map(|point| Some((of(point)?, point.name.clone()))).collect();
     let numbers = || found.iter().map(|(number, _)| *number);
@@ -73,8 +77,8 @@ fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Opti
     Some((number, begin))
 }
 
-/// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
-/// waited no row says: a timer runs beside what else is sent.
+/// Notes on the slowest messages with a timeout beside the slowest without; empty where no timer ran out. No row has
+/// the time that a message waited, since a timer runs while other packets are sent.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let groups = groups(set);
     let is_late = |group: &&Group<'_>| group.total(|run| run.timeouts) > 0;
@@ -82,22 +86,22 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     if late.is_empty() {
         return Vec::new();
     }
-    let found: Vec<(&Group<'_>, Waits)> =
-        late.iter().filter_map(|group| Some((*group, waits(set, group)?))).collect();
-    let told = found.iter().take(MOST).map(|(group, waits)| {
+    let found: Vec<(&Group<'_>, TimeoutDelays)> =
+        late.iter().filter_map(|group| Some((*group, timeout_delays(set, group)?))).collect();
+    let texts = found.iter().take(MOST).map(|(group, delays)| {
         let at: Vec<String> = group.sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let at = if at.is_empty() { String::new() } else { format!(" ({})", at.join(", ")) };
-        format!("{}{at}: {}", group.scheme, waits.in_words())
+        format!("{}{at}: {}", group.scheme, delays.in_words())
     });
-    let told: Vec<String> = told.collect();
+    let texts: Vec<String> = texts.collect();
     let mut notes = Vec::new();
-    if !told.is_empty() {
+    if !texts.is_empty() {
         let more = if found.len() > MOST { "; the others in flows.parquet" } else { "" };
         let of_seeds = match found.iter().any(|(group, _)| group.indices.len() > 1) {
             true => " (counts summed over the seeds, each seed's slowest averaged)",
             false => "",
         };
-        notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", told.join("; ")));
+        notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", texts.join("; ")));
     }
     if late.iter().any(|group| group.runs().any(|run| run.jobs > 0)) {
         notes.push("How much of a CCT is waiting for timeouts is not recorded.".to_owned());
@@ -105,18 +109,19 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     notes
 }
 
-impl Waits {
+impl TimeoutDelays {
     /// `1 of 16, the slowest 180.9 µs, of the others 112.0 µs`.
     fn in_words(&self) -> String {
-        let Waits { messages, with, slowest_with_us, slowest_without_us } = self;
+        let TimeoutDelays { messages, with, slowest_with_us, slowest_without_us } = self;
         let others = slowest_without_us
             .map_or_else(String::new, |slowest| format!(", of the others {}", duration(slowest)));
         format!("{with} of {messages}, the slowest {}{others}", duration(*slowest_with_us))
     }
 }
 
-/// None where no message is known to have had a timeout: queue pairs of several messages do not tell whose it was.
-fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
+/// None where no message is known to have had a timeout: where messages share a queue pair, its timeouts cannot be
+/// attributed.
+fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);
         set.flows[first..].iter().take_while(move |flow| flow.run as usize == index)
@@ -133,7 +138,7 @@ fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
         (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
     };
     let all = || group.indices.iter().flat_map(|&index| finished(index));
-    Some(Waits {
+    Some(TimeoutDelays {
         messages: all().count(),
         with: all().filter(|(_, _, is_late)| *is_late).count(),
         slowest_with_us: mean(true)?,
@@ -147,12 +152,15 @@ mod tests {
     use crate::resolved::points;
     use crate::samples::{collectives, two_schemes};
 
-    fn in_order(set: &ResultSet) -> Option<String> {
-        super::in_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    fn ring_in_host_order(set: &ResultSet) -> Option<String> {
+        super::ring_in_host_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
     }
 
-    fn at_once(set: &ResultSet) -> Option<String> {
-        super::at_once(set, &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    fn alltoall_concurrency(set: &ResultSet) -> Option<String> {
+        super::alltoall_concurrency(
+            set,
+            &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml),
+        )
     }
 
     fn flow(run: u32, fct_us: u64, timeouts: Option<u32>) -> FlowRow {
@@ -176,8 +184,8 @@ mod tests {
         }
     }
 
-    /// By hand: of the runs of reps at 8 MiB (seeds 1 and 2) the slowest with a timeout take 90 and 110 us, mean 100; those
-    /// without 40 and 60, mean 50. ops has none, and at 16 MiB nobody knows whose its timeouts were.
+    /// By hand: in the runs of reps at 8 MiB (seeds 1 and 2) the slowest with a timeout take 90 and 110 us, mean 100;
+    /// those without 40 and 60, mean 50. ops has none, and at 16 MiB the timeouts cannot be attributed.
     #[test]
     fn the_slowest_with_and_without_a_timeout_stand_beside_each_other() {
         let mut set = two_schemes();
@@ -217,8 +225,8 @@ mod tests {
         };
         let ring = "algorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n";
         set.scenario_toml = scenario(ring, 8);
-        let told = in_order(&set).unwrap();
-        assert!(told.contains("one of the 8 hosts of a ToR") && told.contains("\"random\""), "{told}");
+        let texts = ring_in_host_order(&set).unwrap();
+        assert!(texts.contains("one of the 8 hosts of a ToR") && texts.contains("\"random\""), "{texts}");
         for (rest, of_tor) in [
             (ring, 1),
             (ring, 32),
@@ -226,7 +234,7 @@ mod tests {
             ("algorithm = \"allreduce-ring\"\nplacement = \"random\"\n", 8),
         ] {
             set.scenario_toml = scenario(rest, of_tor);
-            assert_eq!(in_order(&set), None, "{rest}, {of_tor} hosts");
+            assert_eq!(ring_in_host_order(&set), None, "{rest}, {of_tor} hosts");
         }
     }
 
@@ -236,14 +244,14 @@ mod tests {
         let workload =
             |rest: &str| format!("seeds = [1]\n[workload]\nkind = \"collective\"\n{rest}[scheme]\n");
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
-        assert!(at_once(&set).unwrap().contains("sends to 127 others at once"));
+        assert!(alltoall_concurrency(&set).unwrap().contains("sends to 127 others at once"));
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 1\n");
-        assert_eq!(at_once(&set), None);
+        assert_eq!(alltoall_concurrency(&set), None);
         set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
-        assert_eq!(at_once(&set), None);
+        assert_eq!(alltoall_concurrency(&set), None);
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
-        assert_eq!(at_once(&set), None, "the table has a column of it");
+        assert_eq!(alltoall_concurrency(&set), None, "the table has a column of it");
         set.runs[0].sweep.clear();
         let swept = "[[point]]\n[point.sweep]\n\"workload.algorithm\" = \"allreduce-ring\"\n\
                      [[point]]\n[point.workload]\nalgorithm = \"alltoall\"\nconnections = 31\n\
@@ -251,19 +259,21 @@ mod tests {
         set.scenario_toml =
             format!("{}{swept}", workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
         assert!(
-            at_once(&set).unwrap().starts_with(
+            alltoall_concurrency(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.algorithm = alltoall): each rank of the AllToAll sends to 31 others at once"
             ),
             "{:?}",
-            at_once(&set)
+            alltoall_concurrency(&set)
         );
-        // More hosts have more others.
+        // With more hosts, a rank sends to more others.
         let swept = swept.replace("allreduce-ring", "alltoall");
         set.scenario_toml = format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n"));
         assert!(
-            at_once(&set).unwrap().starts_with("Each rank of the AllToAll sends to 15 to 31 others at once"),
+            alltoall_concurrency(&set)
+                .unwrap()
+                .starts_with("Each rank of the AllToAll sends to 15 to 31 others at once"),
             "{:?}",
-            at_once(&set)
+            alltoall_concurrency(&set)
         );
     }
 
@@ -275,15 +285,15 @@ mod tests {
         let blocks = "[[point]]\n[point.workload]\nalgorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n\
                       [point.sweep]\n\"workload.placement\" = \"blocks\"\n";
         set.scenario_toml = base.to_owned();
-        assert_eq!(in_order(&set), None);
+        assert_eq!(ring_in_host_order(&set), None);
         set.scenario_toml = format!("{base}{blocks}");
         assert!(
-            in_order(&set).unwrap().starts_with(
+            ring_in_host_order(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.placement = blocks): the ranks of the ring are in host order \
                  (workload.placement): one of the 8 hosts of a ToR"
             ),
             "{:?}",
-            in_order(&set)
+            ring_in_host_order(&set)
         );
     }
 }

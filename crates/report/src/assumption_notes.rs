@@ -1,19 +1,20 @@
-//! What an answer rests on and no column shows: timeouts, when faults come, and schemes whose difference did not act.
+//! Notes on assumptions of an answer that no column shows: timeouts, the start times of faults, and schemes whose
+//! difference did not act.
 
 use crate::groups::{Group, at_each_point, at_points, groups, named};
 use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{ResultSet, RunRow};
 
-/// Sets of timeouts that are told of with the points of the sweep that have them; of more, how far they go.
+/// Sets of timeouts that a note lists with their sweep points; of more, it gives the range.
 const MOST: usize = 4;
 
-/// Notes on it, from the resolved scenario, whose points are `points`.
+/// The notes of results whose resolved scenario has these points.
 pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
-    notes.extend(moments(set, points));
-    notes.extend(alike(set));
+    notes.extend(start_times(set, points));
+    notes.extend(identical_schemes(set));
     notes
 }
 
@@ -32,7 +33,7 @@ fn timeouts_at<'a>(point: &Point<'a>) -> Timeouts<'a> {
     by_rto
 }
 
-/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all have it.
+/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all schemes have it.
 fn in_words(by_rto: &Timeouts<'_>) -> String {
     match &by_rto[..] {
         [(rto, _)] => rto.clone(),
@@ -43,8 +44,8 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
     }
 }
 
-/// The timeouts, where schemes wait for different ones or a timer ran out. A sweep over what they follow moves them, so that
-/// two things change between its points.
+/// The timeouts, where those of the schemes differ or a timer ran out. A sweep over buffers or round trips changes them
+/// as well, so that two things change between its points.
 fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
@@ -56,7 +57,7 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     if let [(by_rto, _)] = &found[..] {
         return Some(format!("{head}: {}.", in_words(by_rto)));
     }
-    let told = match found.len() <= MOST {
+    let texts = match found.len() <= MOST {
         true => {
             let at = |names: &Vec<String>| match &names[..] {
                 [name] => format!("at {name}"),
@@ -65,7 +66,7 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
             let each = found.iter().map(|(by_rto, names)| format!("{}: {}", at(names), in_words(by_rto)));
             each.collect::<Vec<String>>().join(" | ")
         }
-        false => from_to(points),
+        false => timeout_ranges(points),
     };
     let is_swept = set.actual().iter().any(|run| run.sweep.keys().any(|key| key.ends_with(".rto")));
     let held = match is_swept {
@@ -75,15 +76,15 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
              holds them."
         }
     };
-    Some(format!("{head} change over the sweep, {told}.{held}"))
+    Some(format!("{head} change over the sweep, {texts}.{held}"))
 }
 
-/// A timeout, as it is written, and the name of its point.
-type RtoAt<'a> = (Duration, &'a str, &'a str);
+/// A timeout, as a time and as it is written, and the name of its point.
+type SchemeTimeout<'a> = (Duration, &'a str, &'a str);
 
-/// From what to what the timeout of each scheme goes, schemes that have the same together.
-fn from_to(points: &[Point<'_>]) -> String {
-    let mut of_scheme: Vec<(&str, Vec<RtoAt<'_>>)> = Vec::new();
+/// The range of each scheme's timeout over the sweep, schemes with the same range together.
+fn timeout_ranges(points: &[Point<'_>]) -> String {
+    let mut of_scheme: Vec<(&str, Vec<SchemeTimeout<'_>>)> = Vec::new();
     for point in points {
         for scheme in &point.schemes {
             let Some(rto) = scheme.rto.as_deref() else { continue };
@@ -94,7 +95,7 @@ fn from_to(points: &[Point<'_>]) -> String {
             }
         }
     }
-    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, times) in of_scheme {
         let least = times.iter().min_by_key(|(time, ..)| *time);
         let most = times.iter().rev().max_by_key(|(time, ..)| *time);
@@ -103,25 +104,27 @@ fn from_to(points: &[Point<'_>]) -> String {
             true => (*low).to_owned(),
             false => format!("from {low} (at {here}) to {high} (at {there})"),
         };
-        match told.iter_mut().find(|(known, _)| *known == range) {
+        match texts.iter_mut().find(|(known, _)| *known == range) {
             Some((_, names)) => names.push(name),
-            None => told.push((range, vec![name])),
+            None => texts.push((range, vec![name])),
         }
     }
-    let each = told.iter().map(|(range, names)| format!("{}: {range}", names.join(", ")));
+    let each = texts.iter().map(|(range, names)| format!("{}: {range}", names.join(", ")));
     each.collect::<Vec<String>>().join("; ")
 }
 
-/// That no interval holds what the moments of the faults do; of those alone that have some and are not swept.
-fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+/// A note that the start times of faults are the same at every seed, so that no interval contains their effect. It is
+/// about faults that have a start time which is not swept.
+fn start_times(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
-    let all = points.iter().map(|point| point.has_moment.len()).max().unwrap_or(0);
+    let all = points.iter().map(|point| point.has_start_or_end.len()).max().unwrap_or(0);
     let is_swept = |fault: usize| {
         let key = format!("fault.{fault}.at");
         set.actual().iter().any(|run| run.sweep.contains_key(&key))
     };
-    let has_moment = |fault: usize| points.iter().any(|point| point.has_moment.get(fault) == Some(&true));
-    let still: Vec<usize> = (0..all).filter(|&fault| has_moment(fault) && !is_swept(fault)).collect();
+    let has_start_or_end =
+        |fault: usize| points.iter().any(|point| point.has_start_or_end.get(fault) == Some(&true));
+    let still: Vec<usize> = (0..all).filter(|&fault| has_start_or_end(fault) && !is_swept(fault)).collect();
     let first = still.first().filter(|_| seeds)?;
     let (subject, its) = match &still[..] {
         _ if still.len() == all => ("The faults come at the same moments".to_owned(), "their"),
@@ -136,43 +139,43 @@ fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     ))
 }
 
-/// Which schemes did the same in every run, or in every one of some points of the sweep: what makes them different never
+/// The schemes that behaved alike in every run, or in every run of some sweep points: the difference between them never
 /// acted.
-fn alike(set: &ResultSet) -> Option<String> {
+fn identical_schemes(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
     let at_points_of = at_each_point(&groups);
-    let everywhere = alike_among(&groups.iter().collect::<Vec<_>>());
+    let everywhere = identical_among(&groups.iter().collect::<Vec<_>>());
     let mut at_some: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for here in at_points_of.iter().filter(|_| at_points_of.len() > 1) {
         let here: Vec<&Group<'_>> = here.iter().map(|&index| &groups[index]).collect();
-        let is_told =
+        let is_listed =
             |names: &Vec<&str>| everywhere.iter().any(|known| names.iter().all(|name| known.contains(name)));
-        for names in alike_among(&here).into_iter().filter(|names| !is_told(names)) {
+        for names in identical_among(&here).into_iter().filter(|names| !is_listed(names)) {
             match at_some.iter_mut().find(|(known, _)| *known == names) {
                 Some((_, at)) => at.push(named(here[0].sweep)),
                 None => at_some.push((names, vec![named(here[0].sweep)])),
             }
         }
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     if !everywhere.is_empty() {
         let names: Vec<String> = everywhere.iter().map(|names| names.join(", ")).collect();
-        told.push(format!(
+        texts.push(format!(
             "in every run, so that what makes them different never acted here: {}",
             names.join("; ")
         ));
     }
-    told.extend(at_some.iter().take(MOST).map(|(names, at)| {
+    texts.extend(at_some.iter().take(MOST).map(|(names, at)| {
         let at = at_points(at, at_points_of.len());
         format!("{at}, so that what makes them different did not act there: {}", names.join(", "))
     }));
     let more = at_some.len().saturating_sub(MOST);
-    told.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
-    (!told.is_empty()).then(|| format!("The same {}.", told.join(" | ")))
+    texts.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
+    (!texts.is_empty()).then(|| format!("The same {}.", texts.join(" | ")))
 }
 
-/// The schemes that did the same in each run of these groups, those of each behaviour together.
-fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
+/// The sets of schemes that behaved alike in each run of these groups.
+fn identical_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
         let numbers = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
@@ -199,8 +202,8 @@ fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranking::tests::set;
     use crate::resolved::tests::SWEPT;
-    use crate::standing::tests::set;
     use anabranch_results::Value;
 
     fn notes(set: &ResultSet) -> Vec<String> {
@@ -229,12 +232,12 @@ mod tests {
     fn timeouts_and_moments_are_told() {
         let mut found = set(&[("a", &[1.0, 2.0]), ("b", &[1.0, 2.0])]);
         found.scenario_toml = TOML.to_owned();
-        let told = notes(&found);
+        let texts = notes(&found);
         assert_eq!(
-            told[0],
+            texts[0],
             "Timeouts (transport.rto, which follows the buffers unless set): 115 us (a); 4ms (b)."
         );
-        assert!(told[1].contains("the same moments at every seed"), "{told:?}");
+        assert!(texts[1].contains("the same moments at every seed"), "{texts:?}");
     }
 
     #[test]
@@ -277,14 +280,14 @@ mod tests {
                  1600KB: 335 us (a); 4ms (b). {held}"
             )]
         );
-        // A sweep that moves no timeout is told as if there were none.
+        // A sweep that changes no timeout has the note of a single run.
         found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
-        let told = notes(&found);
+        let texts = notes(&found);
         assert_eq!(
-            told,
+            texts,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
-        // With one timeout for all it matters where a timer ran out alone.
+        // With one timeout for all, the note depends on whether a timer ran out.
         found.scenario_toml = SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", "");
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
@@ -304,9 +307,9 @@ mod tests {
             )
         };
         found.scenario_toml = queues.iter().enumerate().map(point).collect();
-        let told = notes(&found).remove(0);
+        let texts = notes(&found).remove(0);
         let range = "change over the sweep, a: from 7 us (at *.fabric.queue = 1KB) to 12 us (at *.fabric.queue = 6KB); b: 4ms.";
-        assert!(told.contains(range), "{told}");
+        assert!(texts.contains(range), "{texts}");
         found
             .runs
             .iter_mut()
@@ -326,7 +329,7 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that points have of their own are faults.
+        // Faults that differ by point are faults.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         found.scenario_toml =
             "[[point]]\n[[point.fault]]\nkind = \"link-down\"\n[point.sweep]\nx = 1\n".to_owned();

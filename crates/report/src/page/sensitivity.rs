@@ -1,10 +1,10 @@
-//! What was varied, on a figure's page.
+//! The section of a figure's page about varied assumptions.
 
-use super::{escape, prose};
-use crate::unsaid::{HEAD, best, introduction, rows};
+use super::markup::{escape, prose};
+use crate::sensitivity::{HEAD, best, introduction, rows};
 use anabranch_results::{Figure, Sensitivity};
 
-/// What the paper leaves unsaid, each claim's span over it, and every set-up with how many claims hold. Nothing where
+/// The varied entries, each claim's span over them, and every setup with the number of claims that hold. Empty where
 /// nothing was varied.
 pub(super) fn section(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };

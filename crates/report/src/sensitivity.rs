@@ -1,11 +1,11 @@
-//! What became of a figure's claims with other values of what its paper leaves unsaid.
+//! The sensitivity of a figure's claims to what its paper leaves open.
 
 use crate::labels::significant;
 use crate::table::{columns, wrap};
 use anabranch_results::{ClaimKind, ClaimResult, Figure, Sensitivity};
 
-/// The table of a figure's claims under all set-ups, with what was varied above it and the best set-up below. Empty where
-/// nothing was varied.
+/// The table of a figure's claims under all setups, with the varied entries above it and the best setup below. Empty
+/// where nothing was varied.
 pub fn unsaid_table(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     let mut text = format!("{}\n", wrap(&introduction(figure, unsaid), 100));
@@ -25,16 +25,16 @@ pub fn unsaid_table(figure: &Figure) -> String {
 /// The heads of the table's columns.
 pub(crate) const HEAD: [&str; 6] = ["claim", "kind", "paper", "the figure's own", "span", "holds under"];
 
-/// A claim in words.
+/// A claim as text.
 pub(crate) struct Row {
     pub says: String,
     pub kind: String,
     pub paper: String,
-    /// What is measured with the figure's own set-up, and its outcome.
+    /// The number measured with the figure's own setup, and its outcome.
     pub default: String,
-    /// From the lowest to the highest number measured.
+    /// The lowest and the highest number measured.
     pub span: String,
-    /// How many of the set-ups.
+    /// The number of setups under which it holds.
     pub holds: String,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     each.collect()
 }
 
-/// What was run.
+/// The extent of the runs.
 pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     let how = match unsaid.together {
         true => "each alone and all together".to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     )
 }
 
-/// The set-up under which most claims hold together.
+/// The setup under which most claims hold together.
 pub(crate) fn best(unsaid: &Sensitivity) -> String {
     let (Some(best), Some(own)) = (unsaid.best(), unsaid.setups.first()) else { return String::new() };
     let all = own.claims.len();

@@ -1,0 +1,275 @@
+//! The searches, one for each scheme and seed, and their runs.
+
+use crate::execute::{End, one_alone};
+use crate::failure::Failure;
+use crate::kept::Kept;
+use crate::question::{self, Condition, SCHEME};
+use crate::ran::Ran;
+use crate::source::{Folder, input};
+use crate::spool::Spool;
+use anabranch_report::Measure;
+use anabranch_results::{ClaimValue, ResultSet, RunRow};
+use anabranch_sim::scenario::{Find, RunPoint, Search};
+use anabranch_sim::{Control, RunResult};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// More values than any search tries: runs are stored by the number of their search and their place in it.
+const MOST_TRIED: usize = 1000;
+
+/// Splits results into their runs.
+pub(super) fn split(set: ResultSet) -> Vec<Ran> {
+    let ResultSet { runs, flows, jobs, parts, filed, .. } = set;
+    let mut rans: Vec<Ran> = runs
+        .into_iter()
+        .map(|run| Ran {
+            result: RunResult {
+                run,
+                flows: Vec::new(),
+                jobs: Vec::new(),
+                parts: Vec::new(),
+                series: Vec::new(),
+                spans: Vec::new(),
+            },
+            filed: None,
+        })
+        .collect();
+    flows.into_iter().for_each(|flow| rans[flow.run as usize].result.flows.push(flow));
+    jobs.into_iter().for_each(|job| rans[job.run as usize].result.jobs.push(job));
+    parts.into_iter().for_each(|part| rans[part.run as usize].result.parts.push(part));
+    filed.into_iter().for_each(|filed| {
+        let run = filed.run as usize;
+        rans[run].filed = Some(filed);
+    });
+    rans
+}
+
+/// The searches for all schemes and seeds, which share stored runs.
+pub(super) struct Searches<'a> {
+    pub find: &'a Find,
+    pub holds: &'a Condition,
+    pub folder: &'a Folder,
+    /// Stored runs that no search has taken yet.
+    pub before: Mutex<Vec<Ran>>,
+    pub kept: &'a Kept,
+    pub spool: &'a Spool,
+    pub simulated: AtomicUsize,
+    /// The limit of simulated time, in microseconds.
+    pub max_time_us: f64,
+}
+
+/// A run of a search.
+pub(super) struct Run {
+    pub index: usize,
+    pub place: f64,
+    pub ran: Ran,
+}
+
+/// The numbers of a run.
+pub(super) struct Measurement {
+    pub place: f64,
+    pub value: toml::Value,
+    pub finished: bool,
+    /// It ended at the limit of simulated time.
+    pub cut_off: bool,
+    /// Both sides of the comparison.
+    pub measured: Option<f64>,
+    pub bound: Option<f64>,
+}
+
+/// The condition `where` with the numbers of the ends.
+pub(super) struct ResolvedCondition {
+    pub whole: Measure,
+    pub bound: Option<Measure>,
+}
+
+/// The search for one scheme and seed.
+pub(super) struct Lane<'a> {
+    pub scheme: String,
+    pub seed: u64,
+    pub search: Search<'a>,
+    pub runs: Vec<Run>,
+    /// Runs of the ends that the search has not reached yet.
+    pub ahead: Vec<Run>,
+    /// The numbers at each value.
+    pub measurements: Vec<Measurement>,
+    /// The condition; none before the numbers of the ends are known, and where an end did not finish.
+    pub holds: Option<ResolvedCondition>,
+    /// The number of runs that were started.
+    pub started: usize,
+    /// The failure that ended it.
+    pub ended: Option<Failure>,
+}
+
+impl<'a> Searches<'a> {
+    /// The search for a scheme and a seed.
+    pub(super) fn lane(&self, number: usize, scheme: &str, seed: u64, control: &Control) -> Lane<'a> {
+        let mut lane = Lane {
+            scheme: scheme.to_owned(),
+            seed,
+            search: Search::new(self.find),
+            runs: Vec::new(),
+            ahead: Vec::new(),
+            measurements: Vec::new(),
+            holds: None,
+            started: 0,
+            ended: None,
+        };
+        lane.ended = self
+            .run_ends(number, &mut lane, control)
+            .and_then(|()| self.run_search(number, &mut lane, control))
+            .err();
+        let mut ahead = std::mem::take(&mut lane.ahead);
+        lane.runs.append(&mut ahead);
+        lane
+    }
+
+    /// The next run of a lane, at a value.
+    fn next_run(
+        &self,
+        number: usize,
+        lane: &mut Lane<'a>,
+        value: &toml::Value,
+        control: &Control,
+    ) -> Result<(usize, Ran), Failure> {
+        let index = number * MOST_TRIED + lane.started;
+        lane.started += 1;
+        Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
+    }
+
+    /// Runs the ends at which the condition measures something; the search reuses these runs.
+    fn run_ends(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
+        let mut numbers = vec![Some(0.0); self.holds.count()];
+        for largest in self.holds.ends() {
+            let (place, value) = self.find.least_and_most()[usize::from(largest)].clone();
+            let (index, mut ran) = self.next_run(number, lane, &value, control)?;
+            for (which, measure) in self.holds.at(largest) {
+                numbers[which] = with_results(&mut ran, |set| self.number(measure, set)).transpose()?;
+            }
+            lane.ahead.push(Run { index, place, ran });
+        }
+        // Nothing holds where an end did not finish.
+        lane.holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
+            Some(numbers) => Some(ResolvedCondition {
+                whole: self.holds.with(&numbers).map_err(Failure::Input)?,
+                bound: self.holds.bound(&numbers),
+            }),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Runs the values that the search requests, until it requests no more.
+    pub(super) fn run_search(
+        &self,
+        number: usize,
+        lane: &mut Lane<'a>,
+        control: &Control,
+    ) -> Result<(), Failure> {
+        while let Some((place, value)) = lane.search.next() {
+            let known = lane.ahead.iter().position(|run| run.place == place);
+            let mut tried = match known {
+                Some(known) => lane.ahead.swap_remove(known),
+                None => {
+                    let (index, ran) = self.next_run(number, lane, &value, control)?;
+                    Run { index, place, ran }
+                }
+            };
+            let numbers = with_results(&mut tried.ran, |set| {
+                let bound = lane.holds.as_ref().and_then(|holds| question::value(holds.bound.as_ref()?, set));
+                let held = lane.holds.as_ref().map(|holds| self.number(&holds.whole, set));
+                (held, self.holds.measured(set), bound)
+            });
+            let finished = numbers.is_some();
+            let cut_off = !finished && tried.ran.result.run.sim_time_us >= self.max_time_us;
+            let (held, measured, bound) = numbers.unwrap_or_default();
+            lane.measurements.push(Measurement { place, value, finished, cut_off, measured, bound });
+            lane.runs.push(tried);
+            lane.search.tell(self.is_true(held.transpose()?)?);
+        }
+        Ok(())
+    }
+
+    /// The run of a scheme and a seed at a value: a stored one, a kept one, or a new one.
+    fn run(
+        &self,
+        index: usize,
+        scheme: &str,
+        seed: u64,
+        value: &toml::Value,
+        control: &Control,
+    ) -> Result<Ran, Failure> {
+        let scenario = self.find.scenario(std::slice::from_ref(value), self.folder).map_err(input)?;
+        let points = scenario.points().map_err(input)?;
+        let is_searched = |point: &RunPoint| point.scheme.name == scheme && point.seed == seed;
+        let Some(point) = points.into_iter().find(is_searched) else {
+            return Err(Failure::Run(format!("internal error: no run of {scheme} with seed {seed}")));
+        };
+        let mut before = self.before.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_of = |run: &RunRow| run.scheme == scheme && run.seed == seed && run.sweep == point.sweep;
+        if let Some(known) = before.iter().position(|ran| is_of(&ran.result.run)) {
+            return Ok(before.swap_remove(known));
+        }
+        drop(before);
+        if let Some(ran) = self.kept.take(index, &point, false, self.spool) {
+            return Ok(ran);
+        }
+        self.simulated.fetch_add(1, Ordering::Relaxed);
+        let named = || format!("{scheme}, seed {seed}, {} = {value}", self.find.parameter);
+        match one_alone(index, &point, control, self.kept, self.spool) {
+            End::Done(ran) => Ok(*ran),
+            End::Failed { partial: Some(ran), .. } => Ok(*ran),
+            End::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
+            End::Stopped => Err(Failure::Interrupted(
+                "interrupted; the runs that finished are kept for the next time".to_owned(),
+            )),
+        }
+    }
+
+    fn number(&self, measure: &Measure, set: &ResultSet) -> Result<f64, Failure> {
+        match measure.evaluate(set).map_err(|error| Failure::Input(format!("[find] where: {error}")))? {
+            ClaimValue::Number(number) => Ok(number),
+            other => Err(Failure::Input(format!(
+                "[find] where: {:?} is {other:?}, which is no number",
+                self.find.holds
+            ))),
+        }
+    }
+
+    /// Whether the condition holds, by the number of `where`; false for a run in which something did not finish.
+    fn is_true(&self, number: Option<f64>) -> Result<bool, Failure> {
+        match number {
+            None | Some(0.0) => Ok(false),
+            Some(1.0) => Ok(true),
+            Some(other) => Err(input(self.find.wrong(
+                format!("[find] where: {:?} is {other}, which is neither true nor false", self.find.holds),
+                "a comparison, such as where = \"slowdown_p99(scheme) < 3\"",
+            ))),
+        }
+    }
+}
+
+/// The result of `read` for a run whose scheme has the name that `where` uses; none for a run in which something did not
+/// finish.
+fn with_results<T>(ran: &mut Ran, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
+    let row = &ran.result.run;
+    if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
+        return None;
+    }
+    // Rows are moved and given back: a second copy of them may be larger than memory.
+    let mut set = ResultSet {
+        runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
+        flows: std::mem::take(&mut ran.result.flows),
+        jobs: std::mem::take(&mut ran.result.jobs),
+        series: std::mem::take(&mut ran.result.series),
+        filed: ran.filed.iter().cloned().collect(),
+        ..ResultSet::default()
+    };
+    set.flows.iter_mut().for_each(|flow| flow.run = 0);
+    set.jobs.iter_mut().for_each(|job| job.run = 0);
+    set.filed.iter_mut().for_each(|filed| filed.run = 0);
+    let result = read(&set);
+    let ResultSet { flows, jobs, series, .. } = set;
+    (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
+    Some(result)
+}

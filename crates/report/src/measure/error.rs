@@ -1,0 +1,68 @@
+//! Errors of measures, and hints at the names that were meant.
+
+use std::ops::Range;
+
+/// A measure that cannot be read or evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("measure `{measure}`, column {column}: {message}")]
+pub struct MeasureError {
+    /// The measure as written.
+    pub measure: String,
+    /// The place of the error, in characters from 1.
+    pub column: usize,
+    /// The error, and the expected form.
+    pub message: String,
+    /// The bytes of an unknown name, and the most likely name.
+    pub instead: Option<(Range<usize>, String)>,
+}
+
+/// An error at a byte of the text.
+#[derive(Debug)]
+pub(super) struct ErrorAt {
+    pub at: usize,
+    pub message: String,
+    pub instead: Option<(Range<usize>, String)>,
+}
+
+impl ErrorAt {
+    /// A result with an error at this byte.
+    pub fn new<T>(at: usize, message: impl Into<String>) -> Result<T, ErrorAt> {
+        Err(ErrorAt { at, message: message.into(), instead: None })
+    }
+
+    pub fn within(self, text: &str) -> MeasureError {
+        let column = text.char_indices().take_while(|(position, _)| *position < self.at).count() + 1;
+        MeasureError { measure: text.to_owned(), column, message: self.message, instead: self.instead }
+    }
+}
+
+/// `; did you mean X?` for the nearest of `known`, else the list of them.
+pub(super) fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(written, &known) {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None if known.is_empty() => "; there are none".to_owned(),
+        None => format!("; known: {}", known.join(", ")),
+    }
+}
+
+/// The most likely name.
+pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let words = |name: &str| {
+        let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
+        words.sort_unstable();
+        words
+    };
+    let of_written = words(written);
+    let near = known.iter().map(|name| {
+        // The same words in another order are nearer than any letters.
+        let other_words = words(name) != of_written;
+        // Among equally near names, one that starts alike.
+        let starts_otherwise = name.chars().next() != written.chars().next();
+        (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
+    });
+    let is_near = |(other_words, distance, ..): &(bool, usize, bool, &str)| {
+        !other_words || *distance <= 1 + written.chars().count() / 3
+    };
+    near.min().filter(is_near).map(|(.., name)| name)
+}

@@ -1,0 +1,98 @@
+//! The answer at the top of a page, and above it the runs that are missing.
+
+use super::markup::{escape, prose};
+use anabranch_results::{ResultSet, SearchAnswer};
+
+/// The runs that failed or never ran: above everything else, as the rest looks complete.
+pub(super) fn missing(set: &ResultSet) -> String {
+    if set.missing.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from(
+        "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
+    );
+    // Runs whose errors differ only in numbers share a line.
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for run in &set.missing {
+        let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
+        let (cause, ..) = error_parts(why);
+        match reasons
+            .iter_mut()
+            .find(|(other, _)| without_numbers(error_parts(other).0) == without_numbers(cause))
+        {
+            Some((_, runs)) => runs.push(run.describe()),
+            None => reasons.push((why, vec![run.describe()])),
+        }
+    }
+    for (why, runs) in reasons {
+        let (cause, flows, help) = error_parts(why);
+        let first = if runs.len() > 1 { " (numbers of the first of them)" } else { "" };
+        html.push_str(&format!("<li><b>{}</b>{first}: {}", escape(&runs.join("; ")), prose(cause)));
+        for line in help.lines() {
+            html.push_str(&format!("<p>{}</p>", prose(line.trim())));
+        }
+        if !flows.is_empty() {
+            html.push_str(&format!(
+                "<details><summary>Some of the flows</summary>{}</details>",
+                prose(flows)
+            ));
+        }
+        html.push_str("</li>");
+    }
+    html.push_str("</ul></section>\n");
+    html
+}
+
+/// The parts of an error of a run: the cause, the flows that it names, and the lines of help.
+fn error_parts(why: &str) -> (&str, &str, &str) {
+    let (first, help) = why.split_once('\n').unwrap_or((why, ""));
+    match first.find(": flow ") {
+        Some(place) => (&first[..place], &first[place + 2..], help),
+        None => (first, "", help),
+    }
+}
+
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit() && *letter != '.').collect()
+}
+
+/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, its question
+/// and answer.
+pub(super) fn section(set: &ResultSet) -> String {
+    if let Some(answer) = &set.answer {
+        return search_answer(answer);
+    }
+    let sentences = crate::verdict::answer(set);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
+    let method = prose(&crate::verdict::method(set));
+    format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
+}
+
+fn search_answer(answer: &SearchAnswer) -> String {
+    let mut html = format!(
+        "<section class=\"verdict\"><p>{}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Answer\"><table class=\"numbers answer\">",
+        escape(&answer.question)
+    );
+    for (number, row) in answer.table.iter().enumerate() {
+        let cell = |(position, cell): (usize, &String)| match (number, position) {
+            (0, 0) => format!("<th scope=\"col\" class=\"word\">{}</th>", escape(cell)),
+            (0, _) => format!("<th scope=\"col\">{}</th>", escape(cell)),
+            (_, 0) => format!("<th scope=\"row\">{}</th>", escape(cell)),
+            _ => format!("<td>{}</td>", escape(cell)),
+        };
+        let cells: String = row.iter().enumerate().map(cell).collect();
+        html.push_str(&match number {
+            0 => format!("<thead><tr>{cells}</tr></thead><tbody>"),
+            _ => format!("<tr>{cells}</tr>"),
+        });
+    }
+    html.push_str("</tbody></table></div>");
+    for note in &answer.notes {
+        html.push_str(&format!("<p class=\"note\">{}</p>", prose(note)));
+    }
+    html.push_str("</section>\n");
+    html
+}

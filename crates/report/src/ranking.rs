@@ -1,0 +1,416 @@
+//! The ranking of schemes: ranks, their certainty, and the cost of faults.
+
+use crate::faults::{faults_beyond_baseline, is_active_at_end};
+use crate::groups::{Group, at_each_point, groups};
+use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+
+/// The number by which schemes are ranked; less is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quantity {
+    pub field: &'static str,
+    /// The name in a sentence: `CCT`.
+    pub short: &'static str,
+    /// The name in full.
+    pub long: &'static str,
+    /// Whether it is in microseconds; otherwise it is a ratio.
+    pub is_time: bool,
+}
+
+const CCT: Quantity =
+    Quantity { field: "cct_max_us", short: "CCT", long: "the CCT of the slowest job", is_time: true };
+const FCT: Quantity =
+    Quantity { field: "fct_max_us", short: "FCT", long: "the FCT of the slowest message", is_time: true };
+const SLOWDOWN: Quantity = Quantity {
+    field: "slowdown_p99",
+    short: "P99 slowdown",
+    long: "the 99th percentile of FCT over ideal FCT",
+    is_time: false,
+};
+
+/// The quantity by which schemes are ranked: collectives by the CCT of the slowest job; messages of a Poisson process,
+/// or of several lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest message, which
+/// ends the run.
+pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
+    if set.actual().iter().any(|run| run.jobs > 0) {
+        return CCT;
+    }
+    // The messages of one run: a sweep over lengths does not change the quantity.
+    let of_lengths = set.flows.windows(2).any(|two| two[0].run == two[1].run && two[0].bytes != two[1].bytes);
+    match of_lengths || workload_kind(&set.scenario_toml) == Some("poisson") {
+        true => SLOWDOWN,
+        false => FCT,
+    }
+}
+
+/// The `kind` in `[workload]` of a resolved scenario.
+fn workload_kind(toml: &str) -> Option<&str> {
+    Some(workload_value(toml, "kind")?.trim_matches('"'))
+}
+
+/// The value of `key` in `[workload]` of a resolved scenario.
+pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
+    let lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
+    lines
+        .take_while(|line| !line.starts_with('['))
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
+}
+
+/// The smallest lead that counts, as a share: no measurement of a fabric resolves less.
+pub(crate) const LEAST_LEAD: f64 = 0.01;
+
+/// The largest difference of schemes that tie, as a share of the first one's mean, with which the upper end of the 95 %
+/// interval is compared. A scheme that takes half as long again is slow, whatever a test cannot exclude; without this
+/// limit, schemes of which nothing is known would tie.
+const MOST_APART: f64 = 0.5;
+
+/// The smallest number of seeds for a ranking. With two, the t-test has one degree of freedom: its result depends on
+/// how nearly equal the two differences are, and no third one shows whether that is chance.
+pub(crate) const LEAST_SEEDS: usize = 3;
+
+/// The meaning of ranks and ties, in sentences.
+pub(crate) const RULE: &str = "one more than the number of schemes that are faster at the same point, by more than 1 % and \
+    significantly (a paired t-test over three seeds or more: the 95 % confidence interval of the per-seed differences excludes \
+    0), and never before a scheme that is placed and has a lower mean. Schemes of one rank tie: that interval, from the first of \
+    them to each other, excludes also that it takes 1.5 times as long, and the verdict names the factor that it does not \
+    exclude. Where it excludes neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` \
+    means that no scheme is significantly faster, and that all others but two are significantly slower.";
+
+/// The ratio to the baseline from which on a run counts as slower.
+const SLOWER: f64 = 1.001;
+
+/// The place of a scheme in the ranking of a sweep point.
+pub(crate) struct Standing {
+    /// The ranked quantity; none where a run is missing or did not finish.
+    pub estimate: Option<Estimate>,
+    /// The rank by [`RULE`]. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where
+    /// seeds change nothing, and for a scheme that is untouched. For a scheme that is not placed, the last rank that
+    /// the seeds permit.
+    pub rank: Option<usize>,
+    /// The rank; for a scheme that is not placed, the first rank that the seeds permit, which is below the last.
+    pub at_best: usize,
+    /// The largest ratio of its time to that of the first scheme of its rank, by the upper end of the 95 % interval of
+    /// the differences; none for the first itself.
+    pub tie_within: Option<f64>,
+    /// The quantity over that of the baselines, from a ratio for each seed; none without baselines that finished.
+    pub slowdown_by_fault: Option<Estimate>,
+    /// The time to recover over the seeds.
+    pub recovery: Recovery,
+    /// The number of runs that are missing or did not finish, and of all requested runs.
+    pub unfinished: [usize; 2],
+    /// The number of runs in which no fault hit any data or cost anything, and of all that ran.
+    pub unhit: [usize; 2],
+    /// The ranked quantity over the runs that were hit, where some were and some were not; none where one is missing or
+    /// did not finish.
+    pub where_hit: Option<f64>,
+    /// Whether all its seeds gave one number: they are no evidence, as if there were one seed alone.
+    pub is_one_run: bool,
+    /// Whether no fault hit any of its data at any seed or cost it anything, though they hit other schemes at the same
+    /// point, because hashing avoided the link, for example. Its result does not show how it handles the faults, and it
+    /// is not ranked.
+    pub is_untouched: bool,
+}
+
+impl Standing {
+    /// `3`; `1-3` where the seeds do not tell; `unhit` where it is untouched.
+    pub(crate) fn rank_shown(&self) -> String {
+        match self.rank {
+            None if self.is_untouched => "unhit".to_owned(),
+            Some(rank) if rank > self.at_best => format!("{}-{rank}", self.at_best),
+            Some(rank) => rank.to_string(),
+            None => "-".to_owned(),
+        }
+    }
+
+    /// Whether no fault hit any of its data at any seed or cost it anything.
+    pub(crate) fn no_seed_hit(&self) -> bool {
+        self.unhit[0] == self.unhit[1]
+    }
+
+    /// Whether the seeds determine its rank.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.rank.is_none_or(|rank| rank == self.at_best)
+    }
+}
+
+/// The time until goodput recovered from the faults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Recovery {
+    /// There is nothing to recover from, or no baseline to compare with.
+    Unknown,
+    /// Goodput did not fall at any seed.
+    NoDip,
+    /// Recovered after this time in microseconds, over the seeds at which goodput fell: all of `of` but `no_dip_at`.
+    After { time: Estimate, no_dip_at: usize, of: usize },
+    /// At `the_end_at` of `of` seeds the run ended without having recovered. `is_held`: at each of them a fault was
+    /// still active then, so that no later recovery of another scheme is better than this.
+    NotBefore { the_end_at: usize, of: usize, is_held: bool },
+}
+
+/// The standings of the groups, in their order.
+pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
+    let quantity = ranked_quantity(set);
+    let scenario = toml::from_str(&set.scenario_toml).unwrap_or_default();
+    let of = |group| standing((set, &scenario), group, quantity);
+    let mut found: Vec<Standing> = groups.iter().map(of).collect();
+    for here in at_each_point(groups) {
+        let some_hit = here.iter().any(|&index| !found[index].no_seed_hit());
+        here.iter().for_each(|&index| found[index].is_untouched = some_hit && found[index].no_seed_hit());
+        let seeds_tell =
+            here.iter().any(|&index| found[index].estimate.is_some() && !found[index].is_one_run);
+        let mut by_mean: Vec<(usize, f64)> = here
+            .iter()
+            .filter(|&&index| !found[index].is_untouched && seeds_tell)
+            .filter_map(|&index| {
+                let estimate = found[index].estimate.filter(|of| of.seeds >= LEAST_SEEDS)?;
+                Some((index, estimate.mean))
+            })
+            .collect();
+        by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let order: Vec<usize> = by_mean.into_iter().map(|(index, _)| index).collect();
+        rank(&mut found, groups, &order, quantity);
+    }
+    found
+}
+
+/// Ranks the schemes of a point, `order`, which are sorted by their means, by [`RULE`].
+fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
+    let compare = |first: usize, other: usize| compare_pair(&groups[first], &groups[other], quantity);
+    let is_slower = |first: usize, other: usize| compare(first, other) == PairResult::Slower;
+    let half = |index: usize| found[index].estimate.and_then(|of| of.half_width).unwrap_or(0.0);
+    let faster: Vec<usize> = (0..order.len())
+        .map(|place| order[..place].iter().filter(|&&other| is_slower(other, order[place])).count())
+        .collect();
+    let mut placed: Vec<usize> = (0..order.len()).collect();
+    let ranks = loop {
+        match ranks(order, &placed, &faster, &compare) {
+            Ok(ranks) => break ranks,
+            // The seeds decide nothing about the two; more seeds of the wider one would.
+            Err([first, other]) => {
+                let wider = if half(order[first]) > half(order[other]) { first } else { other };
+                placed.retain(|&place| place != wider);
+            }
+        }
+    };
+    for (place, &index) in order.iter().enumerate() {
+        let slower = order[place + 1..].iter().filter(|&&other| is_slower(index, other)).count();
+        (found[index].at_best, found[index].rank) = (1 + faster[place], Some(order.len() - slower));
+    }
+    for (place, PlacedRank { rank, tie_within }) in placed.into_iter().zip(ranks) {
+        let standing = &mut found[order[place]];
+        (standing.at_best, standing.rank, standing.tie_within) = (rank, Some(rank), tie_within);
+    }
+}
+
+/// The rank of a scheme that is placed.
+struct PlacedRank {
+    rank: usize,
+    tie_within: Option<f64>,
+}
+
+/// The ranks of the schemes `placed`, which are places in `order`, ascending. `faster` has for each place the number of
+/// schemes that are faster.
+///
+/// # Errors
+/// Two places between which the seeds show neither a difference nor a tie.
+fn ranks(
+    order: &[usize],
+    placed: &[usize],
+    faster: &[usize],
+    compare: &impl Fn(usize, usize) -> PairResult,
+) -> Result<Vec<PlacedRank>, [usize; 2]> {
+    let mut ranks: Vec<PlacedRank> = Vec::with_capacity(placed.len());
+    // The first scheme of the last rank, and that rank.
+    let mut first: Option<(usize, usize)> = None;
+    for &place in placed {
+        let mut rank = 1 + faster[place];
+        let mut tie_within = None;
+        if let Some((first, last_rank)) = first.filter(|(_, last_rank)| rank <= *last_rank) {
+            match compare(order[first], order[place]) {
+                PairResult::Tied { within } => (rank, tie_within) = (last_rank, Some(within)),
+                // Slower than the first of the rank, though not than each scheme before that one.
+                PairResult::Slower => rank = last_rank + 1,
+                PairResult::Unknown => return Err([first, place]),
+            }
+        }
+        if tie_within.is_none() {
+            first = Some((place, rank));
+        }
+        ranks.push(PlacedRank { rank, tie_within });
+    }
+    Ok(ranks)
+}
+
+/// The result of comparing a scheme with one that has a lower mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum PairResult {
+    /// Significantly slower: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
+    /// [`LEAST_LEAD`].
+    Slower,
+    /// Tied: the interval is below [`MOST_APART`].
+    Tied {
+        /// The largest ratio of the two times, by the upper end of the interval.
+        within: f64,
+    },
+    /// The seeds show neither.
+    Unknown,
+}
+
+/// Compares `other` with `first`. Each seed gives both the same workload, so that the differences are free of the
+/// variation that they have in common.
+fn compare_pair(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> PairResult {
+    let of_seed = |run: &RunRow| {
+        let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
+        Some((run.number(quantity.field)? - same, same))
+    };
+    let (differences, its): (Vec<f64>, Vec<f64>) = other.runs().filter_map(of_seed).unzip();
+    let difference = Estimate::of(&differences).filter(|of| of.seeds >= LEAST_SEEDS);
+    let Some((difference, [low, high])) = difference.and_then(|of| Some((of, of.interval()?))) else {
+        return PairResult::Unknown;
+    };
+    let mean = its.iter().sum::<f64>() / its.len() as f64;
+    match (low > 0.0 && difference.mean > LEAST_LEAD * mean, high <= MOST_APART * mean) {
+        (true, _) => PairResult::Slower,
+        (false, true) => PairResult::Tied { within: 1.0 + high / mean },
+        (false, false) => PairResult::Unknown,
+    }
+}
+
+fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quantity: Quantity) -> Standing {
+    let never_ran = |missing: &&MissingRun| {
+        let same = missing.scheme == group.scheme && missing.sweep == *group.sweep && !missing.baseline;
+        same && !group.runs().any(|run| run.seed == missing.seed)
+    };
+    let absent = set.missing.iter().filter(never_ran).count();
+    let unfinished = absent + group.runs().filter(|run| !is_whole(run)).count();
+    let estimate = (unfinished == 0).then(|| group.estimate(quantity.field)).flatten();
+    let baselines: Vec<Option<&RunRow>> = group.runs().map(|run| baseline_of(set, run)).collect();
+    let ratio = |(run, baseline): (&RunRow, &Option<&RunRow>)| {
+        let baseline = baseline.filter(|baseline| is_whole(baseline))?.number(quantity.field)?;
+        (baseline > 0.0).then_some(run.number(quantity.field)? / baseline)
+    };
+    let ratios: Option<Vec<f64>> = group.runs().zip(&baselines).map(ratio).collect();
+    let known = !baselines.is_empty() && baselines.iter().all(|baseline| baseline.is_some_and(is_whole));
+    let times: Vec<f64> = group.runs().filter_map(|run| run.time_to_recover_us).collect();
+    let recovery = match known {
+        false => Recovery::Unknown,
+        true if times.len() == baselines.len() => {
+            let dips: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
+            match Estimate::of(&dips) {
+                None => Recovery::NoDip,
+                Some(time) => Recovery::After { time, no_dip_at: times.len() - dips.len(), of: times.len() },
+            }
+        }
+        true => {
+            let mut without =
+                group.runs().zip(&baselines).filter(|(run, _)| run.time_to_recover_us.is_none());
+            Recovery::NotBefore {
+                the_end_at: baselines.len() - times.len(),
+                of: baselines.len(),
+                is_held: without
+                    .all(|(run, baseline)| is_whole(run) && is_active_at_end(scenario, run, *baseline)),
+            }
+        }
+    };
+    let bore_nothing = |(run, baseline): (&RunRow, &Option<&RunRow>)| is_unhit(run, *baseline, quantity);
+    let unhit = group.runs().zip(&baselines).filter(|pair| bore_nothing(*pair)).count();
+    let numbers: Vec<f64> = group.runs().filter_map(|run| run.number(quantity.field)).collect();
+    let hit: Vec<f64> = group
+        .runs()
+        .zip(&baselines)
+        .filter(|pair| !bore_nothing(*pair))
+        .filter_map(|(run, _)| run.number(quantity.field))
+        .collect();
+    let is_mixed = unhit > 0 && !hit.is_empty();
+    Standing {
+        estimate,
+        rank: None,
+        at_best: 1,
+        tie_within: None,
+        slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
+        recovery,
+        unfinished: [unfinished, absent + group.indices.len()],
+        unhit: [unhit, group.indices.len()],
+        where_hit: estimate.filter(|_| is_mixed).map(|_| hit.iter().sum::<f64>() / hit.len() as f64),
+        is_one_run: group.indices.len() > 1 && estimate.is_some() && is_constant(&numbers),
+        is_untouched: false,
+    }
+}
+
+fn is_constant(numbers: &[f64]) -> bool {
+    numbers.windows(2).all(|two| two[0] == two[1])
+}
+
+/// Whether no fault hit any data of a run or slowed it in another way: the last ACKs of a message may be lost.
+fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
+    let number = |run: &RunRow| run.number(quantity.field);
+    let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
+    let is_spared = faults_beyond_baseline(run, baseline).all(|fault| fault.data_packets == 0);
+    !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
+}
+
+/// Whether all messages and jobs finished.
+fn is_whole(run: &RunRow) -> bool {
+    run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
+}
+
+/// The run without faults that a run is compared with.
+pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a RunRow> {
+    let same_point = |baseline: &RunRow| {
+        let rest = run.sweep.iter().filter(|(name, _)| !name.starts_with("fault."));
+        rest.eq(baseline.sweep.iter())
+    };
+    set.baselines()
+        .iter()
+        .find(|baseline| baseline.scheme == run.scheme && baseline.seed == run.seed && same_point(baseline))
+}
+
+/// For each scheme and point of the sweep: the number of seeds, its rank, the cost of the faults, and of every number
+/// of the runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not reach
+/// are left out.
+pub fn summary_json(set: &ResultSet) -> Json {
+    let (groups, quantity) = (groups(set), ranked_quantity(set));
+    let estimate = |estimate: Estimate| {
+        let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
+        json!({ "mean": estimate.mean, "low": low, "high": high })
+    };
+    let row = |(group, standing): (&Group<'_>, &Standing)| {
+        let extra: BTreeSet<&str> =
+            group.runs().flat_map(|run| run.extra.keys().map(String::as_str)).collect();
+        let fields = RunRow::FIELDS.into_iter().filter(|field| *field != "time_to_recover_us").chain(extra);
+        let numbers: serde_json::Map<String, Json> =
+            fields.filter_map(|field| Some((field.to_owned(), estimate(group.estimate(field)?)))).collect();
+        let not_before_end = match standing.recovery {
+            Recovery::NotBefore { the_end_at, .. } => the_end_at,
+            _ => 0,
+        };
+        json!({
+            "scheme": group.scheme,
+            "sweep": group.sweep,
+            "seeds": group.indices.len(),
+            "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
+            "ranked_by": quantity.field,
+            "rank_method": format!(
+                "{RULE} Null with one or two seeds, where the seeds of all schemes change nothing, and where the faults hit none of \
+                 its data while they hit others'."
+            ),
+            "rank": standing.rank,
+            "rank_at_best": standing.rank.map(|_| standing.at_best),
+            "seeds_unhit": standing.unhit[0],
+            "where_hit": standing.where_hit,
+            "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
+            "time_to_recover_us": match standing.recovery {
+                Recovery::After { time, .. } => Some(estimate(time)),
+                Recovery::NoDip => Some(json!({ "mean": 0.0, "low": 0.0, "high": 0.0 })),
+                Recovery::Unknown | Recovery::NotBefore { .. } => None,
+            },
+            "seeds_not_recovered": not_before_end,
+            "numbers": numbers,
+        })
+    };
+    groups.iter().zip(&standings(set, &groups)).map(row).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,244 @@
+//! Rankings of made-up results, computed by hand.
+
+use super::*;
+use crate::samples::{collectives, two_schemes};
+use crate::verdict::{method, verdict};
+use anabranch_results::FlowRow;
+
+/// Results of one point: a scheme for each entry, with its largest FCT by seed.
+pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
+    let run = |scheme: &str, seed: usize, fct: f64| RunRow {
+        scheme: scheme.to_owned(),
+        seed: seed as u64 + 1,
+        flows: 4,
+        flows_finished: 4,
+        fct_max_us: fct,
+        ..RunRow::default()
+    };
+    let of = |(scheme, fcts): &(&str, &[f64])| -> Vec<RunRow> {
+        fcts.iter().enumerate().map(|(seed, fct)| run(scheme, seed, *fct)).collect()
+    };
+    ResultSet { runs: schemes.iter().flat_map(of).collect(), ..ResultSet::default() }
+}
+
+/// By hand: a and b differ by 10, 11 and 12 us at their seeds, whose own numbers are 100 us apart. Mean 11, s = 1,
+/// 4.303 / sqrt(3) = 2.48: from 8.5 to 13.5, clear of 0, where the intervals of a and b (± 248) overlap nearly whole.
+/// c is 5, -5 and 6 us above b: mean 2, s = 6.08, ± 15.1.
+#[test]
+fn what_seeds_have_in_common_is_no_tie() {
+    let set =
+        set(&[("a", &[100.0, 200.0, 300.0]), ("b", &[110.0, 211.0, 312.0]), ("c", &[115.0, 206.0, 318.0])]);
+    let found = standings(&set, &groups(&set));
+    assert_eq!(found.iter().map(|standing| standing.rank).collect::<Vec<_>>(), [Some(1), Some(2), Some(2)]);
+    assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
+    // c is not slower than a for sure (13 ± 15.5), and ties with b, which is: its seeds are no reason not to place it.
+    assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
+    assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
+    assert!(method(&set).contains("paired t-test"));
+}
+
+/// PairResult a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by
+/// 40, 12 and -16 us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and
+/// keeps its place, and c ties with it (2 ± 35).
+#[test]
+fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
+    let set =
+        set(&[("a", &[85.0, 100.0, 115.0]), ("b", &[109.0, 110.0, 111.0]), ("c", &[125.0, 112.0, 99.0])]);
+    let shown: Vec<String> = standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect();
+    assert_eq!(shown, ["1-3", "1", "1"]);
+}
+
+/// One scheme has seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
+/// s = 702, so ± 1742, which shows nothing. On average it is slower than ecmp, which is slower than nine.
+#[test]
+fn wide_intervals_do_not_make_a_slow_scheme_first() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let fast: Vec<[f64; 3]> =
+        (0..9).map(|number| [400.0, 402.0, 404.0].map(|fct| fct + 10.0 * f64::from(number))).collect();
+    let mut schemes: Vec<(&str, &[f64])> = vec![("reps", &[350.0, 417.0, 1600.0])];
+    schemes.push(("ecmp", &[655.0, 660.0, 663.5]));
+    schemes.extend(names.iter().zip(&fast).map(|(name, fcts)| (*name, &fcts[..])));
+    let set = set(&schemes);
+    let groups = groups(&set);
+    let found = standings(&set, &groups);
+    let of = |name: &str| {
+        let index = groups.iter().position(|group| group.scheme == name).unwrap();
+        (found[index].estimate.unwrap().mean, found[index].rank.unwrap())
+    };
+    assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 11)));
+    assert_eq!(found[0].rank_shown(), "1-11", "no scheme is slower for sure, and none is faster");
+    assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+/// The rank of each scheme, as the table shows it.
+fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
+    let set = set(schemes);
+    standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()
+}
+
+/// 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower than a on average, and its seeds differ
+/// from those of a by 15.7 us, so ± 39.0: up to 49.0, below half of a's 100. With 16.5 us, ± 41.0, it is up to 51.0.
+#[test]
+fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
+    let a: &[f64] = &[99.0, 100.0, 101.0];
+    let b = |s: f64| [109.0 - s, 110.0, 111.0 + s];
+    assert_eq!(shown(&[("a", a), ("b", &b(15.7))]), ["1", "1"]);
+    assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
+}
+
+/// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0
+/// and go up to 4,260. Three seeds do not show whether it ties with a's 505 or takes eight times as long.
+#[test]
+fn what_is_known_of_neither_is_no_tie() {
+    let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
+    let two = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide)]);
+    assert_eq!(
+        verdict(&two),
+        [
+            "a alone can be placed: FCT 505.0 µs (± 2.5); not to be placed, as their seeds differ too much: b (1,771 ± 2,995 \
+          µs)."
+        ]
+    );
+    let three = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]);
+    assert_eq!(
+        verdict(&three),
+        [
+            "a is fastest: FCT 505.0 µs (± 2.5), 2.00 times faster than c (1,010 ± 2.5 µs); not to be placed, as their seeds \
+          differ too much: b (1,771 ± 2,995 µs)."
+        ]
+    );
+    assert_eq!(
+        shown(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]),
+        ["1", "1-3", "2"]
+    );
+}
+
+/// The scheme with the lowest mean, 467 ± 1,535, cannot be placed, and is no reason to leave out another one.
+#[test]
+fn one_whose_seeds_lie_far_apart_does_not_lead() {
+    let schemes: &[(&str, &[f64])] =
+        &[("w", &[100.0, 120.0, 1_180.0]), ("b", &[500.0, 501.0, 502.0]), ("c", &[503.0, 501.0, 502.0])];
+    assert_eq!(shown(schemes), ["1-3", "1", "1"]);
+    assert_eq!(
+        verdict(&set(schemes)),
+        [
+            "b and c tie within a factor of 1.01: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
+          (466.7 ± 1,535 µs)."
+        ]
+    );
+}
+
+/// c is slower than a at each seed; beside b it may be faster by 400 us or slower by 1,900.
+#[test]
+fn behind_the_first_it_is_the_same() {
+    let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
+    assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_400.0, 1_800.0, 2_060.0])]), ["1", "2", "2-3"]);
+    assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
+}
+
+/// The numbers resemble those of the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68.
+/// The differences go up to 52 + 374 and 91 + 316, a third of 1,214 at most.
+#[test]
+fn the_example_of_the_readme_ties() {
+    let schemes: &[(&str, &[f64])] = &[
+        ("rocev2", &[1_128.0, 1_128.0, 1_386.0]),
+        ("reps", &[1_262.0, 1_270.4, 1_266.0]),
+        ("strack", &[1_280.0, 1_300.0, 1_335.0]),
+    ];
+    assert_eq!(shown(schemes), ["1", "1", "1"]);
+}
+
+/// By hand: b is 3, 1 and 8 us behind a: mean 4, s = 3.61, ± 8.96, so up to 12.96 of a's 102. c is 30, 30 and 33 us
+/// behind: slower. With b at 30, 0 and 60 us, 30 ± 74.5 shows nothing.
+#[test]
+fn a_tie_says_within_which_factor() {
+    let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
+    let tie = set(&[("a", a), ("b", &[103.0, 103.0, 112.0]), ("c", c)]);
+    let found = standings(&tie, &groups(&tie));
+    assert!((found[1].tie_within.unwrap() - (1.0 + 12.96 / 102.0)).abs() < 1e-4, "{:?}", found[1].tie_within);
+    assert_eq!([found[0].tie_within, found[2].tie_within], [None; 2]);
+    let sentence = &verdict(&tie)[0];
+    assert!(sentence.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{sentence}");
+    let wide = set(&[("a", a), ("b", &[130.0, 102.0, 164.0]), ("c", c)]);
+    let found = standings(&wide, &groups(&wide));
+    assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);
+    assert!(found.iter().all(|standing| standing.tie_within.is_none()));
+}
+
+/// The differences of b from a are 20 and 21 us, those of d 16 and 26. A t-test on two numbers takes b for slower
+/// (20.5 ± 6.4) and shows nothing about d (21 ± 64): it depends on how near two numbers are to each other.
+#[test]
+fn two_seeds_do_not_rank_and_three_do() {
+    let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);
+    let found = standings(&two, &groups(&two));
+    assert!(found.iter().all(|standing| standing.rank.is_none() && standing.tie_within.is_none()));
+    assert_eq!(
+        verdict(&two),
+        [
+            "a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); \
+             then d (122.0 ± 76 µs).",
+            "Two seeds do not rank: their t-test has one degree of freedom. Three or more do."
+        ]
+    );
+    assert!(method(&two).ends_with("No ranks."), "{}", method(&two));
+    let near = set(&[("a", &[100.0, 102.0]), ("b", &[101.0, 102.0])]);
+    assert!(
+        verdict(&near)[0].starts_with("a and b lie within 1 % by the means of two seeds: FCT 101.0"),
+        "{:?}",
+        verdict(&near)
+    );
+    let three = set(&[("a", &[100.0, 102.0, 101.0]), ("b", &[120.0, 123.0, 121.0])]);
+    assert_eq!(
+        standings(&three, &groups(&three)).iter().map(|of| of.rank).collect::<Vec<_>>(),
+        [Some(1), Some(2)]
+    );
+    assert_eq!(verdict(&three).len(), 1);
+}
+
+#[test]
+fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
+    let mut whole = ResultSet::default();
+    for (point, fcts) in [(1_i64, [100.0, 102.0, 104.0]), (2, [900.0, 901.0, 902.0])] {
+        let mut here = set(&[("a", &fcts), ("b", &fcts.map(|fct| fct + 50.0))]);
+        for run in &mut here.runs {
+            run.sweep.insert("workload.bytes".into(), anabranch_results::Value::Integer(point));
+            let run = whole.flows.len() as u32;
+            whole.flows.push(FlowRow {
+                run,
+                flow: 0,
+                qp: 0,
+                src: 0,
+                dst: 1,
+                bytes: 1_000 * point as u64,
+                start_ps: Some(0),
+                delivery_ps: Some(1),
+                fct_ps: Some(1),
+                ideal_fct_ps: 1,
+                group: "".into(),
+                packets: 1,
+                retransmissions: None,
+                timeouts: None,
+                path_changes: None,
+                lost: None,
+            });
+        }
+        whole.runs.extend(here.runs);
+    }
+    assert_eq!(ranked_quantity(&whole), FCT, "each run's messages have one length");
+    let found = standings(&whole, &groups(&whole));
+    let ranks: Vec<_> = found.iter().map(|standing| standing.rank).collect();
+    assert_eq!(ranks, [Some(1), Some(2), Some(1), Some(2)]);
+    let of_run = whole.flows[0].clone();
+    whole.flows.insert(1, FlowRow { bytes: 7, ..of_run });
+    assert_eq!(ranked_quantity(&whole), SLOWDOWN, "of several lengths in one run");
+}
+
+#[test]
+fn what_is_ranked_follows_the_workload() {
+    assert_eq!((ranked_quantity(&collectives()), ranked_quantity(&set(&[("a", &[1.0])]))), (CCT, FCT));
+    let mut poisson = set(&[("a", &[1.0])]);
+    poisson.scenario_toml =
+        "[topology]\nkind = \"fat-tree\"\n[workload]\nbytes = \"1KB\"\nkind = \"poisson\"\n".into();
+    assert_eq!(ranked_quantity(&poisson), SLOWDOWN);
+    assert_eq!(ranked_quantity(&two_schemes()), SLOWDOWN, "of several lengths");
+}

@@ -1,0 +1,134 @@
+//! Tables for a terminal.
+
+mod columns;
+mod summary;
+
+use crate::ground::ground;
+use crate::groups::each_run;
+use crate::ranking::{Quantity, ranked_quantity};
+use crate::verdict::verdict;
+use anabranch_results::ResultSet;
+use columns::OPTIONAL_COLUMNS;
+pub(crate) use columns::{WALL, is_hidden};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
+use summary::summary_of;
+pub(crate) use summary::{Head, Summary, summary};
+
+/// The width of a line, in characters, for a terminal that does not state its own.
+pub const USUAL_WIDTH: usize = 120;
+
+/// The verdict, and one row per scheme and sweep point, with notes below; above all where the settings of the schemes
+/// differ. Columns beyond a width of `width` characters are named in a note instead.
+pub fn table(set: &ResultSet, width: usize) -> String {
+    let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
+    let sentences = verdict(set);
+    for sentence in &sentences {
+        text.push_str(&wrap(sentence, width));
+        text.push('\n');
+    }
+    if !sentences.is_empty() {
+        text.push('\n');
+    }
+    text + &fit_to_width(summary(set), ranked_quantity(set), width)
+}
+
+/// One row per run, with its seed.
+pub fn per_seed(set: &ResultSet, width: usize) -> String {
+    fit_to_width(summary_of(set, &each_run(set), true), ranked_quantity(set), width)
+}
+
+fn fit_to_width(mut summary: Summary, quantity: Quantity, width: usize) -> String {
+    let mut left_out = Vec::new();
+    let keep = match quantity.field {
+        "cct_max_us" => "max\nCCT µs",
+        "slowdown_p99" => "slow-\ndown P99",
+        _ => "max\nµs",
+    };
+    let mut optional = OPTIONAL_COLUMNS.into_iter().filter(|head| *head != keep);
+    loop {
+        let text = draw(&summary);
+        let fits = text.lines().all(|line| line.chars().count() <= width);
+        let Some(head) = (if fits { None } else { optional.next() }) else {
+            break with_notes(text, summary, &left_out, width);
+        };
+        if let Some(name) = summary.remove(head) {
+            left_out.push(name);
+        }
+    }
+}
+
+/// The text of a table with its notes.
+fn with_notes(mut text: String, summary: Summary, left_out: &[String], width: usize) -> String {
+    let mut notes = summary.notes;
+    let wall = WALL.replace('\n', " ");
+    let (in_file, on_page): (Vec<&str>, Vec<&str>) =
+        left_out.iter().map(String::as_str).partition(|name| *name == wall);
+    for (names, index) in [(on_page, "on the page"), (in_file, "in runs.parquet")] {
+        if !names.is_empty() {
+            notes.push(format!("Left out here, {index}: {}.", names.join(", ")));
+        }
+    }
+    for note in notes {
+        text.push_str(&wrap(&note, width));
+        text.push('\n');
+    }
+    text
+}
+
+fn draw(summary: &Summary) -> String {
+    let style = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+    let mut table = plain_table(style);
+    table.set_header(summary.head.iter().map(Head::shown));
+    for (place, row) in summary.rows.iter().enumerate() {
+        if summary.point_starts.contains(&place) {
+            table.add_row(vec![""; row.len()]);
+        }
+        table.add_row(row);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if index < summary.words {
+            continue;
+        }
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines(&table)
+}
+
+/// A table of words, with a line below each row.
+pub(crate) fn columns(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(head);
+    table.add_rows(rows);
+    lines(&table)
+}
+
+fn plain_table(style: TableStyle) -> Table {
+    let mut table = Table::new();
+    table.load_style(style);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
+}
+
+fn lines(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        if length > 0 {
+            let fits = length + 1 + size <= width;
+            wrapped.push(if fits { ' ' } else { '\n' });
+            length = if fits { length + 1 } else { 0 };
+        }
+        wrapped.push_str(word);
+        length += size;
+    }
+    wrapped
+}
+
+#[cfg(test)]
+mod tests;

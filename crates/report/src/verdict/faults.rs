@@ -1,0 +1,181 @@
+//! Sentences about faults: their cost, and the schemes that they did not hit.
+
+use super::format::{LEAST_PERCENT, NumberFormat, in_brackets, list, whole_percent};
+use super::ranking::MOST_IN_FULL;
+use crate::labels::half_width;
+use crate::ranking::{Quantity, Standing, workload_value};
+use anabranch_results::ResultSet;
+
+/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant.
+pub(super) fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
+    let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
+        .iter()
+        .filter_map(|(name, standing)| {
+            let slowdown = standing.slowdown_by_fault?;
+            Some((*name, 100.0 * (slowdown.mean - 1.0), slowdown.half_width.map(|half| 100.0 * half)))
+        })
+        .collect();
+    costs.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let is_clear = |(_, percent, half): &(&str, f64, Option<f64>)| {
+        percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
+    };
+    let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
+    // A scheme that met no fault did not handle it either.
+    let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
+    let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
+        Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
+        None => format!("{name} {} %", whole_percent(*percent)),
+    };
+    let nothing = |(_, percent, half): &(&str, f64, Option<f64>)| {
+        percent.abs() < LEAST_PERCENT && half.is_none_or(|half| half < LEAST_PERCENT)
+    };
+    let unclear = unclear.iter().filter(|(name, ..)| !untouched(name));
+    let (free, unsure): (Vec<_>, Vec<_>) = unclear.partition(|cost| nothing(cost));
+    let names =
+        |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let faults = faults(toml);
+    // No cost is significant, which does not mean that there is none.
+    if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
+        let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
+        let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
+        return Some(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
+    }
+    let mut parts: Vec<String> = Vec::new();
+    if clear.len() > MOST_IN_FULL {
+        let least: Vec<String> = clear.iter().rev().take(2).map(shown).collect();
+        let more = clear.len() - 4;
+        let dearest = clear[..2].iter().map(shown).collect::<Vec<_>>().join(", ");
+        parts.push(format!(" from {} to {dearest}, the dearest ({more} more between)", least.join(", ")));
+    } else if !clear.is_empty() {
+        parts.push(format!(" {}", list(clear.iter().map(shown).collect(), MOST_IN_FULL)));
+    }
+    if !free.is_empty() {
+        parts.push(format!(" nothing: {}", list(names(&free), MOST_IN_FULL)));
+    }
+    if !unsure.is_empty() {
+        parts.push(format!(" not sure: {}", list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL)));
+    }
+    (!parts.is_empty()).then(|| {
+        let mut letters = faults.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let slow = least_hurt_is_slow(schemes).map(|slow| format!(". {slow}")).unwrap_or_default();
+        format!("{first}{} cost{}{slow}", letters.as_str(), parts.join(";"))
+    })
+}
+
+/// The ratio to the fastest from which on the least hurt scheme is called slow.
+const SLOW: f64 = 1.5;
+
+/// A sentence where the scheme with the least cost is much slower than the fastest: these are two questions.
+fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
+    let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
+    let hit: Vec<(&str, f64, f64)> =
+        hit.filter_map(|(name, of)| Some((*name, of.estimate?.mean, of.slowdown_by_fault?.mean))).collect();
+    let fastest = hit.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+    let least_hurt = hit.iter().min_by(|one, other| one.2.total_cmp(&other.2))?;
+    let times = least_hurt.1 / fastest.1;
+    (times >= SLOW && fastest.2 > least_hurt.2).then(|| {
+        format!("Least hurt is not fastest: {} takes {times:.2} times as long as {}", least_hurt.0, fastest.0)
+    })
+}
+
+/// A sentence with keys to write so that the faults hit the data of all schemes.
+pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
+    let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
+    let (late, met): (Vec<_>, Vec<_>) =
+        rows.filter(|(row, _)| row.data_packets == 0).partition(|(row, ends)| row.at_us > *ends);
+    if met.is_empty() && !late.is_empty() {
+        return "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in \
+                [[fault]], or longer messages."
+            .to_owned();
+    }
+    let toml = set.scenario_toml.as_str();
+    let links = value_of_fault(toml, "links");
+    let of_file = links.as_ref().is_some_and(|links| links.starts_with("\"error-rate:"));
+    let wider = match (&links, value_of_fault(toml, "switches")) {
+        (None, Some(_)) => "more switches".to_owned(),
+        (Some(_), _) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
+        (Some(links), _) => {
+            let percent = links.trim_matches('"').rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%'));
+            let percent = percent.and_then(|percent| percent.parse::<f64>().ok()).unwrap_or(0.0);
+            let more = if percent < 10.0 { 10.0 } else { (3.0 * percent).min(100.0) };
+            format!("more links (`links = \"tor-uplinks:{more}%\"` in [[fault]])")
+        }
+        (None, None) => "more links".to_owned(),
+    };
+    let likelier = match value_of_fault(toml, "probability") {
+        Some(_) if !of_file => ", a higher `probability`",
+        _ => "",
+    };
+    let in_order = workload_value(toml, "placement") == Some("\"blocks\"");
+    let spread =
+        if in_order { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
+    let earlier = if late.is_empty() { "" } else { ", an earlier `at`" };
+    format!(
+        "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{earlier}{spread}, longer messages or more seeds."
+    )
+}
+
+/// The value of `key` in the first `[[fault]]` that has it, in a resolved scenario.
+fn value_of_fault(toml: &str, key: &str) -> Option<String> {
+    let mut within = false;
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            within = line == "[[fault]]";
+        }
+        let value = line.strip_prefix(key).and_then(|rest| rest.strip_prefix(" = ")).filter(|_| within);
+        if let Some(value) = value {
+            return Some(value.to_owned());
+        }
+    }
+    None
+}
+
+/// Schemes whose data no fault hit at any seed: their results say nothing about the faults.
+pub(super) enum Unhit {
+    /// All schemes.
+    All,
+    /// Some schemes, which are in no ranking, in a sentence.
+    Some(String),
+}
+
+/// The sentence for a point at which no fault hit any data.
+pub(super) const NO_DATA_HIT: &str =
+    "The faults hit no data of any scheme, so that this says nothing of how they bear them";
+
+/// The schemes of a point whose data no fault hit at any seed; none where there are none.
+pub(super) fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Option<Unhit> {
+    if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
+        return Some(Unhit::All);
+    }
+    let units = NumberFormat::for_schemes(schemes, quantity);
+    let untouched: Vec<String> = schemes
+        .iter()
+        .filter(|(_, standing)| standing.is_untouched)
+        .map(|(name, standing)| match standing.estimate {
+            Some(_) => format!("{name} ({})", in_brackets(standing, &units)),
+            None => (*name).to_owned(),
+        })
+        .collect();
+    (!untouched.is_empty()).then(|| {
+        Unhit::Some(format!(
+            "Not ranked, as the faults hit no data of theirs and cost them nothing: {}",
+            list(untouched, most)
+        ))
+    })
+}
+
+/// The faults of a resolved scenario, in a few words.
+fn faults(toml: &str) -> String {
+    let (mut kinds, mut within) = (Vec::new(), false);
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            within = line == "[[fault]]";
+        }
+        kinds.extend(within.then(|| line.strip_prefix("kind = \"")?.strip_suffix('"')).flatten());
+    }
+    match kinds[..] {
+        [kind] => format!("the fault ({kind})"),
+        _ => "the faults".to_owned(),
+    }
+}

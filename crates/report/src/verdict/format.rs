@@ -1,0 +1,117 @@
+//! Fixed words, numbers and lists of names in sentences.
+
+use crate::labels::{TimeUnit, half_width, micros, thousands};
+use crate::ranking::{Quantity, Standing};
+use anabranch_results::Estimate;
+
+/// The smallest cost that is shown as one, in percent.
+pub(super) const LEAST_PERCENT: f64 = 0.05;
+
+/// The words for schemes whose seeds all gave one number.
+pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
+pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
+
+/// The words for schemes whose seeds are too far apart to rank them.
+pub(super) const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
+
+/// A scheme that has a ranked number.
+pub(super) type Ranked<'a> = (&'a str, Estimate, &'a Standing);
+
+/// The format of a quantity's numbers in one sentence.
+pub(super) struct NumberFormat {
+    unit: Option<TimeUnit>,
+}
+
+impl NumberFormat {
+    /// The format for these means. Times of one sentence share a unit, unless some would lose their digits in it.
+    pub(super) fn for_means(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
+        let least = means.clone().fold(f64::INFINITY, f64::min);
+        let most = means.fold(0.0, f64::max);
+        NumberFormat {
+            unit: quantity.is_time.then(|| TimeUnit::of(if least >= 100.0 { most } else { least })),
+        }
+    }
+
+    pub(super) fn for_schemes(schemes: &[(&str, &Standing)], quantity: Quantity) -> Self {
+        Self::for_means(schemes.iter().filter_map(|(_, of)| of.estimate).map(|of| of.mean), quantity)
+    }
+
+    pub(super) fn number(&self, value: f64) -> String {
+        self.unit.map_or_else(|| format!("{value:.2}"), |unit| micros(unit.convert(value)))
+    }
+
+    fn half(&self, value: f64) -> String {
+        half_width(self.unit.map_or(value, |unit| unit.convert(value)))
+    }
+
+    /// `c (200.0 ± 5.0 µs)`.
+    pub(super) fn scheme(&self, (name, _, standing): &Ranked<'_>) -> String {
+        format!("{name} ({})", in_brackets(standing, self))
+    }
+
+    /// The unit with a space before it.
+    pub(super) fn unit(&self) -> String {
+        self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
+    }
+
+    /// The share of seeds that no fault hit, and the mean over the others, where the mean over all hides both.
+    fn partly_unhit(&self, standing: &Standing) -> Option<String> {
+        let [unhit, all] = standing.unhit;
+        let mean = self.number(standing.where_hit?);
+        Some(format!("unhit at {unhit} of {all} seeds, {mean} where hit"))
+    }
+}
+
+/// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500
+/// where hit)`.
+pub(super) fn with_interval(standing: &Standing, format: &NumberFormat) -> String {
+    let Some(estimate) = standing.estimate else { return String::new() };
+    let mean = format.number(estimate.mean) + &format.unit();
+    let half = estimate.half_width.map(|half| format!("± {}", format.half(half)));
+    match half.into_iter().chain(format.partly_unhit(standing)).collect::<Vec<_>>()[..] {
+        [] => mean,
+        ref parts => format!("{mean} ({})", parts.join("; ")),
+    }
+}
+
+/// `1,234 ± 12 µs`, likewise with the seeds that were not hit.
+pub(super) fn in_brackets(standing: &Standing, format: &NumberFormat) -> String {
+    let Some(estimate) = standing.estimate else { return String::new() };
+    let (mean, unit) = (format.number(estimate.mean), format.unit());
+    let text = match estimate.half_width {
+        Some(half) => format!("{mean} ± {}{unit}", format.half(half)),
+        None => format!("{mean}{unit}"),
+    };
+    match format.partly_unhit(standing) {
+        Some(partly) => format!("{text}; {partly}"),
+        None => text,
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`; of many the first ones, and the number of the others.
+pub(super) fn list(items: Vec<String>, most: usize) -> String {
+    list_ending(items, " and ", most)
+}
+
+/// As [`list`], with `before_last` in place of `and`.
+pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize) -> String {
+    let more = items.len().saturating_sub(most);
+    if more > 1 {
+        items.truncate(most);
+        return format!("{} and {more} more", items.join(", "));
+    }
+    match items.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{}{before_last}{last}", rest.join(", ")),
+    }
+}
+
+/// A percentage without digits that mean nothing.
+pub(super) fn whole_percent(percent: f64) -> String {
+    match percent.abs() {
+        none if none < LEAST_PERCENT => "0".to_owned(),
+        little if little < 10.0 => format!("{percent:.1}"),
+        _ => thousands(percent),
+    }
+}

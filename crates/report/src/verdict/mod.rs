@@ -1,0 +1,175 @@
+//! The verdict, in sentences above table and page: the fastest scheme, how sure that is, and the cost of the faults.
+
+mod faults;
+mod format;
+mod ranking;
+mod sweep;
+
+use crate::groups::{groups, named, points};
+use crate::ranking::{LEAST_SEEDS, RULE, Standing, ranked_quantity, standings};
+use anabranch_results::{MissingRun, ResultSet, RunRow};
+use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, unhit};
+use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
+use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointStandings, ranking};
+use std::collections::BTreeMap;
+
+/// Sweep points that have a sentence each, at most.
+const MOST_SENTENCES: usize = 4;
+
+/// The verdict: the fastest scheme, its lead over the next, the cost of the faults for each, and the number of missing
+/// runs. Sentences, in order; for a figure, whose answer is its claims, only the last.
+pub fn verdict(set: &ResultSet) -> Vec<String> {
+    let mut sentences = missing(set);
+    sentences.extend(answer(set));
+    sentences
+}
+
+/// The verdict without the sentence about missing runs.
+pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
+    let groups = groups(set);
+    // The answer of a figure is its claims.
+    if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
+        return Vec::new();
+    }
+    let standings = standings(set, &groups);
+    let points = points(&groups);
+    let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &Standing)> {
+        let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
+        here.map(|(group, standing)| (group.scheme, standing)).collect()
+    };
+    let points: Vec<PointStandings<'_>> = points.into_iter().map(|point| (point, at(point))).collect();
+    let most_schemes = points.iter().map(|(_, schemes)| schemes.len()).max().unwrap_or(0);
+    let seeds = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
+    let too_few_seeds = most_schemes > 1 && (2..LEAST_SEEDS).contains(&seeds);
+    let too_few_seeds = too_few_seeds.then(|| TWO_SEEDS.to_owned());
+    if points.len() > MOST_SENTENCES {
+        let mut sentences = sweep::sentences(set, &points, ranked_quantity(set));
+        sentences.extend(too_few_seeds);
+        return sentences;
+    }
+    let most = match points.len() > 1 || most_schemes > MOST_IN_FULL {
+        true => FEW_NAMED,
+        false => MOST_NAMED,
+    };
+    of_each_point(set, points, most, too_few_seeds)
+}
+
+/// Sentences about each of a few points: rankings, costs, and what qualifies them. Lists have at most `most` names.
+fn of_each_point(
+    set: &ResultSet,
+    mut points: Vec<PointStandings<'_>>,
+    most: usize,
+    too_few_seeds: Option<String>,
+) -> Vec<String> {
+    let quantity = ranked_quantity(set);
+    // A point without an answer is no headline.
+    points.sort_by_key(|(_, schemes)| has_no_answer(schemes));
+    let (mut rankings, mut costs, mut rest, mut some_unhit) = (Vec::new(), Vec::new(), Vec::new(), false);
+    for (point, schemes) in &points {
+        let prefix = match point.is_empty() {
+            true => String::new(),
+            false => format!("At {}: ", named(point)),
+        };
+        let unhit = unhit(schemes, quantity, most);
+        some_unhit |= unhit.is_some();
+        let ranking = || format!("{prefix}{}.", ranking(schemes, quantity, most));
+        match unhit {
+            // Where no fault hit any data the result says nothing about how schemes handle them, and that comes first.
+            Some(Unhit::All) if points.len() > 1 => rankings.push(format!("{prefix}{NO_DATA_HIT}.")),
+            Some(Unhit::All) => rankings.push(format!("{prefix}{NO_DATA_HIT}. {}", ranking())),
+            Some(Unhit::Some(unranked)) => {
+                rankings.push(ranking());
+                rest.push(format!("{prefix}{unranked}."));
+            }
+            None => rankings.push(ranking()),
+        }
+        costs.extend(cost(schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
+        rest.extend(no_evidence(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
+        rest.extend(left_out(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
+    }
+    let mut sentences: Vec<String> =
+        rankings.into_iter().chain(costs).chain(rest).chain(too_few_seeds).collect();
+    sentences.extend(some_unhit.then(|| hint_to_hit_more(set)));
+    sentences
+}
+
+/// Whether the schemes of a point give no answer: no fault hit any of their data, or none finished.
+fn has_no_answer(schemes: &[(&str, &Standing)]) -> bool {
+    schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
+}
+
+/// The reason why two seeds give no ranking.
+const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
+
+/// A sentence about the schemes of a point whose seeds are no evidence.
+fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
+    let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
+    let alike: Vec<String> = alike.collect();
+    let compared = if alike.len() > 1 { ", and they are compared by one run" } else { "" };
+    match alike.len() {
+        0 => None,
+        all if all == schemes.len() => Some(format!("{SEEDS_CHANGE_NOTHING} here: {NO_EVIDENCE}{compared}")),
+        _ => Some(format!(
+            "{SEEDS_CHANGE_NOTHING} for {}: {NO_EVIDENCE}{compared}",
+            list(alike, most.max(MOST_IN_FULL))
+        )),
+    }
+}
+
+/// A sentence about the schemes that are in no ranking, and why.
+fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
+    let without: Vec<String> = schemes
+        .iter()
+        .filter(|(_, standing)| standing.estimate.is_none())
+        .map(|(name, standing)| {
+            let [unfinished, all] = standing.unfinished;
+            match unfinished {
+                0 => format!("{name} (it has no such number)"),
+                _ => format!("{name} ({unfinished} of {all} runs did not finish)"),
+            }
+        })
+        .collect();
+    (!without.is_empty()).then(|| format!("Left out of the ranking: {}", list_ending(without, ", ", most)))
+}
+
+/// The ranked quantity, and the meaning of ±, as a sentence; empty where there is nothing to rank.
+pub fn method(set: &ResultSet) -> String {
+    let groups = groups(set);
+    let Some(most) = groups.iter().map(|group| group.indices.len()).max() else { return String::new() };
+    if set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
+        return String::new();
+    }
+    let ranked = format!("Ranked by {}", ranked_quantity(set).long);
+    let estimated = match most {
+        1 => return format!("{ranked}. One seed: no confidence intervals, no ranks."),
+        _ => format!(
+            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
+             (Student's t)."
+        ),
+    };
+    match most < LEAST_SEEDS {
+        true => format!("{estimated} No ranks."),
+        false => format!(
+            "{estimated} Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
+             compared by one run; a point where that is so of all has no ranks."
+        ),
+    }
+}
+
+/// The sentence about missing runs.
+fn missing(set: &ResultSet) -> Vec<String> {
+    let all = set.runs.len()
+        + set.missing.iter().filter(|missing| !set.runs.iter().any(|run| matches_run(missing, run))).count();
+    if set.missing.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("Not whole: {} of {all} runs failed or never ran.", set.missing.len())]
+}
+
+fn matches_run(missing: &MissingRun, run: &RunRow) -> bool {
+    (&missing.scheme, missing.seed, &missing.sweep, missing.baseline)
+        == (&run.scheme, run.seed, &run.sweep, run.baseline)
+}
+
+#[cfg(test)]
+mod tests;
