@@ -2,15 +2,15 @@
 //! difference did not act.
 
 use crate::groups::{Group, at_each_point, at_points, groups, named};
-use crate::resolved::{Point, by_finding};
+use crate::points::by_finding;
 use anabranch_base::Duration;
-use anabranch_results::{ResultSet, RunRow};
+use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
 /// Sets of timeouts that a note lists with their sweep points; of more, it gives the range.
 const MOST: usize = 4;
 
 /// The notes of results whose resolved scenario has these points.
-pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
+pub(crate) fn notes(set: &ResultSet, points: &[PointFacts]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, points));
     notes.extend(start_times(set, points));
@@ -21,13 +21,13 @@ pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
 /// Timeouts, each with the schemes that have it.
 type Timeouts<'a> = Vec<(String, Vec<&'a str>)>;
 
-fn timeouts_at<'a>(point: &Point<'a>) -> Timeouts<'a> {
-    let mut by_rto: Timeouts<'a> = Vec::new();
+fn timeouts_at(point: &PointFacts) -> Timeouts<'_> {
+    let mut by_rto: Timeouts<'_> = Vec::new();
     for scheme in &point.schemes {
         let Some(rto) = &scheme.rto else { continue };
         match by_rto.iter_mut().find(|(known, _)| known == rto) {
-            Some((_, names)) => names.push(scheme.name),
-            None => by_rto.push((rto.clone(), vec![scheme.name])),
+            Some((_, names)) => names.push(&scheme.name),
+            None => by_rto.push((rto.clone(), vec![&scheme.name])),
         }
     }
     by_rto
@@ -46,7 +46,7 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
 
 /// The timeouts, where those of the schemes differ or a timer ran out. A sweep over buffers or round trips changes them
 /// as well, so that two things change between its points.
-fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
     let differ = found.iter().any(|(by_rto, _)| by_rto.len() > 1);
@@ -80,18 +80,18 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
 }
 
 /// A timeout, as a time and as it is written, and the name of its point.
-type SchemeTimeout<'a> = (Duration, &'a str, &'a str);
+type SchemeTimeout<'a> = (Duration, &'a str, String);
 
 /// The range of each scheme's timeout over the sweep, schemes with the same range together.
-fn timeout_ranges(points: &[Point<'_>]) -> String {
+fn timeout_ranges(points: &[PointFacts]) -> String {
     let mut of_scheme: Vec<(&str, Vec<SchemeTimeout<'_>>)> = Vec::new();
     for point in points {
         for scheme in &point.schemes {
             let Some(rto) = scheme.rto.as_deref() else { continue };
             let Ok(time) = rto.parse::<Duration>() else { continue };
             match of_scheme.iter_mut().find(|(name, _)| *name == scheme.name) {
-                Some((_, times)) => times.push((time, rto, point.name.as_str())),
-                None => of_scheme.push((scheme.name, vec![(time, rto, point.name.as_str())])),
+                Some((_, times)) => times.push((time, rto, named(&point.sweep))),
+                None => of_scheme.push((&scheme.name, vec![(time, rto, named(&point.sweep))])),
             }
         }
     }
@@ -115,15 +115,15 @@ fn timeout_ranges(points: &[Point<'_>]) -> String {
 
 /// A note that the start times of faults are the same at every seed, so that no interval contains their effect. It is
 /// about faults that have a start time which is not swept.
-fn start_times(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
-    let all = points.iter().map(|point| point.has_start_or_end.len()).max().unwrap_or(0);
+    let all = points.iter().map(|point| point.faults.len()).max().unwrap_or(0);
     let is_swept = |fault: usize| {
         let key = format!("fault.{fault}.at");
         set.actual().iter().any(|run| run.sweep.contains_key(&key))
     };
     let has_start_or_end =
-        |fault: usize| points.iter().any(|point| point.has_start_or_end.get(fault) == Some(&true));
+        |fault: usize| points.iter().any(|point| point.faults.get(fault).is_some_and(FaultFacts::has_moment));
     let still: Vec<usize> = (0..all).filter(|&fault| has_start_or_end(fault) && !is_swept(fault)).collect();
     let first = still.first().filter(|_| seeds)?;
     let (subject, its) = match &still[..] {
@@ -203,12 +203,12 @@ fn identical_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
 mod tests {
     use super::*;
     use crate::ranking::tests::set;
-    use crate::resolved::tests::SWEPT;
+    use crate::scenario_text::SWEPT;
+    use crate::scenario_text::set_scenario;
     use anabranch_results::Value;
 
     fn notes(set: &ResultSet) -> Vec<String> {
-        let scenario = toml::from_str(&set.scenario_toml).unwrap();
-        super::notes(set, &crate::resolved::points(&scenario, &set.scenario_toml))
+        super::notes(set, &set.facts.points)
     }
 
     /// Runs of `a` and `b` at each value of a swept parameter.
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn timeouts_and_moments_are_told() {
         let mut found = set(&[("a", &[1.0, 2.0]), ("b", &[1.0, 2.0])]);
-        found.scenario_toml = TOML.to_owned();
+        set_scenario(&mut found, TOML.to_owned());
         let texts = notes(&found);
         assert_eq!(
             texts[0],
@@ -256,8 +256,10 @@ mod tests {
     #[test]
     fn what_does_not_bear_on_the_answer_is_not_told() {
         let mut found = set(&[("a", &[1.0]), ("b", &[1.0])]);
-        found.scenario_toml =
-            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("[[fault]]", "[other]");
+        set_scenario(
+            &mut found,
+            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("[[fault]]", "[other]"),
+        );
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
         assert_eq!(
@@ -269,7 +271,7 @@ mod tests {
     #[test]
     fn a_sweep_that_moves_timeouts_says_so() {
         let mut found = swept("*.fabric.queue", &["100KB", "400KB", "1600KB"]);
-        found.scenario_toml = SWEPT.to_owned();
+        set_scenario(&mut found, SWEPT.to_owned());
         let held = "What is swept acts through the timeouts too: `\"*.transport.rto\" = ...` in [set] with one time for all \
                     points holds them.";
         assert_eq!(
@@ -281,14 +283,14 @@ mod tests {
             )]
         );
         // A sweep that changes no timeout has the note of a single run.
-        found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
+        set_scenario(&mut found, SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us"));
         let texts = notes(&found);
         assert_eq!(
             texts,
             ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
         );
         // With one timeout for all, the note depends on whether a timer ran out.
-        found.scenario_toml = SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", "");
+        set_scenario(&mut found, SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", ""));
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
         assert!(notes(&found)[0].contains("at *.fabric.queue = 400KB: 95.4 us | "), "{:?}", notes(&found));
@@ -306,7 +308,7 @@ mod tests {
                 number + 7
             )
         };
-        found.scenario_toml = queues.iter().enumerate().map(point).collect();
+        set_scenario(&mut found, queues.iter().enumerate().map(point).collect::<String>());
         let texts = notes(&found).remove(0);
         let range = "change over the sweep, a: from 7 us (at *.fabric.queue = 1KB) to 12 us (at *.fabric.queue = 6KB); b: 4ms.";
         assert!(texts.contains(range), "{texts}");
@@ -320,9 +322,10 @@ mod tests {
     #[test]
     fn moments_that_are_swept_are_in_the_table() {
         let mut found = swept("fault.0.at", &["1us", "2us"]);
-        found.scenario_toml = TOML.replace("rto = ", "rate = ");
+        set_scenario(&mut found, TOML.replace("rto = ", "rate = "));
         assert_eq!(notes(&found), Vec::<String>::new());
-        found.scenario_toml.push_str("[[fault]]\nkind = \"link-down\"\n");
+        let text = format!("{}[[fault]]\nkind = \"link-down\"\n", found.scenario_toml);
+        set_scenario(&mut found, text);
         assert_eq!(
             notes(&found),
             [
@@ -331,8 +334,10 @@ mod tests {
         );
         // Faults that differ by point are faults.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
-        found.scenario_toml =
-            "[[point]]\n[[point.fault]]\nkind = \"link-down\"\n[point.sweep]\nx = 1\n".to_owned();
+        set_scenario(
+            &mut found,
+            "[[point]]\n[[point.fault]]\nkind = \"link-down\"\n[point.sweep]\nx = 1\n".to_owned(),
+        );
         assert!(notes(&found)[0].starts_with("The faults come at the same moments"), "{:?}", notes(&found));
     }
 

@@ -215,16 +215,7 @@ fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
 
 /// Keys whose values are not the same in all resolved scenarios.
 fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
-    let flat: Vec<BTreeMap<String, String>> = sets
-        .iter()
-        .map(|(_, set)| {
-            let mut keys = BTreeMap::new();
-            if let Ok(table) = toml::from_str::<toml::Table>(&set.scenario_toml) {
-                flatten("", &toml::Value::Table(table), &mut keys);
-            }
-            keys
-        })
-        .collect();
+    let flat: Vec<BTreeMap<String, String>> = sets.iter().map(|(_, set)| set.scenario_keys()).collect();
     // Every key of a scheme that a set lacks would differ; that the scheme is missing is said elsewhere.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
@@ -237,25 +228,6 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
     let values = |key: &String| flat.iter().map(|of| of.get(key).cloned()).collect::<Vec<_>>();
     let differ = |values: &Vec<Option<String>>| values.iter().any(|value| *value != values[0]);
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
-}
-
-/// Every value with its path; elements of a list that have a name are addressed by it.
-fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        toml::Value::Table(table) => {
-            table.iter().for_each(|(key, value)| flatten(&below(key), value, keys));
-        }
-        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
-            for (number, value) in values.iter().enumerate() {
-                let name = value.get("name").and_then(toml::Value::as_str);
-                flatten(&below(name.unwrap_or(&number.to_string())), value, keys);
-            }
-        }
-        other => {
-            keys.insert(path.to_owned(), other.to_string());
-        }
-    }
 }
 
 /// Five significant digits, without trailing zeros.

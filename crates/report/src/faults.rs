@@ -2,16 +2,15 @@
 
 use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
-use crate::resolved::{Point, by_finding};
-use anabranch_base::Duration;
-use anabranch_results::{FaultRow, ResultSet, RunRow};
+use crate::points::by_finding;
+use anabranch_results::{FaultRow, PointFacts, ResultSet, RunRow};
 
 /// Faults that have a note each, and lines of notes about them, at most.
 const MOST: u32 = 8;
 
 /// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that
 /// it hit.
-pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
+pub(crate) fn notes(set: &ResultSet, resolved: &[PointFacts]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
     let points = points(&groups);
@@ -35,7 +34,7 @@ pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
 /// The time at which routing withdraws failed links, which decides much of a fault's cost; none where no link goes
 /// down. It belongs to the settings that schemes share, though no setup gives it: without `fabric.routing_delay`,
 /// routing never reacts.
-fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
         return None;
@@ -63,18 +62,17 @@ fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
 const MOST_DELAYS: usize = 4;
 
 /// The time at which routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
-fn withdrawn(point: &Point<'_>) -> String {
+fn withdrawn(point: &PointFacts) -> String {
     let mut by_delay: Vec<(String, Vec<&str>)> = Vec::new();
     for scheme in &point.schemes {
-        let word = |key: &str| scheme.fabric.and_then(|fabric| fabric.get(key)?.as_str());
-        let delay = match (word("routing_delay"), word("routing")) {
+        let delay = match (&scheme.routing_delay, scheme.adaptive_routing) {
             (Some(delay), _) => format!("after {delay}"),
-            (None, Some("adaptive")) => "at once at a switch's own ports, else never".to_owned(),
-            (None, _) => "never".to_owned(),
+            (None, true) => "at once at a switch's own ports, else never".to_owned(),
+            (None, false) => "never".to_owned(),
         };
         match by_delay.iter_mut().find(|(known, _)| *known == delay) {
-            Some((_, names)) => names.push(scheme.name),
-            None => by_delay.push((delay, vec![scheme.name])),
+            Some((_, names)) => names.push(&scheme.name),
+            None => by_delay.push((delay, vec![&scheme.name])),
         }
     }
     match &by_delay[..] {
@@ -100,31 +98,12 @@ pub(crate) fn faults_beyond_baseline<'a>(
 
 /// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False
 /// where the scenario does not state a fault once for all runs, as where the sweep changes it.
-pub(crate) fn is_active_at_end(scenario: &toml::Table, run: &RunRow, baseline: Option<&RunRow>) -> bool {
-    let written = scenario.get("fault").and_then(toml::Value::as_array);
+pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     faults_beyond_baseline(run, baseline).any(|fault| {
-        let Some(written) = written.and_then(|faults| faults.get(fault.fault as usize)) else { return false };
-        let mut starts = starts(written, fault.at_us).into_iter();
-        starts.any(|at_us| over_at(written, at_us).is_none_or(|end| end >= run.sim_time_us))
+        let Some(facts) = set.facts.fault(fault.fault) else { return false };
+        let mut starts = facts.starts_us.iter();
+        starts.any(|from| facts.end_us(*from).is_none_or(|end| end >= run.sim_time_us))
     })
-}
-
-/// The start times of a fault, in µs: one or several. `at_us` is the run's own, where the scenario leaves it to the
-/// run.
-pub(crate) fn starts(written: &toml::Value, at_us: f64) -> Vec<f64> {
-    let times = written.get("at").and_then(toml::Value::as_array);
-    times.map_or_else(|| vec![at_us], |times| times.iter().filter_map(micros).collect())
-}
-
-/// The end of a fault that starts at `from_us`, in µs; none where it lasts to the end.
-pub(crate) fn over_at(written: &toml::Value, from_us: f64) -> Option<f64> {
-    let time = |key: &str| written.get(key).and_then(micros);
-    time("until").or_else(|| Some(from_us + time("duration")?))
-}
-
-/// A duration in µs.
-pub(crate) fn micros(time: &toml::Value) -> Option<f64> {
-    Some(time.as_str()?.parse::<Duration>().ok()?.as_us())
 }
 
 /// The note on a fault; none where the runs do not have it.
@@ -175,10 +154,10 @@ fn hit(rows: &[&FaultRow]) -> String {
 mod tests {
     use super::*;
     use crate::samples::two_schemes;
+    use crate::scenario_text::set_scenario;
 
     fn notes(set: &ResultSet) -> Vec<String> {
-        let scenario = toml::from_str(&set.scenario_toml).unwrap();
-        super::notes(set, &crate::resolved::points(&scenario, &set.scenario_toml))
+        super::notes(set, &set.facts.points)
     }
 
     fn row(fault: u32, at_us: f64, lost: u64, slowed: u64) -> FaultRow {
@@ -220,7 +199,7 @@ mod tests {
         for (of_reps, of_ops, expected) in
             [("", "", "never"), (delay, delay, "after 20us"), (delay, "", "after 20us (reps); never (ops)")]
         {
-            set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
+            set_scenario(&mut set, scheme("reps", of_reps) + &scheme("ops", of_ops));
             set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
             let expected = format!("Routing withdraws a failed link: {expected} (fabric.routing_delay).");
             assert!(notes(&set).last().is_some_and(|text| text.starts_with(&expected)), "{:?}", notes(&set));
@@ -231,7 +210,7 @@ mod tests {
             let of_point = scheme("reps", more).replace("scheme", "point.scheme");
             format!("[[point]]\n{of_point}[point.sweep]\ndelay = \"{value}\"\n")
         };
-        set.scenario_toml = point("", "no") + &point(delay, "20us");
+        set_scenario(&mut set, point("", "no") + &point(delay, "20us"));
         set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
         let expected = "Routing withdraws a failed link: at 1 of 2 sweep points (delay = no): never | at 1 of 2 sweep points \
                         (delay = 20us): after 20us (fabric.routing_delay).";

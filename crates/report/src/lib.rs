@@ -13,8 +13,8 @@ mod index;
 mod labels;
 mod measure;
 mod page;
+mod points;
 mod ranking;
-mod resolved;
 mod sensitivity;
 mod table;
 mod terms;
@@ -35,3 +35,5 @@ pub use verdict::{method, verdict};
 
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod scenario_text;

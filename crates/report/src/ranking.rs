@@ -38,23 +38,11 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     }
     // The messages of one run: a sweep over lengths does not change the quantity.
     let of_lengths = set.flows.windows(2).any(|two| two[0].run == two[1].run && two[0].bytes != two[1].bytes);
-    match of_lengths || workload_kind(&set.scenario_toml) == Some("poisson") {
+    let is_poisson = set.facts.points.first().is_some_and(|point| point.workload.kind == "poisson");
+    match of_lengths || is_poisson {
         true => SLOWDOWN,
         false => FCT,
     }
-}
-
-/// The `kind` in `[workload]` of a resolved scenario.
-fn workload_kind(toml: &str) -> Option<&str> {
-    Some(workload_value(toml, "kind")?.trim_matches('"'))
-}
-
-/// The value of `key` in `[workload]` of a resolved scenario.
-pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
-    let lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
-    lines
-        .take_while(|line| !line.starts_with('['))
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
 }
 
 /// The smallest lead that counts, as a share: no measurement of a fabric resolves less.
@@ -151,8 +139,7 @@ pub(crate) enum Recovery {
 /// The standings of the groups, in their order.
 pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
     let quantity = ranked_quantity(set);
-    let scenario = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let of = |group| standing((set, &scenario), group, quantity);
+    let of = |group| standing(set, group, quantity);
     let mut found: Vec<Standing> = groups.iter().map(of).collect();
     for here in at_each_point(groups) {
         let some_hit = here.iter().any(|&index| !found[index].no_seed_hit());
@@ -277,7 +264,7 @@ fn compare_pair(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Pai
     }
 }
 
-fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quantity: Quantity) -> Standing {
+fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
     let never_ran = |missing: &&MissingRun| {
         let same = missing.scheme == group.scheme && missing.sweep == *group.sweep && !missing.baseline;
         same && !group.runs().any(|run| run.seed == missing.seed)
@@ -309,7 +296,7 @@ fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quan
                 the_end_at: baselines.len() - times.len(),
                 of: baselines.len(),
                 is_held: without
-                    .all(|(run, baseline)| is_whole(run) && is_active_at_end(scenario, run, *baseline)),
+                    .all(|(run, baseline)| is_whole(run) && is_active_at_end(set, run, *baseline)),
             }
         }
     };

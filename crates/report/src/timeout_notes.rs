@@ -1,9 +1,8 @@
 //! Notes on the waiting of the slowest messages and jobs, as far as results show it: timeouts, and each other.
 
-use crate::groups::{Group, at_points, groups};
+use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
-use crate::resolved::Point;
-use anabranch_results::{FlowRow, ResultSet};
+use anabranch_results::{FlowRow, PointFacts, ResultSet};
 
 /// Schemes and points of a sweep that a note lists, at most.
 const MOST: usize = 6;
@@ -22,13 +21,13 @@ struct TimeoutDelays {
 /// A note on the number of messages that a rank of an AllToAll sends at once: each has a window of its own, so that
 /// this decides how far the job is an incast. None for other jobs, for one message at a time, and where the number is
 /// swept, as a column has it.
-pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
     }
-    let open = |point: &Point<'_>| {
-        let open = point.workload?.get("connections")?.as_integer()?;
-        (point.workload_word("algorithm") == Some("alltoall") && open > 1).then_some(open)
+    let open = |point: &PointFacts| {
+        let open = i64::from(point.workload.connections?);
+        (point.workload.algorithm.as_deref() == Some("alltoall") && open > 1).then_some(open)
     };
     let (open, at) = number_at_points(points, open)?;
     Some(format!(
@@ -39,13 +38,13 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[Point<'_>]) -> Opt
 
 /// A note that a ring whose ranks are in host order asks little of a fabric: only one host of a ToR sends out of it, so
 /// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
-pub(crate) fn ring_in_host_order(points: &[Point<'_>]) -> Option<String> {
-    let of_tor = |point: &Point<'_>| {
-        let is_ring = point.workload_word("algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring"));
-        let hosts = point.topology?.get("hosts")?.as_integer()?;
-        let of_tor = point.topology?.get("tier")?.get(0)?.get("radix_down")?.as_integer()?;
-        let is_in_order = point.workload_word("placement") == Some("blocks");
-        (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(of_tor)
+pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
+    let of_tor = |point: &PointFacts| {
+        let algorithm = point.workload.algorithm.as_deref();
+        let is_ring = algorithm.is_some_and(|algorithm| algorithm.ends_with("-ring"));
+        let (hosts, of_tor) = (point.hosts?, point.hosts_per_tor?);
+        let is_in_order = point.workload.placement.as_deref() == Some("blocks");
+        (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(i64::from(of_tor))
     };
     let (of_tor, at) = number_at_points(points, of_tor)?;
     let begin = match at.strip_suffix("each") {
@@ -61,11 +60,11 @@ pub(crate) fn ring_in_host_order(points: &[Point<'_>]) -> Option<String> {
 /// The number at the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a sentence about them:
 /// `Each`, or `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
 fn number_at_points(
-    points: &[Point<'_>],
-    of: impl Fn(&Point<'_>) -> Option<i64>,
+    points: &[PointFacts],
+    of: impl Fn(&PointFacts) -> Option<i64>,
 ) -> Option<(String, String)> {
     let found: Vec<(i64, String)> =
-        points.iter().filter_map(|point| Some((of(point)?, point.name.clone()))).collect();
+        points.iter().filter_map(|point| Some((of(point)?, named(&point.sweep)))).collect();
     let numbers = || found.iter().map(|(number, _)| *number);
     let (least, most) = (numbers().min()?, numbers().max()?);
     let number = if least == most { least.to_string() } else { format!("{least} to {most}") };
@@ -149,18 +148,15 @@ fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolved::points;
     use crate::samples::{collectives, two_schemes};
+    use crate::scenario_text::set_scenario;
 
     fn ring_in_host_order(set: &ResultSet) -> Option<String> {
-        super::ring_in_host_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+        super::ring_in_host_order(&set.facts.points)
     }
 
     fn alltoall_concurrency(set: &ResultSet) -> Option<String> {
-        super::alltoall_concurrency(
-            set,
-            &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml),
-        )
+        super::alltoall_concurrency(set, &set.facts.points)
     }
 
     fn flow(run: u32, fct_us: u64, timeouts: Option<u32>) -> FlowRow {
@@ -224,7 +220,7 @@ mod tests {
             format!("[workload]\n{rest}[topology]\nhosts = 32\n[[topology.tier]]\nradix_down = {of_tor}\n")
         };
         let ring = "algorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n";
-        set.scenario_toml = scenario(ring, 8);
+        set_scenario(&mut set, scenario(ring, 8));
         let texts = ring_in_host_order(&set).unwrap();
         assert!(texts.contains("one of the 8 hosts of a ToR") && texts.contains("\"random\""), "{texts}");
         for (rest, of_tor) in [
@@ -233,7 +229,7 @@ mod tests {
             ("algorithm = \"alltoall\"\nplacement = \"blocks\"\n", 8),
             ("algorithm = \"allreduce-ring\"\nplacement = \"random\"\n", 8),
         ] {
-            set.scenario_toml = scenario(rest, of_tor);
+            set_scenario(&mut set, scenario(rest, of_tor));
             assert_eq!(ring_in_host_order(&set), None, "{rest}, {of_tor} hosts");
         }
     }
@@ -243,21 +239,23 @@ mod tests {
         let mut set = collectives();
         let workload =
             |rest: &str| format!("seeds = [1]\n[workload]\nkind = \"collective\"\n{rest}[scheme]\n");
-        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
+        set_scenario(&mut set, workload("algorithm = \"alltoall\"\nconnections = 127\n"));
         assert!(alltoall_concurrency(&set).unwrap().contains("sends to 127 others at once"));
-        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 1\n");
+        set_scenario(&mut set, workload("algorithm = \"alltoall\"\nconnections = 1\n"));
         assert_eq!(alltoall_concurrency(&set), None);
-        set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
+        set_scenario(&mut set, workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
         assert_eq!(alltoall_concurrency(&set), None);
-        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
+        set_scenario(&mut set, workload("algorithm = \"alltoall\"\nconnections = 127\n"));
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
         assert_eq!(alltoall_concurrency(&set), None, "the table has a column of it");
         set.runs[0].sweep.clear();
         let swept = "[[point]]\n[point.sweep]\n\"workload.algorithm\" = \"allreduce-ring\"\n\
                      [[point]]\n[point.workload]\nalgorithm = \"alltoall\"\nconnections = 31\n\
                      [point.sweep]\n\"workload.algorithm\" = \"alltoall\"\n";
-        set.scenario_toml =
-            format!("{}{swept}", workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
+        set_scenario(
+            &mut set,
+            format!("{}{swept}", workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n")),
+        );
         assert!(
             alltoall_concurrency(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.algorithm = alltoall): each rank of the AllToAll sends to 31 others at once"
@@ -267,7 +265,10 @@ mod tests {
         );
         // With more hosts, a rank sends to more others.
         let swept = swept.replace("allreduce-ring", "alltoall");
-        set.scenario_toml = format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n"));
+        set_scenario(
+            &mut set,
+            format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n")),
+        );
         assert!(
             alltoall_concurrency(&set)
                 .unwrap()
@@ -284,9 +285,9 @@ mod tests {
                     [[topology.tier]]\nradix_down = 8\n[[point]]\n[point.sweep]\n\"workload.placement\" = \"random\"\n";
         let blocks = "[[point]]\n[point.workload]\nalgorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n\
                       [point.sweep]\n\"workload.placement\" = \"blocks\"\n";
-        set.scenario_toml = base.to_owned();
+        set_scenario(&mut set, base.to_owned());
         assert_eq!(ring_in_host_order(&set), None);
-        set.scenario_toml = format!("{base}{blocks}");
+        set_scenario(&mut set, format!("{base}{blocks}"));
         assert!(
             ring_in_host_order(&set).unwrap().starts_with(
                 "At 1 of 2 sweep points (workload.placement = blocks): the ranks of the ring are in host order \

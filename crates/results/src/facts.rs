@@ -13,6 +13,21 @@ pub struct ScenarioFacts {
     pub points: Vec<PointFacts>,
 }
 
+impl ScenarioFacts {
+    /// The faults, where they are the same at all points of the sweep; none otherwise.
+    pub fn faults(&self) -> &[FaultFacts] {
+        match &self.points[..] {
+            [first, rest @ ..] if rest.iter().all(|point| point.faults == first.faults) => &first.faults,
+            _ => &[],
+        }
+    }
+
+    /// The fault of this number, where it is the same at all points of the sweep.
+    pub fn fault(&self, number: u32) -> Option<&FaultFacts> {
+        self.faults().get(number as usize)
+    }
+}
+
 /// The facts at a point of the sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PointFacts {

@@ -100,8 +100,36 @@ impl ResultSet {
         of_runs.collect()
     }
 
+    /// Every value of the resolved scenario as TOML, by its path; the entries of a list that have a name by that.
+    pub fn scenario_keys(&self) -> BTreeMap<String, String> {
+        let mut keys = BTreeMap::new();
+        if let Ok(table) = toml::from_str::<toml::Table>(&self.scenario_toml) {
+            flatten("", &toml::Value::Table(table), &mut keys);
+        }
+        keys
+    }
+
     fn first_baseline(&self) -> usize {
         self.runs.iter().position(|run| run.baseline).unwrap_or(self.runs.len())
+    }
+}
+
+/// Every value with its path; elements of a list that have a name are addressed by it.
+fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(key, value)| flatten(&below(key), value, keys));
+        }
+        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
+            for (number, value) in values.iter().enumerate() {
+                let name = value.get("name").and_then(toml::Value::as_str);
+                flatten(&below(name.unwrap_or(&number.to_string())), value, keys);
+            }
+        }
+        other => {
+            keys.insert(path.to_owned(), other.to_string());
+        }
     }
 }
 

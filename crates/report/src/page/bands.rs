@@ -1,7 +1,6 @@
 //! The times of faults, as shaded bands on axes of time.
 
 use super::curves::Picture;
-use crate::faults::{micros, over_at, starts};
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
@@ -12,19 +11,16 @@ const MOST: usize = 16;
 /// where it lasts to the end, and equals `from` where the scenario does not state it once for all runs, as where the
 /// sweep changes it.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
-    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let written = scenario.get("fault").and_then(toml::Value::as_array);
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
     for fault in runs.flat_map(|run| &run.faults) {
-        let as_written = written.and_then(|faults| faults.get(fault.fault as usize));
-        let time = |key: &str| micros(as_written?.get(key)?);
+        let facts = set.facts.fault(fault.fault);
         // A fault with several start times is one fault.
-        for from in as_written.map_or_else(|| vec![fault.at_us], |written| starts(written, fault.at_us)) {
-            let to = as_written.map_or(Some(from), |written| over_at(written, from));
+        for from in facts.map_or_else(|| vec![fault.at_us], |facts| facts.starts_us.clone()) {
+            let to = facts.map_or(Some(from), |facts| facts.end_us(from));
             let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);
             let mut band = json!({"name": name, "from": from, "to": to});
-            if let Some((every, lasts)) = time("period").zip(time("down_for")) {
+            if let Some((every, lasts)) = facts.and_then(|facts| facts.period_us.zip(facts.down_for_us)) {
                 (band["every"], band["lasts"]) = (every.into(), lasts.into());
             }
             if !bands.contains(&band) && bands.len() < MOST {
@@ -40,11 +36,12 @@ mod tests {
     use super::super::curves::pictures;
     use super::*;
     use crate::samples::two_schemes;
+    use crate::scenario_text::set_scenario;
     use anabranch_results::{FaultRow, PlotKind, PlotSpec};
 
     fn bands(scenario: &str) -> Vec<Json> {
         let mut set = two_schemes();
-        set.scenario_toml = scenario.to_owned();
+        set_scenario(&mut set, scenario.to_owned());
         let row = FaultRow {
             fault: 0,
             kind: "link-flap".into(),

@@ -8,7 +8,8 @@ use crate::index::Index;
 use crate::labels::{Label, label, palette, significant};
 use crate::ranking::Quantity;
 use anabranch_results::{
-    DATA_PACKETS_HIT, Estimate, Explanation, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
+    DATA_PACKETS_HIT, Estimate, Explanation, GOODPUT, Overflow, PathChoice, PlotKind, PlotSpec, ResultSet,
+    RunRow,
 };
 use serde_json::{Value as Json, json};
 
@@ -44,22 +45,21 @@ const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths
 /// The action of a switch on a packet for which there is no room, and the marker in the plot.
 const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
 
-/// The part that chooses the paths of a scheme of a resolved scenario, and the action of a full queue: places in
-/// [`PATHS`] and [`FULL`].
-fn kind_of(scenario: &toml::Table, scheme: &str) -> (usize, usize) {
-    let schemes = scenario.get("scheme").and_then(toml::Value::as_array).into_iter().flatten();
-    let is_it = |table: &&toml::Value| table.get("name").and_then(toml::Value::as_str) == Some(scheme);
-    let Some(table) = schemes.clone().find(is_it) else { return (0, 0) };
-    let at = |keys: &[&str]| keys.iter().try_fold(table, |table, key| table.get(*key));
-    let word = |keys: &[&str]| at(keys).and_then(toml::Value::as_str).unwrap_or_default();
-    let path =
-        match (word(&["fabric", "program", "kind"]), word(&["fabric", "routing"]), word(&["lb", "kind"])) {
-            ("conweave" | "themis-spraying", _, _) | (_, "adaptive" | "spray", _) => 2,
-            (_, _, "ecmp" | "") => 0,
-            _ => 1,
-        };
-    let trims = at(&["fabric", "trim"]).and_then(toml::Value::as_bool) == Some(true);
-    (path, if at(&["fabric", "pfc"]).is_some() { 2 } else { usize::from(trims) })
+/// The indices of a scheme's path choice in [`PATHS`] and of the fate of packets at a full queue in [`FULL`].
+fn kind_of(set: &ResultSet, scheme: &str) -> (usize, usize) {
+    let facts = set.facts.points.iter().flat_map(|point| &point.schemes).find(|facts| facts.name == scheme);
+    let Some(facts) = facts else { return (0, 0) };
+    let path = match facts.path_choice {
+        PathChoice::Hash => 0,
+        PathChoice::Host => 1,
+        PathChoice::Switches => 2,
+    };
+    let full = match facts.overflow {
+        Overflow::Drops => 0,
+        Overflow::Trims => 1,
+        Overflow::Pauses => 2,
+    };
+    (path, full)
 }
 
 fn measured(run: &RunRow, measure: &str) -> Option<f64> {
@@ -99,8 +99,7 @@ pub(super) fn times_plot(
     if points.len() < 3 {
         return None;
     }
-    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let kinds = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
+    let kinds = points.iter().map(|(one, _)| kind_of(set, one.scheme)).collect();
     let points = Points { points, kinds };
     let (times, measures) = points.numbers();
     let correlation = rank_correlation(&measures, &times);
@@ -368,8 +367,9 @@ mod tests {
             scheme("dcp", "lb = { kind = \"ecmp\" }\n[scheme.fabric]\nrouting = \"adaptive\"\ntrim = true\n"),
             scheme("conweave", "lb = { kind = \"ecmp\" }\n[scheme.fabric.program]\nkind = \"conweave\"\n"),
         ];
-        let scenario: toml::Table = text.concat().parse().unwrap();
-        let kinds = ["hpcc", "reps", "dcp", "conweave"].map(|name| kind_of(&scenario, name));
+        let mut set = ResultSet::default();
+        crate::scenario_text::set_scenario(&mut set, text.concat());
+        let kinds = ["hpcc", "reps", "dcp", "conweave"].map(|name| kind_of(&set, name));
         assert_eq!(kinds, [(0, 2), (1, 0), (2, 1), (2, 0)]);
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::samples::{collectives, two_schemes};
+use crate::scenario_text::set_scenario;
 use crate::verdict::{method, verdict};
 use anabranch_results::FlowRow;
 
@@ -237,8 +238,10 @@ fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
 fn what_is_ranked_follows_the_workload() {
     assert_eq!((ranked_quantity(&collectives()), ranked_quantity(&set(&[("a", &[1.0])]))), (CCT, FCT));
     let mut poisson = set(&[("a", &[1.0])]);
-    poisson.scenario_toml =
-        "[topology]\nkind = \"fat-tree\"\n[workload]\nbytes = \"1KB\"\nkind = \"poisson\"\n".into();
+    set_scenario(
+        &mut poisson,
+        "[topology]\nkind = \"fat-tree\"\n[workload]\nbytes = \"1KB\"\nkind = \"poisson\"\n",
+    );
     assert_eq!(ranked_quantity(&poisson), SLOWDOWN);
     assert_eq!(ranked_quantity(&two_schemes()), SLOWDOWN, "of several lengths");
 }

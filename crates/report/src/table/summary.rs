@@ -9,7 +9,6 @@ use crate::faults;
 use crate::groups::{Group, groups, points};
 use crate::labels::{TimeUnit, large};
 use crate::ranking::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked_quantity, standings};
-use crate::resolved;
 use crate::timeout_notes;
 use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
@@ -111,13 +110,12 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
-    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
-    let resolved = resolved::points(&scenario, &set.scenario_toml);
-    notes.extend(assumption_notes::notes(set, &resolved));
-    notes.extend(timeout_notes::alltoall_concurrency(set, &resolved));
-    notes.extend(timeout_notes::ring_in_host_order(&resolved));
+    let points = &set.facts.points;
+    notes.extend(assumption_notes::notes(set, points));
+    notes.extend(timeout_notes::alltoall_concurrency(set, points));
+    notes.extend(timeout_notes::ring_in_host_order(points));
     notes.extend(timeout_notes::notes(set));
-    notes.extend(faults::notes(set, &resolved));
+    notes.extend(faults::notes(set, points));
     let is_start = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
     let mut point_starts: Vec<usize> = (1..groups.len()).filter(is_start).collect();
     if per_seed || point_starts.len() + 1 >= groups.len() {

@@ -3,11 +3,11 @@
 use super::format::{LEAST_PERCENT, NumberFormat, in_brackets, list, whole_percent};
 use super::ranking::MOST_IN_FULL;
 use crate::labels::half_width;
-use crate::ranking::{Quantity, Standing, workload_value};
+use crate::ranking::{Quantity, Standing};
 use anabranch_results::ResultSet;
 
 /// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant.
-pub(super) fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
+pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Option<String> {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
         .filter_map(|(name, standing)| {
@@ -33,7 +33,7 @@ pub(super) fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> 
     let (free, unsure): (Vec<_>, Vec<_>) = unclear.partition(|cost| nothing(cost));
     let names =
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    let faults = faults(toml);
+    let faults = faults(set);
     // No cost is significant, which does not mean that there is none.
     if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
@@ -89,46 +89,33 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
                 [[fault]], or longer messages."
             .to_owned();
     }
-    let toml = set.scenario_toml.as_str();
-    let links = value_of_fault(toml, "links");
-    let of_file = links.as_ref().is_some_and(|links| links.starts_with("\"error-rate:"));
-    let wider = match (&links, value_of_fault(toml, "switches")) {
-        (None, Some(_)) => "more switches".to_owned(),
-        (Some(_), _) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
-        (Some(links), _) => {
-            let percent = links.trim_matches('"').rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%'));
+    let faults = || set.facts.points.first().into_iter().flat_map(|point| &point.faults);
+    let links = faults().find_map(|fault| Some((fault.links.first()?, fault.links.len())));
+    let of_file = links.is_some_and(|(first, _)| first.starts_with("error-rate:"));
+    let wider = match links {
+        None if faults().any(|fault| !fault.switches.is_empty()) => "more switches".to_owned(),
+        Some(_) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
+        Some((first, number)) => {
+            let percent =
+                first.rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%')).filter(|_| number == 1);
             let percent = percent.and_then(|percent| percent.parse::<f64>().ok()).unwrap_or(0.0);
             let more = if percent < 10.0 { 10.0 } else { (3.0 * percent).min(100.0) };
             format!("more links (`links = \"tor-uplinks:{more}%\"` in [[fault]])")
         }
-        (None, None) => "more links".to_owned(),
+        None => "more links".to_owned(),
     };
-    let likelier = match value_of_fault(toml, "probability") {
-        Some(_) if !of_file => ", a higher `probability`",
-        _ => "",
+    let likelier = match faults().any(|fault| fault.probability.is_some()) && !of_file {
+        true => ", a higher `probability`",
+        false => "",
     };
-    let in_order = workload_value(toml, "placement") == Some("\"blocks\"");
+    let placement = set.facts.points.first().and_then(|point| point.workload.placement.as_deref());
+    let in_order = placement == Some("blocks");
     let spread =
         if in_order { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
     let earlier = if late.is_empty() { "" } else { ", an earlier `at`" };
     format!(
         "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{earlier}{spread}, longer messages or more seeds."
     )
-}
-
-/// The value of `key` in the first `[[fault]]` that has it, in a resolved scenario.
-fn value_of_fault(toml: &str, key: &str) -> Option<String> {
-    let mut within = false;
-    for line in toml.lines() {
-        if line.starts_with('[') {
-            within = line == "[[fault]]";
-        }
-        let value = line.strip_prefix(key).and_then(|rest| rest.strip_prefix(" = ")).filter(|_| within);
-        if let Some(value) = value {
-            return Some(value.to_owned());
-        }
-    }
-    None
 }
 
 /// Schemes whose data no fault hit at any seed: their results say nothing about the faults.
@@ -165,17 +152,10 @@ pub(super) fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity, most: usi
     })
 }
 
-/// The faults of a resolved scenario, in a few words.
-fn faults(toml: &str) -> String {
-    let (mut kinds, mut within) = (Vec::new(), false);
-    for line in toml.lines() {
-        if line.starts_with('[') {
-            within = line == "[[fault]]";
-        }
-        kinds.extend(within.then(|| line.strip_prefix("kind = \"")?.strip_suffix('"')).flatten());
-    }
-    match kinds[..] {
-        [kind] => format!("the fault ({kind})"),
+/// The faults in a few words.
+fn faults(set: &ResultSet) -> String {
+    match set.facts.faults() {
+        [fault] => format!("the fault ({})", fault.kind),
         _ => "the faults".to_owned(),
     }
 }

@@ -83,7 +83,7 @@ fn of_each_point(
             }
             None => rankings.push(ranking()),
         }
-        costs.extend(cost(schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
+        costs.extend(cost(schemes, set).map(|cost| format!("{prefix}{cost}.")));
         rest.extend(no_evidence(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
         rest.extend(left_out(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ranking::tests::set;
 use crate::ranking::{Recovery, summary_json};
+use crate::scenario_text::set_scenario;
 use anabranch_results::FaultRow;
 
 #[test]
@@ -248,7 +249,7 @@ fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
     assert!(shown(&set).matches("run ended").count() >= 2, "{}", shown(&set));
     let lasting = set.scenario_toml.clone();
     for (more, is_held) in [("duration = \"50us\"", false), ("until = \"1ms\"", true)] {
-        set.scenario_toml = format!("{lasting}{more}\n");
+        set_scenario(&mut set, format!("{lasting}{more}\n"));
         assert_eq!(
             standings(&set, &groups(&set))[0].recovery,
             Recovery::NotBefore { the_end_at: 1, of: 1, is_held },
@@ -264,8 +265,7 @@ fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
 #[test]
 fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     let mut set = set(&[("a", &[110.0, 220.0, 330.0]), ("b", &[100.0, 110.0, 90.0])]);
-    set.scenario_toml =
-        "[[fault]]\nat = \"5us\"\nkind = \"link-down\"\n[workload]\nkind = \"incast\"\n".into();
+    set_scenario(&mut set, "[[fault]]\nat = \"5us\"\nkind = \"link-down\"\n[workload]\nkind = \"incast\"\n");
     let bases = [100.0, 200.0, 300.0, 100.0, 100.0, 100.0];
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, fct_max_us)| RunRow {
@@ -298,8 +298,10 @@ fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
         fct_max_us,
         ..run
     }));
-    set.scenario_toml =
-        "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor-uplinks:3%\"\nprobability = 0.01\n".into();
+    set_scenario(
+        &mut set,
+        "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor-uplinks:3%\"\nprobability = 0.01\n",
+    );
     set
 }
 
@@ -354,17 +356,19 @@ fn up_to_six_costs_are_all_named() {
 fn what_no_fault_hit_is_said_with_what_to_write() {
     let mut hit = with_hits(set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0])]), &[3, 3, 0, 0]);
     let last = |set: &ResultSet| verdict(set).pop().unwrap();
-    hit.scenario_toml =
-        "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\n[workload]\nplacement = \"blocks\"\n".into();
+    set_scenario(
+        &mut hit,
+        "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\n[workload]\nplacement = \"blocks\"\n",
+    );
     assert_eq!(
         last(&hit),
         "For an answer where no data was hit, let the faults hit more: more links (`links = \"tor-uplinks:10%\"` in \
          [[fault]]), a higher `probability`, ranks on other hosts (`placement = \"random\"` in [workload]), longer \
          messages or more seeds."
     );
-    hit.scenario_toml = "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n".into();
+    set_scenario(&mut hit, "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n");
     assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
-    hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
+    set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n");
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
     // A fault that begins when the run is over hits nothing, on however many links.
     hit.runs[3].faults[0].at_us = 200.0;

@@ -56,7 +56,8 @@ fn four_schemes() -> ResultSet {
                 ..run.clone()
             });
         }
-        set.scenario_toml.push_str(&format!("[[scheme]]\nname = {name:?}\n{}\n", kinds[place % 2]));
+        let text = format!("{}[[scheme]]\nname = {name:?}\n{}\n", set.scenario_toml, kinds[place % 2]);
+        crate::scenario_text::set_scenario(&mut set, text);
     }
     for run in (0..8).step_by(2) {
         set.series.extend((1..=4_u32).map(|step| SeriesRow {
