@@ -114,11 +114,11 @@ mod tests {
         );
         let found = functions(&[Source::parse("a", "a.rs", &[], &text).unwrap()]);
         let expected = [
-            "a.rs: Core::given = 71 [\"a.rs:216\"]",
+            "a.rs: Core::given = 71 [\"a.rs:217\"]",
             "a.rs: Reader::method = 71 [\"a.rs:145\"]",
-            "a.rs: deep = 71 [\"a.rs:287\"]",
+            "a.rs: deep = 72 [\"a.rs:289\"]",
             "a.rs: free = 71 [\"a.rs:74\"]",
-            "a.rs: nested = 71 [\"a.rs:287\"]",
+            "a.rs: nested = 71 [\"a.rs:289\"]",
         ];
         assert_eq!(shown(&found), expected);
     }

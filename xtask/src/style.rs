@@ -66,3 +66,63 @@ fn checks(root: &Path, sources: &[Source]) -> Result<Vec<Check>> {
         },
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn workspace(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let always = [
+            ("crates/a/Cargo.toml", ""),
+            ("python/src/lib.rs", ""),
+            ("xtask/src/main.rs", ""),
+            (
+                "xtask/glossary.toml",
+                "term = [{ term = \"barrier\", of = \"a meeting\", names = [\"turnstile\"] }]",
+            ),
+        ];
+        for (path, text) in always.iter().chain(files) {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn every_check_fires_on_a_workspace_that_breaks_its_rule() {
+        let long = format!("fn long() {{\n{}}}\n", "    step();\n".repeat(600));
+        let root = workspace(&[
+            ("crates/a/src/lib.rs", "//! What it is.\nmod r;\nfn turnstile() {}\n"),
+            ("crates/a/src/r/mod.rs", "mod s;\nmod t;\n"),
+            ("crates/a/src/r/s.rs", "use super::t;\n"),
+            ("crates/a/src/r/t.rs", &format!("use super::s;\n{long}")),
+        ]);
+        let fault = check(root.path()).unwrap_err().to_string();
+        for named in [
+            "in a circle: a::r: s, t: 2, recorded 0",
+            "at most 70 lines: crates/a/src/r/t.rs: long: 602, recorded 0",
+            "at most 600 lines: crates/a/src/r/t.rs: 603, recorded 0",
+            "The same, Of or How: a: 1, recorded 0\n    crates/a/src/lib.rs:1: What it is.",
+            "(xtask/glossary.toml): a: turnstile: 1, recorded 0\n    crates/a/src/lib.rs:3: turnstile; write barrier: a meeting",
+        ] {
+            assert!(fault.contains(named), "{named}\n{fault}");
+        }
+        record(root.path(), false).unwrap_err();
+        record(root.path(), true).unwrap();
+        check(root.path()).unwrap();
+        fs::write(root.path().join("crates/a/src/r/s.rs"), "").unwrap();
+        let stale = check(root.path()).unwrap_err().to_string();
+        assert!(stale.contains("[circles]: \"a::r: s, t\" is 2 there and 0 here"), "{stale}");
+        record(root.path(), false).unwrap();
+        check(root.path()).unwrap();
+    }
+
+    #[test]
+    fn a_workspace_that_keeps_the_rules_passes() {
+        let root = workspace(&[("crates/a/src/lib.rs", "//! The crate.\nfn short() {}\n")]);
+        check(root.path()).unwrap();
+    }
+}
