@@ -195,9 +195,9 @@ mod tests {
 
     #[test]
     fn uses_in_this_workspace_are_seen() {
-        let sources = crate::source::production(&crate::root()).unwrap();
-        let cli: Vec<&Source> = sources.iter().filter(|source| source.package == "cli").collect();
-        let folders = modules::folders(&cli);
+        let root = crate::root();
+        let cli = crate::source::package(&root, &root.join("crates/cli")).unwrap();
+        let folders = modules::folders(&cli.iter().collect::<Vec<_>>());
         assert!(folders[&Vec::new()]["command"].contains_key("source"), "uses are not seen");
         assert!(folders.keys().any(|folder| *folder == ["command"]), "{:?}", folders.keys());
     }

@@ -125,4 +125,16 @@ mod tests {
         let root = workspace(&[("crates/a/src/lib.rs", "//! The crate.\nfn short() {}\n")]);
         check(root.path()).unwrap();
     }
+
+    #[test]
+    fn this_workspace_is_read() {
+        let root = crate::root();
+        let sources = source::production(&root).unwrap();
+        let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
+        for path in ["crates/engine/src/lib.rs", "crates/lab/src/scenario/mod.rs", "xtask/src/source.rs"] {
+            assert!(paths.contains(&path), "{path} is not read");
+        }
+        assert!(!paths.iter().any(|path| path.ends_with("tests.rs")), "{paths:?}");
+        assert_eq!(checks(&root, &sources).unwrap().len(), 5);
+    }
 }
