@@ -70,8 +70,7 @@ pub fn without_tests(files: Vec<Source>) -> Vec<Source> {
                 && for_tests(&item.attrs)
             {
                 let named = path_of(&item.attrs).unwrap_or_else(|| item.ident.to_string());
-                let folder =
-                    if named == item.ident.to_string() { source.module.as_slice() } else { above(source) };
+                let folder = if item.ident == named { source.module.as_slice() } else { above(source) };
                 tests.insert([folder, &[named]].concat());
             }
         }

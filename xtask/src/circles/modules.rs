@@ -3,6 +3,7 @@
 use crate::source::{Source, attributes, for_tests};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 use syn::visit::{self, Visit};
 use syn::{ImplItem, Item, UseTree};
 
@@ -63,7 +64,7 @@ impl Modules {
                         let path = absolute(module, &path).unwrap_or_else(|| [module, &path].concat());
                         if is_glob {
                             self.globs.entry(module.to_vec()).or_default().push(path);
-                        } else if path != [module, &[name.clone()]].concat() {
+                        } else if path != [module, slice::from_ref(&name)].concat() {
                             self.names.insert((module.to_vec(), name), path);
                         }
                     }
@@ -81,7 +82,7 @@ impl Modules {
         // Names that pass on each other in a circle are no Rust, but must not hang the check.
         for _ in 0..100 {
             let Some(name) = rest.pop() else { break };
-            let below = [module.as_slice(), &[name.clone()]].concat();
+            let below = [module.as_slice(), slice::from_ref(&name)].concat();
             if self.all.contains(&below) {
                 module = below;
                 continue;
