@@ -46,14 +46,15 @@ struct Stored {
 /// # Errors
 /// Also when the release build or a run fails. Without valgrind it says that it skips the check.
 pub fn check(root: &Path) -> Result<()> {
-    let Some(counted) = count(root)? else { return Ok(()) };
-    let text = std::fs::read_to_string(root.join(FILE)).context(FILE)?;
+    let text = std::fs::read_to_string(root.join(FILE))
+        .with_context(|| format!("{FILE} cannot be read; write: cargo xtask instructions --record"))?;
     let stored: Stored = toml::from_str(&text).context(FILE)?;
     let compiler = compiler()?;
     if stored.compiler != compiler {
         println!("SKIPPED: {FILE} is of {}, and this is {compiler}", stored.compiler);
         return Ok(());
     }
+    let Some(counted) = count(root)? else { return Ok(()) };
     let grown = grown(&stored.per_hop, &counted);
     if !grown.is_empty() {
         bail!("instructions per packet-hop ({FILE}):\n  {}", grown.join("\n  "));
