@@ -11,7 +11,7 @@ PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .PHONY: help
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: toolchain ## Build, then compare REPS, OPS and ECMP on a 1,024-host permutation and a WebSearch trace
@@ -53,6 +53,10 @@ bench: toolchain ## Measure packet-hops per second, then the parts alone
 	cargo build --release --package anabranch-cli
 	$(ANABRANCH) bench
 	cargo bench --workspace
+
+.PHONY: instructions
+instructions: toolchain ## Count instructions per packet-hop against those stored (needs valgrind)
+	cargo xtask instructions
 
 .PHONY: playground
 playground: toolchain ## Build the simulator in a page, without a server: target/playground.html

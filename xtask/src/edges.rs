@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Every crate of the workspace with all that it may depend on of ours, for any use: code, tests, build.
 ///
-/// What this keeps: the protocols run without the simulator, results are read without it, and figures are
-/// redrawn without it; the engine runs without the language of scenarios.
+/// It keeps the protocols free of the simulator: results are read without it, figures are redrawn without it, and the
+/// engine runs without the language of scenarios.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-base", &[]),
     ("anabranch-proto", &["anabranch-base"]),
@@ -105,7 +105,7 @@ fn violations(graph: &Graph) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What `cargo metadata` prints for a workspace with these dependencies.
+    /// The output of `cargo metadata` for a workspace with these dependencies.
     fn metadata(packages: &[(&str, &[(&str, &str)])]) -> Metadata {
         let id = |name: &str| format!("path+file:///w/{name}#0.1.0");
         let package = |(name, needs): &(&str, &[(&str, &str)])| {

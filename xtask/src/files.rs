@@ -1,4 +1,4 @@
-//! Sizes of files: none that a reader or a clone would suffer from.
+//! Sizes of files: none that a reader or a clone would suffer from. Files of production code are held shorter (`lengths`).
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Runs every target for `seconds`; fails when one finds a crash, a hang or too much memory.
 ///
-/// What the fuzzer learns goes to `fuzz/found`, which git ignores and which starts from what earlier runs learnt
+/// New inputs go to `fuzz/found`, which git ignores and which starts from the corpus of earlier runs
 /// (`fuzz/corpus.tar.xz`: thousands of small files, so they are packed). `fuzz/corpus` holds the seeds.
 pub fn run(root: &Path, seconds: u32) -> Result<()> {
     let folder = root.join("fuzz/fuzz_targets");

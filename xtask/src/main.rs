@@ -4,13 +4,22 @@
 #[cfg(feature = "book")]
 mod book;
 mod circles;
+mod comments;
 mod edges;
 mod files;
 mod fuzz;
+mod glossary;
+mod instructions;
+mod lengths;
+mod names;
+mod openings;
 #[cfg(feature = "playground")]
 mod playground;
 mod purity;
+mod recorded;
 mod shares;
+mod source;
+mod style;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -20,8 +29,11 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   lint             format, clippy, fuzz targets, architecture, documentation, and licences where cargo-deny is installed
-  architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
-                   files and crates
+  lint --record    write anew which faults of style are let pass (xtask/recorded.toml); with --force more than before
+  architecture     which crate may depend on which, purity of the protocol cores, sizes of files and crates, and style
+  style            circles between modules, lengths of functions and files, doc comments, words (xtask/glossary.toml)
+  instructions     count the instructions per packet-hop of a release build (needs valgrind) against those stored in
+                   xtask/instructions.toml; --record stores them anew
   reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   book             build docs/ as a site: target/book (with the feature book: make book)
@@ -32,7 +44,12 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match args[..] {
         ["lint"] => lint(),
+        ["lint", "--record"] => style::record(&root(), false),
+        ["lint", "--record", "--force"] => style::record(&root(), true),
         ["architecture"] => architecture(),
+        ["style"] => style::check(&root()),
+        ["instructions"] => instructions::check(&root()),
+        ["instructions", "--record"] => instructions::record(&root()),
         ["reference"] => reference(),
         #[cfg(feature = "playground")]
         ["playground"] => playground::build(&root()).map(|page| println!("{}", page.display())),
@@ -106,14 +123,14 @@ fn architecture() -> Result<()> {
     let root = root();
     let metadata = edges::read(&root)?;
     edges::check(&metadata)?;
-    circles::check(&root)?;
+    style::check(&root)?;
     files::check(&root)?;
     shares::check(&root)?;
     // base is checked alone too: a module keeps only what its crate uses of the others.
     for package in ["anabranch-base", "anabranch-proto"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }
-    println!("architecture: crates, modules, files and purity are as they should be");
+    println!("architecture: crates, files and purity are as they should be");
     Ok(())
 }
 

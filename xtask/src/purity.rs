@@ -46,7 +46,7 @@ pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with `module`, which must hold functions whose path contains `own`.
+/// The impurities of `module`, which must hold functions whose path contains `own`.
 fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let mut imported_functions = 0;

@@ -153,6 +153,10 @@ payloads are zeros. The book's page docs/traces.md says what stands in each fiel
         scheme: String,
         /// Threads to run on.
         threads: u16,
+        /// The number of hosts, where not the case's.
+        hosts: Option<u32>,
+        /// The bytes of a message, where not the case's.
+        bytes: Option<u64>,
     },
 }
 

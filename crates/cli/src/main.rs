@@ -120,6 +120,8 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),
         Command::Man => command::manual::man(),
-        Command::BenchCase { case, scheme, threads } => command::bench::case_alone(case, scheme, *threads),
+        Command::BenchCase { case, scheme, threads, hosts, bytes } => {
+            command::bench::case_alone(case, scheme, *threads, (*hosts, *bytes))
+        }
     }
 }

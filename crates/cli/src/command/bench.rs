@@ -10,46 +10,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// A case: a workload on a fat tree of 400 Gb/s and 1 us per link, as the peers publish their runs.
+/// A case: a permutation on a fat tree of 400 Gb/s and 1 us per link, as the peers publish their runs.
 struct Case {
     name: &'static str,
     hosts: u32,
     tiers: u32,
-    /// Its `[workload]`, in TOML.
-    workload: &'static str,
+    /// The size of a message.
+    bytes: &'static str,
     /// The schemes that it runs with unless others are asked for.
     schemes: &'static [&'static str],
 }
 
 const CASES: &[Case] = &[
-    Case {
-        name: "perm128",
-        hosts: 128,
-        tiers: 2,
-        workload: "kind = \"permutation\"\nbytes = \"16MiB\"",
-        schemes: BOTH,
-    },
-    Case {
-        name: "perm1024",
-        hosts: 1024,
-        tiers: 2,
-        workload: "kind = \"permutation\"\nbytes = \"8MiB\"",
-        schemes: SCHEMES,
-    },
-    Case {
-        name: "perm8192",
-        hosts: 8192,
-        tiers: 2,
-        workload: "kind = \"permutation\"\nbytes = \"2MB\"",
-        schemes: BOTH,
-    },
-    Case {
-        name: "perm131072",
-        hosts: 131_072,
-        tiers: 3,
-        workload: "kind = \"permutation\"\nbytes = \"256KB\"",
-        schemes: BOTH,
-    },
+    Case { name: "perm128", hosts: 128, tiers: 2, bytes: "16MiB", schemes: BOTH },
+    Case { name: "perm1024", hosts: 1024, tiers: 2, bytes: "8MiB", schemes: SCHEMES },
+    Case { name: "perm8192", hosts: 8192, tiers: 2, bytes: "2MB", schemes: BOTH },
+    Case { name: "perm131072", hosts: 131_072, tiers: 3, bytes: "256KB", schemes: BOTH },
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
@@ -111,11 +87,16 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     lossless_to_lossy(&rows).map_or(Ok(()), |text| print(&text))
 }
 
-/// One case in this process; prints one line of JSON.
+/// One case in this process, with other hosts or bytes where `sizes` has them; prints one line of JSON.
 ///
 /// # Errors
 /// As [`bench()`].
-pub fn case_alone(case: &str, scheme: &str, threads: u16) -> Result<(), Failure> {
+pub fn case_alone(
+    case: &str,
+    scheme: &str,
+    threads: u16,
+    sizes: (Option<u32>, Option<u64>),
+) -> Result<(), Failure> {
     let known = CASES.iter().find(|known| known.name == case);
     let case = known.ok_or_else(|| Failure::Input(format!("unknown case {case:?}")))?;
     let setup = SCHEMES.iter().zip(SETUPS).find(|(known, _)| **known == scheme).map(|(_, setup)| *setup);
@@ -124,8 +105,11 @@ pub fn case_alone(case: &str, scheme: &str, threads: u16) -> Result<(), Failure>
         "title = \"{}\"\nschemes = [\"{scheme}\"]\nsetup = \"{setup}\"\nseeds = [1]\n\
          [topology]\nkind = \"fat-tree\"\nhosts = {}\ntiers = {}\nlink = \"400Gbps\"\n\
          link_latency = \"1us\"\nswitch_latency = \"0ns\"\n\
-         [workload]\n{}\n",
-        case.name, case.hosts, case.tiers, case.workload
+         [workload]\nkind = \"permutation\"\nbytes = \"{}\"\n",
+        case.name,
+        sizes.0.unwrap_or(case.hosts),
+        case.tiers,
+        sizes.1.map_or(case.bytes.to_owned(), |bytes| format!("{bytes}B"))
     );
     let scenario = read(case.name, &text, &NoFiles, &Overrides::default())?;
     let points = scenario.points()?;

@@ -1,6 +1,8 @@
 //! The barrier at which threads wait for each other between windows.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 /// A barrier at which the last thread to arrive calls a function before any thread continues. Windows are short, so
 /// waiting threads spin for a while before they yield.
@@ -9,6 +11,8 @@ pub struct Barrier {
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
+    /// The number of spins before a waiting thread lets others run.
+    spins: u32,
 }
 
 /// Another thread has panicked.
@@ -26,6 +30,8 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            // With more threads than cores, the thread that is waited for may have no core while others spin.
+            spins: if threads > available_parallelism().map_or(1, NonZero::get) { 0 } else { SPINS },
         }
     }
 
@@ -46,7 +52,7 @@ impl Barrier {
             if self.broken.load(Ordering::Relaxed) {
                 return Err(Broken);
             }
-            if spins < SPINS {
+            if spins < self.spins {
                 spins += 1;
                 std::hint::spin_loop();
             } else {
