@@ -263,7 +263,7 @@ impl Scenario {
                 || Fix::text("numbers of hosts and uplinks that are powers of two"),
                 |instead| Fix::set(written, instead),
             );
-            fault(&self.origin.file, at, message, Some(help.into()))
+            fault(&self.origin.file, at, message, Some(help))
         })
     }
 
