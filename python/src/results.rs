@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What runs came to.
+/// The results of runs.
 #[pyclass(frozen)]
 pub struct Results {
     set: ResultSet,
@@ -22,7 +22,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Of a set, with the files that its scenario names.
+    /// The results in a set, with the files that its scenario names.
     pub fn of(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
         Results { set, inputs }
     }
@@ -74,12 +74,12 @@ impl Results {
         anabranch_report::table(&self.set, width)
     }
 
-    /// Runs that failed or never ran, with why.
+    /// Runs that failed or never ran, with the reasons.
     fn missing(&self) -> Vec<(String, Option<String>)> {
         self.set.missing.iter().map(|run| (run.describe(), run.error.clone())).collect()
     }
 
-    /// What in scenario and runs cannot mean much.
+    /// The warnings about scenario and runs.
     fn warnings(&self) -> Vec<String> {
         self.set.all_warnings()
     }

@@ -3,10 +3,10 @@
 use crate::clock;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::kept::Kept;
 use crate::output::note;
 use crate::progress::Progress;
-use crate::ran::Ran;
+use crate::run_cache::RunCache;
+use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
 use crate::store::Item;
 use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
@@ -20,13 +20,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What came of all runs of a scenario.
+/// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a limit
-    /// is both, with what it came to. Curves are in files where they have many points.
+    /// is both, with its results until then. Curves are in files where they have many points.
     set: ResultSet,
-    /// Those that failed: their places among the points, and why.
+    /// The failed runs: their places among the points, and the reasons.
     pub failed: Vec<(usize, String)>,
     /// Ctrl-C ended it, and runs are missing.
     pub interrupted: bool,
@@ -38,25 +38,25 @@ impl Outcome {
         self.set.missing.is_empty() && !self.interrupted
     }
 
-    /// That of runs which have all ended well.
-    pub fn of(runs: impl IntoIterator<Item = Ran>) -> Outcome {
+    /// The outcome of runs that have all finished.
+    pub fn of(runs: impl IntoIterator<Item = RunOutcome>) -> Outcome {
         let mut outcome = Outcome::default();
         runs.into_iter().for_each(|ran| outcome.push(ran, add));
         outcome
     }
 
-    /// What is there when Ctrl-C ended all there was.
+    /// The outcome when Ctrl-C ended the only run.
     pub fn interrupted() -> Outcome {
         Outcome { interrupted: true, ..Outcome::default() }
     }
 
-    /// That of a run which is missing.
+    /// The outcome of a single run without results.
     pub fn missing(run: MissingRun) -> Outcome {
         Outcome { set: ResultSet { missing: vec![run], ..ResultSet::default() }, ..Outcome::default() }
     }
 
     /// Adds the results of a run.
-    fn push(&mut self, ran: Ran, add: fn(&mut ResultSet, RunResult) -> u32) {
+    fn push(&mut self, ran: RunOutcome, add: fn(&mut ResultSet, RunResult) -> u32) {
         let run = add(&mut self.set, ran.result);
         self.set.filed.extend(ran.filed.map(|filed| FiledCurves { run, ..filed }));
     }
@@ -76,7 +76,7 @@ impl Outcome {
 pub fn execute(
     points: &[RunPoint],
     threads: Option<u16>,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
 ) -> Result<Outcome, Failure> {
     execute_with_baselines(points, points.len(), threads, kept, spool)
@@ -86,12 +86,12 @@ pub fn execute(
 /// compared with them.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// The errors of [`execute`].
 pub fn execute_with_baselines(
     points: &[RunPoint],
     actual: usize,
     threads: Option<u16>,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
 ) -> Result<Outcome, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -143,23 +143,23 @@ pub fn execute_with_baselines(
     Ok(collect(points, actual, ends))
 }
 
-/// How one run ended.
+/// The end of a run.
 pub enum End {
     /// It finished.
-    Done(Box<Ran>),
+    Done(Box<RunOutcome>),
     /// It did not.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
-        /// What it came to until then, where it stalled or hit a limit.
-        partial: Option<Box<Ran>>,
+        /// Its results until then, where it stalled or hit a limit.
+        partial: Option<Box<RunOutcome>>,
     },
     /// Ctrl-C.
     Stopped,
 }
 
-/// Runs one point without a bar of progress. It is kept as `index` if it is long.
-pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &Kept, spool: &Spool) -> End {
+/// Runs one point without a bar of progress. A long run is kept as `index`.
+pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &RunCache, spool: &Spool) -> End {
     one(index, point, control, &Progress::none(), kept, spool)
 }
 
@@ -178,7 +178,7 @@ fn one(
     point: &RunPoint,
     control: &Control,
     progress: &Progress,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
 ) -> End {
     if interrupt::asked_to_stop() {
@@ -188,9 +188,9 @@ fn one(
     let (ended, wall_s) = timed(index, &name, point, control, progress);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
-        Box::new(Ran { result, filed: None })
+        Box::new(RunOutcome { result, filed: None })
     };
-    let filed = |mut ran: Box<Ran>| {
+    let filed = |mut ran: Box<RunOutcome>| {
         ran.filed = spool.file(index, &mut ran.result.series);
         ran
     };
@@ -215,8 +215,8 @@ fn one(
     }
 }
 
-/// Runs a point as number `slot` of those that `progress` draws: what came of it, or what to tell of a panic, and how many
-/// seconds it took.
+/// Runs a point as number `slot` of those that `progress` draws. Returns its result, or the message of a panic, and its
+/// wall time in seconds.
 pub fn timed(
     slot: usize,
     name: &str,
@@ -231,7 +231,7 @@ pub fn timed(
     (ended, begin.elapsed().as_secs_f64())
 }
 
-/// What `action` returns, or what to tell of its panic.
+/// Calls `action`. Returns its value, or the message of its panic.
 pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
         let panic = LAST_PANIC.with(|last| last.borrow().clone());
@@ -266,7 +266,7 @@ pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnO
 
 /// Puts results in order into one outcome.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
-    Outcome::of(results.into_iter().map(|result| Ran { result, filed: None }))
+    Outcome::of(results.into_iter().map(|result| RunOutcome { result, filed: None }))
 }
 
 fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {

@@ -1,4 +1,4 @@
-//! A single run of a scenario and the file that is made of it: what `trace`, `pcap` and `export` have in common.
+//! A single run of a scenario and the file that is made of it, for `trace`, `pcap` and `export`.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, Written};
@@ -35,7 +35,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is whole. A symbolic link or a device, such as `/dev/stdout`, is written to in place.
+/// Writes a file, which appears when it is complete. A symbolic link or a device, such as `/dev/stdout`, is written in place.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,9 +1,9 @@
-//! What the runs of a figure come to, in words, from its resolved scenario: titles name the sizes of the paper.
+//! The sizes of a figure's runs as text, from its resolved scenario: titles name the sizes of the paper.
 
 use anabranch_sim::scenario::{RunPoint, TopologySpec, WorkloadSpec};
 use anabranch_sim::workload::collective::Members;
 
-/// Hosts and lengths of the first point, and over what it is swept. Empty without points.
+/// Hosts and message lengths of the first point, and the swept parameters. Empty without points.
 ///
 /// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
 pub fn of(points: &[RunPoint]) -> String {
@@ -33,7 +33,7 @@ fn fabric(topology: &TopologySpec) -> String {
     }
 }
 
-/// What is sent. A swept parameter is left to the list of its values.
+/// The traffic. A swept parameter is left to the list of its values.
 fn traffic(point: &RunPoint) -> String {
     let bytes = |bytes: &dyn std::fmt::Display| match point.sweep.contains_key("workload.bytes") {
         true => String::new(),

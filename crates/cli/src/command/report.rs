@@ -2,11 +2,11 @@
 
 use super::find::in_words;
 use crate::args::ReportArgs;
+use crate::campaign_results;
 use crate::failure::{Failure, reason};
 use crate::made_by::MadeBy;
 use crate::output::{print, width};
 use crate::store::Store;
-use crate::whole;
 use std::fs;
 
 /// Draws the page of stored results again and prints their tables.
@@ -19,7 +19,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     {
         Store::at(root).recover();
     }
-    let results = whole::open(&args.folder)?;
+    let results = campaign_results::open(&args.folder)?;
     let page = args.folder.join("report.html");
     let refused = |error: std::io::Error| {
         Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))

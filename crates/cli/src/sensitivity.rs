@@ -1,20 +1,20 @@
-//! Figures that ran under several set-ups, and what their papers' claims come to together.
+//! Figures that ran under several set-ups, and how many of their papers' claims hold together.
 
 use anabranch_results::{self as results, Sensitivity, SensitivityEntry, SetupRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What came of one figure.
-pub struct Varied {
+/// The outcome of one figure.
+pub struct VariedFigure {
     /// The figure with its claims and what was varied.
     pub figure: results::Figure,
-    /// Its folder.
+    /// The folder of its results.
     pub folder: PathBuf,
     /// Digest of the figure's own scenario and of what was varied.
     pub digest: String,
-    /// How many runs there are.
+    /// The number of runs.
     pub runs: usize,
-    /// How many of them were simulated now.
+    /// The number of runs that were simulated now.
     pub simulated: usize,
     /// Seconds that all runs took, whenever that was.
     pub wall_s: f64,
@@ -26,22 +26,22 @@ pub struct Varied {
 pub struct Paper {
     /// Its name in commands.
     pub paper: String,
-    /// How many figures.
+    /// The number of its figures.
     pub figures: usize,
-    /// How many claims they have.
+    /// The number of their claims.
     pub claims: usize,
-    /// How many hold under the figures' own set-ups.
+    /// The number of claims that hold under the figures' own set-ups.
     pub holds_by_default: usize,
-    /// How many hold under the best one.
+    /// The number of claims that hold under the best set-up.
     pub holds: usize,
-    /// The best one, in words.
+    /// The best set-up, in words.
     pub setup: String,
     /// Two of its figures at least vary the same thing; otherwise each has its best set-up for itself.
     pub shares: bool,
 }
 
 impl Paper {
-    /// What its claims come to together, in a sentence.
+    /// The number of its claims that hold together, in a sentence.
     pub fn sentence(&self) -> String {
         let Paper { paper, figures, claims, holds_by_default, holds, setup, shares } = self;
         let all = format!("{paper}: of {claims} claims in {figures} figures");
@@ -63,31 +63,31 @@ impl Paper {
     }
 }
 
-/// Of each paper the set-up under which most claims of its figures hold together. Figures that name the same thing share
+/// The set-up of each paper under which most claims of its figures hold together. Figures that name the same entry share
 /// its value.
-pub fn papers(varied: &[Varied]) -> Vec<Paper> {
+pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()
 }
 
-fn paper_of(done: &Varied) -> &str {
+fn paper_of(done: &VariedFigure) -> &str {
     done.figure.id.split('/').next().unwrap_or_default()
 }
 
-/// What is unsaid, with its value.
+/// The unspecified entries by name, with their values.
 type Values<'a> = BTreeMap<&'a str, Said<'a>>;
 
-/// What later figures vary too, with what is meant.
+/// The entries that later figures vary too, with the values of their parameters.
 type Shared<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 
-/// A value of something unsaid.
+/// A value of an unspecified entry.
 #[derive(Clone)]
 struct Said<'a> {
-    /// In words.
+    /// The value as the entry writes it.
     text: &'a str,
-    /// Without the parameters, which are of other schemes in another figure.
+    /// The values without the parameters' names, which belong to other schemes in another figure.
     meant: BTreeSet<&'a str>,
-    /// Whether it is the figures' own.
+    /// Whether it is the value of the figures' own set-up.
     own: bool,
 }
 
@@ -114,7 +114,7 @@ fn each_parameter<'a>(parameters: &[String], text: &'a str) -> Option<BTreeSet<&
     (!found.is_empty()).then_some(found)
 }
 
-fn best_of(paper: &str, varied: &[Varied]) -> Paper {
+fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
     let figures: Vec<&Sensitivity> = varied
         .iter()
         .filter(|done| paper_of(done) == paper)
@@ -123,7 +123,7 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
     let mut candidates: Vec<(Values<'_>, usize)> = vec![(Values::new(), 0)];
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
-        // Of candidates that later figures cannot tell apart the best is enough.
+        // Only the best of the candidates that later figures cannot tell apart is needed.
         let mut joined: BTreeMap<Shared<'_>, (Values<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
     use anabranch_results::{ClaimResult, ClaimValue, Outcome};
 
-    /// A figure of a paper with two values each of what is named, and how many of four claims hold under each set-up.
-    fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> Varied {
+    /// A figure of a paper with two values of each named entry, and how many of four claims hold under each set-up.
+    fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> VariedFigure {
         let result = |holds| ClaimResult::Evaluated {
             measured: ClaimValue::Number(1.0),
             outcome: if holds { Outcome::Holds } else { Outcome::Differs },
@@ -237,7 +237,15 @@ mod tests {
             unsaid: Some(unsaid),
         };
         let folder = PathBuf::new();
-        Varied { figure, folder, digest: String::new(), runs: 0, simulated: 0, wall_s: 0.0, failed: vec![] }
+        VariedFigure {
+            figure,
+            folder,
+            digest: String::new(),
+            runs: 0,
+            simulated: 0,
+            wall_s: 0.0,
+            failed: vec![],
+        }
     }
 
     #[test]
@@ -266,7 +274,7 @@ mod tests {
         assert_eq!(papers[1].setup, "the figures' own");
     }
 
-    /// One thing is another parameter where another scheme runs, and may have another default there.
+    /// One entry may be another parameter where another scheme runs, with another default.
     #[test]
     fn figures_share_a_value_whatever_its_parameters() {
         let mut all = [
