@@ -27,13 +27,13 @@ struct Shared {
     session: Mutex<Session>,
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
-    started: OnceLock<Started>,
-    /// The number of runs in [`Started::order`] that have begun.
+    started: OnceLock<RunPlan>,
+    /// The number of runs in [`RunPlan::order`] that have begun.
     next: AtomicUsize,
 }
 
 /// The choices that are fixed when the runs start.
-struct Started {
+struct RunPlan {
     /// The runs that are carried out, in this order.
     order: Vec<usize>,
     /// One for each run of the scenario.
@@ -66,7 +66,7 @@ impl Job {
 impl Shared {
     /// Carries out one run after the other until none is left.
     fn work(&self, ended: &Sender<usize>) {
-        let Some(Started { order, controls }) = self.started.get() else { return };
+        let Some(RunPlan { order, controls }) = self.started.get() else { return };
         loop {
             let begun = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = order.get(begun) else { return };
@@ -164,7 +164,7 @@ impl Job {
             each.map(control).collect()
         };
         // Nobody set it before, as `ended` is locked.
-        let _ = self.shared.started.set(Started { order, controls });
+        let _ = self.shared.started.set(RunPlan { order, controls });
         for _ in 0..workers {
             let (shared, sender) = (self.shared.clone(), sender.clone());
             thread::spawn(move || shared.work(&sender));
@@ -211,11 +211,11 @@ impl Job {
 
     /// The results of all runs so far.
     fn results(&self, py: Python<'_>) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).results(), self.shared.inputs.clone()))
+        py.detach(|| Results::new(locked(&self.shared.session).results(), self.shared.inputs.clone()))
     }
 
     /// The results of one run.
     fn result(&self, py: Python<'_>, index: usize) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).result(index), self.shared.inputs.clone()))
+        py.detach(|| Results::new(locked(&self.shared.session).result(index), self.shared.inputs.clone()))
     }
 }

@@ -312,7 +312,7 @@ pub struct ReproduceArgs {
 
 impl ReproduceArgs {
     /// The papers and figures that were named; none with `--all`, which means every one.
-    pub fn wanted(&self) -> &[String] {
+    pub fn selection(&self) -> &[String] {
         if self.all { &[] } else { &self.figures }
     }
 }

@@ -23,7 +23,7 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
         return ResultSet::open(folder).map_err(input);
     }
     let plan = folder.join(PLAN);
-    let written = source::written(&plan)?;
+    let written = source::open(&plan)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &Overrides::default())?;
     let all = scenario.points()?.len();
     let examined = scenario.examine()?;

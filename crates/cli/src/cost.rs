@@ -29,7 +29,7 @@ impl Cost {
     ///
     /// # Errors
     /// [`Failure::Input`] when a fabric or a workload cannot be built.
-    pub fn of(points: &[RunPoint], first: Option<&Built>) -> Result<Cost, Failure> {
+    pub fn estimate(points: &[RunPoint], first: Option<&Built>) -> Result<Cost, Failure> {
         // Runs at one point of a sweep have the same fabric, and about the same messages.
         let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
         for point in points {
@@ -103,7 +103,7 @@ impl TimeLeft {
     ///
     /// # Errors
     /// The errors of `cost`.
-    pub fn of<T>(
+    pub fn new<T>(
         jobs: &[T],
         cost: impl Fn(&T) -> Result<Cost, Failure>,
         threads: Option<u16>,

@@ -39,7 +39,7 @@ impl Outcome {
     }
 
     /// The outcome of runs that have all finished.
-    pub fn of(runs: impl IntoIterator<Item = RunOutcome>) -> Outcome {
+    pub fn finished(runs: impl IntoIterator<Item = RunOutcome>) -> Outcome {
         let mut outcome = Outcome::default();
         runs.into_iter().for_each(|ran| outcome.push(ran, add));
         outcome
@@ -116,12 +116,12 @@ pub fn execute_with_baselines(
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
                 each.map(|(index, (point, control))| match kept.take(index, point, control.goodput, spool) {
                     Some(ran) => {
-                        progress.kept();
-                        End::Done(Box::new(ran))
+                        progress.count_cached();
+                        RunEnd::Done(Box::new(ran))
                     }
                     None => one(index, point, control, &progress, kept, spool),
                 })
-                .collect::<Vec<End>>()
+                .collect::<Vec<RunEnd>>()
             })
         },
     );
@@ -133,9 +133,9 @@ pub fn execute_with_baselines(
             points.len()
         ));
     }
-    if !ends.iter().all(|end| matches!(end, End::Done(_))) {
+    if !ends.iter().all(|end| matches!(end, RunEnd::Done(_))) {
         for (index, end) in ends.iter_mut().enumerate() {
-            if let End::Done(ran) = end {
+            if let RunEnd::Done(ran) = end {
                 kept.keep(index, ran);
             }
         }
@@ -144,7 +144,7 @@ pub fn execute_with_baselines(
 }
 
 /// The end of a run.
-pub enum End {
+pub enum RunEnd {
     /// It finished.
     Done(Box<RunOutcome>),
     /// It did not.
@@ -159,16 +159,22 @@ pub enum End {
 }
 
 /// Runs one point without a bar of progress. A long run is kept as `index`.
-pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &RunCache, spool: &Spool) -> End {
+pub fn one_alone(
+    index: usize,
+    point: &RunPoint,
+    control: &Control,
+    kept: &RunCache,
+    spool: &Spool,
+) -> RunEnd {
     one(index, point, control, &Progress::none(), kept, spool)
 }
 
-impl End {
+impl RunEnd {
     /// The goodput of a run that finished, where it was recorded.
     fn goodput(&self) -> Option<Curve> {
         match self {
-            End::Done(ran) => ran.goodput(),
-            End::Failed { .. } | End::Stopped => None,
+            RunEnd::Done(ran) => ran.goodput(),
+            RunEnd::Failed { .. } | RunEnd::Stopped => None,
         }
     }
 }
@@ -180,9 +186,9 @@ fn one(
     progress: &Progress,
     kept: &RunCache,
     spool: &Spool,
-) -> End {
+) -> RunEnd {
     if interrupt::asked_to_stop() {
-        return End::Stopped;
+        return RunEnd::Stopped;
     }
     let name = describe(&point.scheme.name, point.seed, &point.sweep);
     let (ended, wall_s) = timed(index, &name, point, control, progress);
@@ -198,9 +204,9 @@ fn one(
         Ok(Ok(result)) => {
             let mut ran = sealed(result);
             kept.keep_long(index, &mut ran);
-            End::Done(filed(ran))
+            RunEnd::Done(filed(ran))
         }
-        Ok(Err(RunError::Cancelled)) => End::Stopped,
+        Ok(Err(RunError::Cancelled)) => RunEnd::Stopped,
         Ok(Err(error)) => {
             let error_text = error.to_string();
             let partial = match error {
@@ -209,9 +215,9 @@ fn one(
                 | RunError::Limit { partial, .. } => Some(filed(sealed(*partial))),
                 _ => None,
             };
-            End::Failed { error: error_text, partial }
+            RunEnd::Failed { error: error_text, partial }
         }
-        Err(error) => End::Failed { error, partial: None },
+        Err(error) => RunEnd::Failed { error, partial: None },
     }
 }
 
@@ -266,13 +272,13 @@ pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnO
 
 /// Puts results in order into one outcome.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
-    Outcome::of(results.into_iter().map(|result| RunOutcome { result, filed: None }))
+    Outcome::finished(results.into_iter().map(|result| RunOutcome { result, filed: None }))
 }
 
-fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
+fn collect(points: &[RunPoint], actual: usize, ends: Vec<RunEnd>) -> Outcome {
     let mut outcome = Outcome::default();
     let recoveries = match actual < points.len() {
-        true => baseline::recoveries(points, actual, &ends.iter().map(End::goodput).collect::<Vec<_>>()),
+        true => baseline::recoveries(points, actual, &ends.iter().map(RunEnd::goodput).collect::<Vec<_>>()),
         false => vec![None; points.len()],
     };
     for (index, (point, end)) in points.iter().zip(ends).enumerate() {
@@ -284,13 +290,13 @@ fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
             error,
         };
         let ran = match end {
-            End::Done(ran) => Some(ran),
-            End::Stopped => {
+            RunEnd::Done(ran) => Some(ran),
+            RunEnd::Stopped => {
                 outcome.interrupted = true;
                 outcome.set.missing.push(missing(None));
                 None
             }
-            End::Failed { error, partial } => {
+            RunEnd::Failed { error, partial } => {
                 outcome.failed.push((index, error.clone()));
                 outcome.set.missing.push(missing(Some(error)));
                 partial

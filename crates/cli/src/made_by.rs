@@ -25,7 +25,7 @@ pub struct MadeBy {
 
 impl MadeBy {
     /// The program that made the results in `folder`, if it is recorded there.
-    pub fn of(folder: &Path) -> Option<MadeBy> {
+    pub fn read(folder: &Path) -> Option<MadeBy> {
         serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
     }
 

@@ -36,7 +36,7 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| exchanged(proposed(error)).exit());
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_meant_option(with_nearest_command(error)).exit());
     execute::keep_panics();
     let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 }
 
 /// The error about a mistyped command with the nearest one: the parser does not recognise swapped letters (`rnu`).
-fn proposed(mut error: clap::Error) -> clap::Error {
+fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
         return error;
@@ -83,7 +83,7 @@ const OTHER_OPTIONS: [(&str, &str); 8] = [
 ];
 
 /// The error about an unknown option, with the option that is meant and without the parser's tip to pass it as a value.
-fn exchanged(mut error: clap::Error) -> clap::Error {
+fn with_meant_option(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() != ErrorKind::UnknownArgument {
         return error;

@@ -94,7 +94,7 @@ impl Progress {
     }
 
     /// Counts a run whose result was cached.
-    pub fn kept(&self) {
+    pub fn count_cached(&self) {
         self.kept.fetch_add(1, Ordering::Relaxed);
         self.all.inc(1);
     }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
         // Three of the last four were cached.
-        (0..3).for_each(|_| progress.kept());
+        (0..3).for_each(|_| progress.count_cached());
         assert_eq!(progress.left(&[at(4.0, Some(10.0))]), Some(6.0));
         // Two small runs are over and four large ones run: the estimate follows the large ones.
         let large = [(); 4].map(|()| at(20.0, Some(1000.0)));

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
-use crate::source::{Written, input};
+use crate::source::{ScenarioText, input};
 use anabranch_report::Measure;
 use anabranch_results::{ClaimValue, ResultSet};
 use anabranch_sim::scenario::{Find, Overrides, find_in};
@@ -193,7 +193,7 @@ fn within(text: &str, part: Range<usize>) -> Range<usize> {
 }
 
 /// A correction of a `where` that cannot be read.
-fn meant(text: &str) -> Option<String> {
+fn correction(text: &str) -> Option<String> {
     let is_one = |text: &String| Condition::parse(text).is_ok();
     let plain = with_known_names(without_units(&in_our_words(text)));
     // A field without its scheme.
@@ -282,7 +282,7 @@ fn without_units(text: &str) -> String {
 /// [`Failure::Input`] when it is no measure, or not of each scheme.
 pub fn measure(find: &Find) -> Result<Condition, Failure> {
     Condition::parse(&find.holds).map_err(|why| {
-        let instead = match meant(&find.holds) {
+        let instead = match correction(&find.holds) {
             Some(meant) => format!("where = {meant:?}"),
             None => "a comparison, such as where = \"drops(scheme) == 0\"".to_owned(),
         };
@@ -299,7 +299,7 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be asked.
-pub fn check(written: &Written, over: &Overrides) -> Result<(), Failure> {
+pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };
     measure(&find)?;
@@ -378,7 +378,7 @@ mod tests {
             ),
             ("nonsense(scheme) < 3", None),
         ] {
-            assert_eq!(meant(text).as_deref(), expected, "{text}");
+            assert_eq!(correction(text).as_deref(), expected, "{text}");
         }
     }
 }

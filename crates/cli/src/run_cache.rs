@@ -30,7 +30,7 @@ pub struct RunCache {
 impl RunCache {
     /// The runs in `folder`, if this very build made them; others are removed. `fresh` removes all.
     pub fn at(folder: PathBuf, fresh: bool) -> RunCache {
-        if fresh || !MadeBy::of(&folder).is_some_and(|made_by| made_by.is_this()) {
+        if fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this()) {
             // The folder may not exist.
             let _ = fs::remove_dir_all(&folder);
         }
@@ -43,7 +43,7 @@ impl RunCache {
     }
 
     /// Some of these by their numbers, which become 0, 1 and so on.
-    pub fn of(&self, runs: &[usize]) -> RunCache {
+    pub fn subset(&self, runs: &[usize]) -> RunCache {
         let names = runs.iter().map(|&run| self.name(run)).collect();
         RunCache {
             folder: self.folder.clone(),

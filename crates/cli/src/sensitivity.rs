@@ -75,14 +75,14 @@ fn paper_of(done: &VariedFigure) -> &str {
 }
 
 /// The unspecified entries by name, with their values.
-type Values<'a> = BTreeMap<&'a str, Said<'a>>;
+type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
 /// The entries that later figures vary too, with the values of their parameters.
-type Shared<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
+type SharedValues<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 
 /// A value of an unspecified entry.
 #[derive(Clone)]
-struct Said<'a> {
+struct EntryValue<'a> {
     /// The value as the entry writes it.
     text: &'a str,
     /// The values without the parameters' names, which belong to other schemes in another figure.
@@ -91,11 +91,11 @@ struct Said<'a> {
     own: bool,
 }
 
-impl<'a> Said<'a> {
-    fn of(entry: &'a SensitivityEntry, place: usize) -> Said<'a> {
+impl<'a> EntryValue<'a> {
+    fn of(entry: &'a SensitivityEntry, place: usize) -> EntryValue<'a> {
         let text = &*entry.values[place];
         let meant = each_parameter(&entry.parameters, text).unwrap_or_else(|| [text].into());
-        Said { text, meant, own: place == 0 }
+        EntryValue { text, meant, own: place == 0 }
     }
 }
 
@@ -120,18 +120,19 @@ fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
         .filter(|done| paper_of(done) == paper)
         .filter_map(|done| done.figure.unsaid.as_ref())
         .collect();
-    let mut candidates: Vec<(Values<'_>, usize)> = vec![(Values::new(), 0)];
+    let mut candidates: Vec<(EntryValues<'_>, usize)> = vec![(EntryValues::new(), 0)];
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
         // Only the best of the candidates that later figures cannot tell apart is needed.
-        let mut joined: BTreeMap<Shared<'_>, (Values<'_>, usize)> = BTreeMap::new();
+        let mut joined: BTreeMap<SharedValues<'_>, (EntryValues<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
                 let Some(values) = with_setup(values, figure, setup) else { continue };
                 let holds = holds + setup.holds();
                 let shared = values.iter().filter(|(what, _)| later.contains(*what));
                 let shared = shared.map(|(what, said)| (*what, said.meant.clone())).collect();
-                let worth = |values: &Values<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
+                let worth =
+                    |values: &EntryValues<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
                 match joined.get_mut(&shared) {
                     Some(best) if worth(&best.0, best.1) >= worth(&values, holds) => {}
                     Some(best) => *best = (values, holds),
@@ -176,16 +177,20 @@ fn whats(figure: &Sensitivity) -> impl Iterator<Item = &str> {
     figure.entries.iter().filter(|entry| entry.varied).map(|entry| &*entry.what)
 }
 
-fn changed(values: &Values<'_>) -> usize {
+fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
 /// The values with those of a figure's set-up; none where they disagree. What is a figure's own agrees with what is
 /// another one's own, whatever it is.
-fn with_setup<'a>(values: &Values<'a>, figure: &'a Sensitivity, setup: &SetupRow) -> Option<Values<'a>> {
+fn with_setup<'a>(
+    values: &EntryValues<'a>,
+    figure: &'a Sensitivity,
+    setup: &SetupRow,
+) -> Option<EntryValues<'a>> {
     let mut values = values.clone();
     for (entry, &place) in figure.entries.iter().zip(&setup.choice).filter(|(entry, _)| entry.varied) {
-        let said = Said::of(entry, place);
+        let said = EntryValue::of(entry, place);
         match values.get(&*entry.what) {
             Some(there) if there.meant != said.meant && !(there.own && said.own) => return None,
             Some(there) if !there.own || said.own => {}

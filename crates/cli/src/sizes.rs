@@ -6,7 +6,7 @@ use anabranch_sim::workload::collective::Members;
 /// Hosts and message lengths of the first point, and the swept parameters. Empty without points.
 ///
 /// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
-pub fn of(points: &[RunPoint]) -> String {
+pub fn describe(points: &[RunPoint]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let mut text = format!("{}, {}", fabric(&first.topology), traffic(first));
     for (place, name) in first.sweep.keys().enumerate() {

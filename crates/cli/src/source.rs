@@ -32,7 +32,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// [`Failure::Input`] with the place of the first fault.
-pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
+pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failure> {
     with_notice(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
         let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
@@ -42,7 +42,7 @@ pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
 }
 
 /// A scenario's text and where it is from.
-pub struct Written {
+pub struct ScenarioText {
     /// The text.
     pub text: String,
     /// The folder of the files that it names.
@@ -59,9 +59,9 @@ pub struct Written {
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be read.
-pub fn written(path: &Path) -> Result<Written, Failure> {
+pub fn open(path: &Path) -> Result<ScenarioText, Failure> {
     if path == Path::new("-") {
-        return Ok(Written {
+        return Ok(ScenarioText {
             text: read_standard_input()?,
             folder: Folder(PathBuf::new()),
             name: "scenario".to_owned(),
@@ -73,7 +73,7 @@ pub fn written(path: &Path) -> Result<Written, Failure> {
         let help = instead_of(path);
         Failure::Input(format!("{}: cannot be read: {why}\n  help: {help}", path.display()))
     })?;
-    Ok(Written {
+    Ok(ScenarioText {
         text,
         folder: Folder(path.parent().unwrap_or(Path::new("")).to_owned()),
         name: folder_name(path),
@@ -100,7 +100,7 @@ fn instead_of(path: &Path) -> String {
     }
 }
 
-impl Written {
+impl ScenarioText {
     /// `scenario`, which was read from this text. Without a title it gets the file's name, without the folder.
     pub fn titled(&self, mut scenario: Scenario) -> Scenario {
         if scenario.title == self.shown

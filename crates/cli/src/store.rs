@@ -65,19 +65,19 @@ impl Store {
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
         self.recover();
         let folder = self.target(item);
-        if !MadeBy::of(&folder)?.is_this() {
+        if !MadeBy::read(&folder)?.is_this() {
             return None;
         }
         Some((folder.clone(), ResultSet::open(&folder).ok()?))
     }
 
     /// The runs of the scenario that finished before it was ended. With `fresh` there are none.
-    pub fn kept(&self, item: &Item, fresh: bool) -> RunCache {
+    pub fn run_cache(&self, item: &Item, fresh: bool) -> RunCache {
         RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
     /// The runs of what has this item's name, whatever its digest: each is called by all that decides it.
-    pub fn kept_by_name(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
+    pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
 

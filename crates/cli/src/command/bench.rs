@@ -135,7 +135,7 @@ pub fn case_alone(
 /// The cases to run, each with each scheme.
 fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
-    let cases = known("case", cases, &names)?;
+    let cases = known_names("case", cases, &names)?;
     let schemes = known("bench scheme", schemes, SCHEMES)?;
     let cases: Vec<&Case> = match cases[..] {
         [] => CASES.iter().collect(),
@@ -149,7 +149,7 @@ fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'s
 }
 
 /// The requested names, in the spelling of the known ones.
-fn known(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
+fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         let hint = did_you_mean(unknown, known.iter().copied());
         return Err(Failure::Input(format!(

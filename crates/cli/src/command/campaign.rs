@@ -15,7 +15,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// The outcome of a run; none where it was stopped.
-type End = Option<Result<(), String>>;
+type RunStatus = Option<Result<(), String>>;
 
 /// Carries out the runs of a scenario that are not in a folder yet, each into a folder of its own.
 ///
@@ -92,7 +92,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
 
 /// The runs of a plan.
 fn session(plan: &Path) -> Result<Session, Failure> {
-    let written = source::written(plan)?;
+    let written = source::open(plan)?;
     let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
     question::check(&written, &over)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
@@ -118,7 +118,7 @@ fn carry_out(
     runs: &[usize],
     threads: Option<u16>,
     ended: impl Fn(usize, Result<RunResult, RunError>) -> Result<(), String> + Sync,
-) -> Result<Vec<End>, Failure> {
+) -> Result<Vec<RunStatus>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
         .build()
@@ -130,7 +130,7 @@ fn carry_out(
         .map(|run| Control { threads: threads_of(&points[*run], all, runs.len()), ..session.control(*run) })
         .collect();
     let progress = Progress::new(runs.len());
-    let one = |slot: usize, index: usize, control: &Control| -> End {
+    let one = |slot: usize, index: usize, control: &Control| -> RunStatus {
         if interrupt::asked_to_stop() {
             return None;
         }

@@ -17,18 +17,18 @@ use serde_json::json;
 /// # Errors
 /// Bad input, with its place.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let written = source::written(&args.scenario)?;
+    let written = source::open(&args.scenario)?;
     let prepared = source::load(&written, &Overrides::default())?;
     question::check(&written, &Overrides::default())?;
     let Some(first) = prepared.points.first() else {
         return Err(Failure::Input(format!("{}: there is nothing to run", args.scenario.display())));
     };
     let built = anabranch_sim::build(first).map_err(input)?;
-    let faults = broken(first, &built.topology)?;
+    let faults = listed_faults(first, &built.topology)?;
     let baselines = baseline::points(&prepared.points);
     // Runs without the faults are carried out too.
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
-    let cost = Cost::of(&all, Some(&built))?;
+    let cost = Cost::estimate(&all, Some(&built))?;
     let checked = Checked { prepared: &prepared, built: &built, faults, baselines, cost };
     match args.json {
         true => print_json(&checked.json()),
@@ -40,7 +40,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
 struct Checked<'a> {
     prepared: &'a Prepared,
     built: &'a Built,
-    faults: Vec<Broken<'a>>,
+    faults: Vec<ListedFault<'a>>,
     /// Runs without the scenario's faults.
     baselines: Vec<RunPoint>,
     cost: Cost,
@@ -76,7 +76,7 @@ impl Checked<'_> {
             "message_bytes": self.message_bytes(),
             "packet_hops": self.cost.packet_hops(),
             "thread_s": self.cost.thread_seconds(),
-            "faults": self.faults.iter().map(Broken::json).collect::<Vec<_>>(),
+            "faults": self.faults.iter().map(ListedFault::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
             "diagnostics": prepared.warnings,
             "files": prepared.scenario.files.keys().collect::<Vec<_>>(),
@@ -122,7 +122,7 @@ impl Checked<'_> {
             Bytes(self.message_bytes()).about(),
             self.cost.line(),
             prepared.ground.setup,
-            self.faults.iter().map(Broken::line).collect::<String>(),
+            self.faults.iter().map(ListedFault::line).collect::<String>(),
             prepared.item.digest,
             ground(&prepared.ground),
             prepared.item.toml,
@@ -165,7 +165,7 @@ fn ground(ground: &Ground) -> String {
 }
 
 /// A fault, with its targets at the first seed.
-struct Broken<'a> {
+struct ListedFault<'a> {
     number: usize,
     fault: &'a FaultSpec,
     switches: Vec<String>,
@@ -174,12 +174,12 @@ struct Broken<'a> {
     in_file: Option<String>,
 }
 
-fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>>, Failure> {
+fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<ListedFault<'a>>, Failure> {
     let inputs = format!("{INPUTS}/");
     let find = |(i, fault): (usize, &'a FaultSpec)| {
         let taken = fault.targets(i, topology, point.seed).map_err(input)?;
         let file = point.topology.file().map(|file| file.strip_prefix(&inputs).unwrap_or(file));
-        Ok(Broken {
+        Ok(ListedFault {
             number: i,
             fault,
             switches: taken.switches.iter().map(|&node| topology.node_name(node)).collect(),
@@ -193,7 +193,7 @@ fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>
 /// The most links of a fault that are named one by one.
 const MOST_NAMED: usize = 8;
 
-impl Broken<'_> {
+impl ListedFault<'_> {
     /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; a random fault has its
     /// probability, and one from a topology's file its lines there.
     fn line(&self) -> String {

@@ -33,7 +33,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         .map(|file| LeagueScenario::read(file, scale, &args.seeds))
         .collect::<Result<_, Failure>>()?;
     interrupt::catch()?;
-    let mut left = TimeLeft::of(&scenarios, LeagueScenario::cost, args.output.threads)?;
+    let mut left = TimeLeft::new(&scenarios, LeagueScenario::cost, args.output.threads)?;
     let mut contests = Vec::new();
     for (place, LeagueScenario { name, explanation, on_common: scenario, on_own }) in
         scenarios.iter().enumerate()
@@ -47,7 +47,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         }
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
-        let sizes = sizes::of(&prepared.points);
+        let sizes = sizes::describe(&prepared.points);
         let mut contest = LeagueEntry::of(name, &done.results, sizes, page, explanation.as_ref());
         let mut stored = done.stored;
         for (setup, scenario) in on_own {
@@ -132,7 +132,7 @@ impl<'f> LeagueScenario<'f> {
             points.extend(baseline::points(&with_faults));
             points.extend(with_faults);
         }
-        Cost::of(&points, None)
+        Cost::estimate(&points, None)
     }
 }
 

@@ -33,7 +33,7 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
         if !kinds.is_empty() {
             beside = format!(
                 "\n{wanted:?} is a scheme too, {}: its other parameters are those of {}.\n",
-                named(&kinds),
+                kind_list(&kinds),
                 listed(&commands)
             );
         }
@@ -140,7 +140,7 @@ fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
 }
 
 /// `transport = "sack", cc = "dctcp" and lb = "reps"`.
-fn named(kinds: &[(&str, String)]) -> String {
+fn kind_list(kinds: &[(&str, String)]) -> String {
     listed(&kinds.iter().map(|(part, kind)| format!("{part} = {kind:?}")).collect::<Vec<String>>())
 }
 
@@ -182,7 +182,7 @@ fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Fai
         return Err(Failure::Input(format!(
             "{wanted:?} is a scheme, and parameters are listed by the parts of schemes and their kinds\n  help: it is {}: write \
              {}",
-            named(&kinds),
+            kind_list(&kinds),
             listed(&commands)
         )));
     }

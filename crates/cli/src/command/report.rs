@@ -27,7 +27,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     // The old page stays whole until the new one is.
     let fresh = tempfile::Builder::new().prefix(".report-").suffix(".html").tempfile_in(&args.folder);
     let fresh = fresh.map_err(refused)?;
-    let made_by = MadeBy::of(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
+    let made_by = MadeBy::read(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
     fs::write(fresh.path(), anabranch_report::html(&results, &made_by)).map_err(refused)?;
     #[cfg(unix)]
     fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))

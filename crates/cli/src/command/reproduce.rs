@@ -29,7 +29,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.unsaid {
         return super::sensitivity::vary(args, scale);
     }
-    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.wanted())?;
+    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.selection())?;
     // All are read before the first one runs, so that an error shows at once.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
     interrupt::catch()?;
@@ -38,7 +38,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut interrupted = None;
     let mut exhibits = Vec::new();
-    let mut left = TimeLeft::of(&chosen, cost, args.output.threads)?;
+    let mut left = TimeLeft::new(&chosen, cost, args.output.threads)?;
     for (place, figure) in chosen.iter().enumerate() {
         let named = format!("{} at {} scale", figure.id, figures::scale_name(scale));
         note(&left.begin(&named, place));
@@ -114,7 +114,7 @@ fn which(all: &[figures::FigureFile]) -> String {
 /// The cost of a figure. A model costs next to nothing.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
-        Some(scenario) => Cost::of(&scenario.points()?, None),
+        Some(scenario) => Cost::estimate(&scenario.points()?, None),
         None => Ok(Cost::default()),
     }
 }
@@ -124,7 +124,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
     if let Some(scenario) = &figure.scenario {
         let prepared = source::prepare(name, scenario.clone())?;
-        let sizes = sizes::of(&prepared.points);
+        let sizes = sizes::describe(&prepared.points);
         let judge = |set: &_| {
             let judged = figures::judge(figure, scale, set)?;
             Ok(Some(results::Figure { sizes: sizes.clone(), ..judged }))

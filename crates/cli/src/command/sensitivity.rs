@@ -33,7 +33,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
     let with_unsaid: Vec<String> =
         all.iter().filter(|file| file.has_unsaid()).map(|file| file.id.clone()).collect();
-    let chosen = figures::choose(all, args.wanted())?;
+    let chosen = figures::choose(all, args.selection())?;
     let plans = with_notice("resolving every set-up", || plans(&chosen, scale))?;
     if plans.is_empty() {
         let help = match with_unsaid.is_empty() {
@@ -95,12 +95,12 @@ struct Plan<'a> {
     /// The distinct runs of all set-ups, with the names under which they are kept.
     runs: Vec<(String, RunPoint)>,
     /// The figure's own set-up first, then those with one entry changed, then the others.
-    setups: Vec<Setup>,
+    setups: Vec<SetupRuns>,
     /// Whether the set-ups are all combinations of values.
     together: bool,
 }
 
-struct Setup {
+struct SetupRuns {
     choice: Vec<usize>,
     /// Its runs, by their places in [`Plan::runs`], in the order of the scenario.
     runs: Vec<usize>,
@@ -111,7 +111,7 @@ fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> 
     for file in chosen {
         let figure = file.read(scale)?;
         if figure.unsaid.iter().any(|entry| entry.varied) {
-            plans.push(Plan::of(file, figure, scale)?);
+            plans.push(Plan::new(file, figure, scale)?);
         } else {
             note(&format!(
                 "{}: left out, as nothing that its paper leaves unsaid is varied at this scale",
@@ -123,7 +123,7 @@ fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> 
 }
 
 impl Plan<'_> {
-    fn of(file: &FigureFile, figure: Figure, scale: Scale) -> Result<Plan<'_>, Failure> {
+    fn new(file: &FigureFile, figure: Figure, scale: Scale) -> Result<Plan<'_>, Failure> {
         let name = format!("{}-{}-unsaid", figure.id.replace('/', "-"), figures::scale_name(scale));
         let values: Vec<usize> =
             figure.unsaid.iter().map(|entry| if entry.varied { entry.values() } else { 1 }).collect();
@@ -138,7 +138,7 @@ impl Plan<'_> {
                     note(&format!("warning: {warning}"));
                 }
             }
-            setups.push(Setup { runs: runs.places(scenario.points()?), choice });
+            setups.push(SetupRuns { runs: runs.places(scenario.points()?), choice });
         }
         let together = combinations(&values, MOST_RUNS_TOGETHER);
         let mut all = None;
@@ -146,7 +146,7 @@ impl Plan<'_> {
             let (mut runs, mut more) = (runs.clone(), Vec::new());
             for choice in together.into_iter().filter(|choice| changes(choice) > 1) {
                 let scenario = file.read_under(scale, &choice)?;
-                more.push(Setup { runs: runs.places(scenario.points()?), choice });
+                more.push(SetupRuns { runs: runs.places(scenario.points()?), choice });
             }
             all = (runs.each.len() <= MOST_RUNS_TOGETHER).then_some((runs, more));
         }
@@ -179,7 +179,7 @@ impl Plan<'_> {
         let store = Store::at(&args.output.folder);
         let pending = store.begin(&self.item)?;
         let names = self.runs.iter().map(|(name, _)| name.clone()).collect();
-        let kept = store.kept_by_name(&self.item, args.output.fresh, names);
+        let kept = store.named_run_cache(&self.item, args.output.fresh, names);
         let simulated = self.simulate(args, &kept, &pending.spool())?;
 
         let mut setups = Vec::with_capacity(self.setups.len());
@@ -188,7 +188,7 @@ impl Plan<'_> {
             let ran: Vec<_> =
                 setup.runs.iter().filter_map(|&run| kept.read(run, &self.runs[run].1)).collect();
             let failed_runs = setup.runs.len() - ran.len();
-            let set = Outcome::of(ran).into_results(self.figure.title.clone(), &self.item);
+            let set = Outcome::finished(ran).into_results(self.figure.title.clone(), &self.item);
             let claims = figures::judge(&self.figure, scale, &set)?.claims;
             let results = claims.iter().map(|claim| claim.result.clone()).collect();
             setups.push(SetupRow { choice: setup.choice.clone(), claims: results, failed_runs });
@@ -213,7 +213,7 @@ impl Plan<'_> {
         let own_points: Vec<RunPoint> =
             self.setups[0].runs.iter().map(|&run| self.runs[run].1.clone()).collect();
         set.figure = Some(results::Figure {
-            sizes: sizes::of(&own_points),
+            sizes: sizes::describe(&own_points),
             unsaid: Some(unsaid),
             ..figures::judge(&self.figure, scale, &set)?
         });
@@ -260,7 +260,7 @@ impl Plan<'_> {
             let batch = &missing[done..end];
             let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
             if !batch.is_empty() {
-                let outcome = execute(&points, args.output.threads, &kept.of(batch), spool)?;
+                let outcome = execute(&points, args.output.threads, &kept.subset(batch), spool)?;
                 for (index, error) in &outcome.failed {
                     kept.keep_failure(batch[*index], error);
                 }

@@ -49,7 +49,7 @@ impl Job<'_> {
             return self.judge_again(&store, folder, results);
         }
         let pending = store.begin(self.item)?;
-        let kept = store.kept(self.item, output.fresh);
+        let kept = store.run_cache(self.item, output.fresh);
         let spool = pending.spool();
         let outcome = (self.simulate)(&kept, &spool)?;
         let whole = outcome.is_whole();

@@ -1,6 +1,6 @@
 //! The searches, one for each scheme and seed, and their runs.
 
-use crate::execute::{End, one_alone};
+use crate::execute::{RunEnd, one_alone};
 use crate::failure::Failure;
 use crate::question::{self, Condition, SCHEME};
 use crate::run_cache::RunCache;
@@ -217,10 +217,10 @@ impl<'a> Searches<'a> {
         self.simulated.fetch_add(1, Ordering::Relaxed);
         let named = || format!("{scheme}, seed {seed}, {} = {value}", self.find.parameter);
         match one_alone(index, &point, control, self.kept, self.spool) {
-            End::Done(ran) => Ok(*ran),
-            End::Failed { partial: Some(ran), .. } => Ok(*ran),
-            End::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
-            End::Stopped => Err(Failure::Interrupted(
+            RunEnd::Done(ran) => Ok(*ran),
+            RunEnd::Failed { partial: Some(ran), .. } => Ok(*ran),
+            RunEnd::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
+            RunEnd::Stopped => Err(Failure::Interrupted(
                 "interrupted; the runs that finished are kept for the next time".to_owned(),
             )),
         }
