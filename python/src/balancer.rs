@@ -7,8 +7,8 @@ use anabranch_sim::{Duration, Parameter, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A registry with the load balancer `class` under `name`. Its attribute `parameters`, where there is one, has the names
-/// and defaults of the parameters that a scenario may set, all of them numbers.
+/// A registry with the load balancer `class` under `name`. Its attribute `parameters`, where there is one, has the
+/// names and defaults of the parameters that a scenario may set, all of them numbers.
 pub fn registered(registry: Registry, name: String, class: &Bound<'_, PyAny>) -> PyResult<Registry> {
     let declared: Vec<(String, f64)> = match class.getattr_opt("parameters")? {
         Some(parameters) => {

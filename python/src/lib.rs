@@ -1,5 +1,5 @@
-//! The simulator as a Python module, behind the public interface `anabranch/__init__.py`: scenarios, parallel runs without
-//! the interpreter's lock, and tables that other libraries take without a copy.
+//! The simulator as a Python module, behind the public interface `anabranch/__init__.py`: scenarios, parallel runs
+//! without the interpreter's lock, and tables that other libraries take without a copy.
 #![warn(missing_docs)]
 
 mod balancer;

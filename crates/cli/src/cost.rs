@@ -82,9 +82,9 @@ impl Cost {
     }
 }
 
-/// The time left of many jobs, one after the other: their costs times the speed of those that were simulated. A twentieth
-/// of all that is to be simulated counts as done at the speed of a usual machine, since the first few jobs, often the
-/// smallest, say little.
+/// The time left of many jobs, one after the other: their costs at the speed of those that were simulated. As the first
+/// few, often the smallest, say little, a twentieth of all that is to be simulated counts as done at the speed of a usual
+/// machine.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,
@@ -99,7 +99,7 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// The state before the first of these jobs, on `threads` threads (none: all cores). `cost` is called only for several jobs.
+    /// The state before the first of these jobs, on `threads` threads (none: all cores). A single job is not costed.
     ///
     /// # Errors
     /// The errors of `cost`.

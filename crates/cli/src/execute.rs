@@ -23,8 +23,8 @@ use std::time::Duration;
 /// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a limit
-    /// is both, with its results until then. Curves are in files where they have many points.
+    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a
+    /// limit is both, with its results until then. Curves are in files where they have many points.
     set: ResultSet,
     /// The failed runs: their places among the points, and the reasons.
     pub failed: Vec<(usize, String)>,

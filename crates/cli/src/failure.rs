@@ -43,7 +43,7 @@ impl From<Diagnostic> for Failure {
     }
 }
 
-/// The failure to write to the path of `--out`; `instead` is the hint's text: `file that can be written with --out FILE`.
+/// The failure to write to the path of `--out`; `instead` is for the hint: `file that can be written with --out FILE`.
 pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     Failure::Input(format!(
         "{}: cannot be written: {}\n  help: name a {instead}",

@@ -56,8 +56,8 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     })
 }
 
-/// The document of `anabranch reproduce --unsaid --json`: `claims` are those under the figures' own set-ups, as without the
-/// option; `unsaid` has their outcomes under the other set-ups.
+/// The document of `anabranch reproduce --unsaid --json`: `claims` are those under the figures' own set-ups, as without
+/// the option; `unsaid` has their outcomes under the other set-ups.
 pub fn unsaid(varied: &[VariedFigure], papers: &[Paper], scale: &str) -> Value {
     let claims = varied.iter().map(|done| &done.figure);
     let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));

@@ -99,7 +99,7 @@ fn with_meant_option(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The most letters by which a mistyped command may differ from the one that is meant: added, left out, changed or swapped.
+/// The most letters added, left out, changed or swapped in a mistyped command.
 const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {

@@ -80,8 +80,8 @@ impl Condition {
         text
     }
 
-    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison with a
-    /// side that needs one run only.
+    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison with
+    /// a side that needs one run only.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
@@ -158,8 +158,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that is one comparison, in brackets or not. The right side is the measured one only where the left
-/// has no measure of a scheme.
+/// The sides of a text that is one comparison, in brackets or not. The right side is the measured one only where the
+/// left has no measure of a scheme.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {

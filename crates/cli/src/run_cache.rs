@@ -37,7 +37,7 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// Like [`at`](Self::at), with each run under a name that stands for all that decides it, so that others can reuse it.
+    /// Like [`at`](Self::at), with each run under a name that stands for all that decides it, for reuse by others.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }

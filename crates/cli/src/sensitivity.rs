@@ -63,8 +63,8 @@ impl Paper {
     }
 }
 
-/// The set-up of each paper under which most claims of its figures hold together. Figures that name the same entry share
-/// its value.
+/// The set-up of each paper under which most claims of its figures hold together. Figures that name the same entry
+/// share its value.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()

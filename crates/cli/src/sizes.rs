@@ -117,7 +117,7 @@ mod tests {
     fn of_figure(id: &str, scale: Scale) -> String {
         let chosen = figures::choose(figures::all(None).unwrap(), &[id.to_owned()]).unwrap();
         let scenario = chosen[0].read(scale).unwrap().scenario.unwrap();
-        of(&prepare("t".into(), scenario).unwrap().points)
+        describe(&prepare("t".into(), scenario).unwrap().points)
     }
 
     #[test]

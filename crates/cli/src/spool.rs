@@ -45,7 +45,8 @@ impl Spool {
         }
     }
 
-    /// The curves of run `index` from the file at `path`, which may be removed later. None when it cannot be linked or copied.
+    /// The curves of run `index` from the file at `path`, which may be removed later. None when it cannot be linked,
+    /// copied or read.
     pub fn adopt(&self, index: usize, path: &Path) -> Option<FiledCurves> {
         fs::create_dir_all(&self.folder).ok()?;
         let own = self.path(index);

@@ -22,7 +22,7 @@ const UNFINISHED: &str = ".unfinished-";
 const REPLACED: &str = ".replaced-";
 /// The folder of curves in one that is not complete yet.
 const SPOOL: &str = ".spool";
-/// The least age at which a folder may be removed, locked or not: not every file system shows the locks of other machines.
+/// The least age of a folder to remove, locked or not: not every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
 /// The scenario or model that results belong to; the digest stands for all the rest.

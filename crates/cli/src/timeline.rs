@@ -1,6 +1,6 @@
 //! A run as a timeline that the Perfetto UI opens: what hosts send and compute, jobs, faults, and curves as counters.
 //!
-//! It declares the few messages of Perfetto's trace format (protobuf) that a timeline needs. Times are whole nanoseconds.
+//! It declares the messages of Perfetto's trace format (protobuf) that a timeline needs. Times are whole nanoseconds.
 
 use anabranch_base::{Duration, HostId, Time};
 use anabranch_sim::scenario::{FaultSpec, RunPoint};

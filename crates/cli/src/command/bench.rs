@@ -136,7 +136,7 @@ pub fn case_alone(
 fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
     let cases = known_names("case", cases, &names)?;
-    let schemes = known("bench scheme", schemes, SCHEMES)?;
+    let schemes = known_names("bench scheme", schemes, SCHEMES)?;
     let cases: Vec<&Case> = match cases[..] {
         [] => CASES.iter().collect(),
         _ => cases.iter().filter_map(|name| CASES.iter().find(|case| case.name == *name)).collect(),

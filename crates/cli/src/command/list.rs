@@ -188,8 +188,8 @@ fn state(as_json: bool) -> Result<(), Failure> {
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
 }
 
-/// Packets in flight of a queue pair, for the size of transports' per-packet state: a BDP of 400 Gb/s and 10 us in packets
-/// of 4 KiB, which is 120, as a power of two.
+/// Packets in flight of a queue pair, for the size of transports' per-packet state: a BDP of 400 Gb/s and 10 us in
+/// packets of 4 KiB, which is 120, as a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
 /// By scheme, the bits that its balancer and transport keep for a queue pair in NICs, with [`IN_FLIGHT`] packets, and its

@@ -88,7 +88,7 @@ impl Entry {
         whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
     }
 
-    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with or without a scheme in front, or the end.
+    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with or without a scheme, or its end.
     pub fn is_within(&self, key: &str) -> bool {
         let path = self.path.replace("[]", "");
         let within = |key: &str| path.starts_with(&format!("{key}."));

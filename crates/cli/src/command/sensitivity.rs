@@ -27,8 +27,8 @@ const RUNS_AT_ONCE: usize = 16;
 /// Runs figures under all set-ups that their papers' texts permit, and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, no figure with unspecified entries, a set-up that cannot be resolved, a folder that cannot be written,
-/// a run that failed, Ctrl-C.
+/// An unknown figure, no figure with unspecified entries, a set-up that cannot be resolved, a folder that cannot be
+/// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
     let with_unsaid: Vec<String> =
@@ -281,8 +281,8 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the runs that are left: that of the runs of the same scheme, seed and point of the sweep under
-    /// the figure's own set-up, several at a time.
+    /// The estimated time of the runs that are left: that of the runs of the same scheme, seed and point of the sweep
+    /// under the figure's own set-up, several at a time.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
@@ -326,7 +326,8 @@ impl Runs {
     /// The places of these runs; new ones are added.
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
-            // A point has all that decides a run's results. Other builds, which may print it differently, keep their own runs.
+            // A point has all that decides a run's results. Other builds, which may print it differently,
+            // keep their own runs.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));

@@ -194,7 +194,7 @@ fn only_schemes_that_have_the_parameter_are_asked() {
             "parameter = \"workload.bytes\"\nsmallest = [\"50KB\", \"100KB\"]",
         ),
     );
-    // The least value that is accepted is one byte more.
+    // With the headroom inside the buffer, the buffer has to hold that headroom and a byte more.
     let refused = place.run(&["check", "within.toml"]).expect(2).stderr;
     let (_, needed) = refused.rsplit_once("= \"").unwrap();
     let needed = needed.trim().trim_end_matches('"').trim_end_matches("KB").parse::<u64>().unwrap() * 1000;

@@ -1,5 +1,5 @@
-//! Scenarios whose curves have many points: those that do not fit are refused, those that fit do not fill the memory, and
-//! results do not depend on the runs beside each other.
+//! Scenarios whose curves have many points: those that do not fit are refused, those that fit do not fill the memory,
+//! and results do not depend on the runs beside each other.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use anabranch_results::{ResultSet, SeriesRow};

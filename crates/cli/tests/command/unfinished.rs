@@ -84,7 +84,7 @@ fn a_scheme_whose_jobs_did_not_finish_wins_no_claim() {
     }
 }
 
-/// The reasons found at the paper's scale are not shown beside the numbers of another scale.
+/// A finding at the paper's scale names that scale where it stands beside the numbers of another.
 #[test]
 fn findings_name_their_scale_and_sizes_are_those_that_ran() {
     let place = Place::new();
