@@ -83,8 +83,8 @@ impl Cost {
 }
 
 /// The time left of many jobs, one after the other: their costs at the speed of those that were simulated. As the first
-/// few, often the smallest, say little, a twentieth of all that is to be simulated counts as done at the speed of a usual
-/// machine.
+/// few, often the smallest, say little, a twentieth of all that is to be simulated counts as done at the speed of a
+/// usual machine.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,

@@ -35,7 +35,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is complete. Symbolic links and devices such as `/dev/stdout` are written in place.
+/// Writes a file, which appears when it is complete. Symbolic links and devices (`/dev/stdout`) are written in place.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -154,8 +154,8 @@ impl Progress {
         }
     }
 
-    /// Seconds until all runs are over, if those to come are like those that finished and that run now; none before there
-    /// is such a run. It is never less than the time left of any run in progress.
+    /// Seconds until all runs are over, if those to come are like those that finished and that run now; none before
+    /// there is such a run. It is never less than the time left of any run in progress.
     fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
         let known: Vec<f64> =

@@ -80,8 +80,8 @@ impl Condition {
         text
     }
 
-    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison with
-    /// a side that needs one run only.
+    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison
+    /// with a side that needs one run only.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }

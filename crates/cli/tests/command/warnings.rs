@@ -347,7 +347,7 @@ fn examples_warn_of_nothing() {
     let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
     for example in listed["examples"].as_array().unwrap() {
         let name = example["name"].as_str().unwrap();
-        // What takes long to resolve is alike.
+        // The others are alike, and take long to resolve.
         if ["permutation-1024", "smallest-buffer"].contains(&name) {
             continue;
         }
