@@ -90,8 +90,8 @@ fn read(
     });
     session.map(Job::new).map_err(|mut fault| {
         // A dict has no lines, and the user has not seen the text made of it.
-        if shown == OF_A_DICT && fault.file == OF_A_DICT {
-            (fault.line, fault.column) = (None, None);
+        if shown == OF_A_DICT && fault.span.file == OF_A_DICT {
+            (fault.span.line, fault.span.column) = (None, None);
         }
         raised(py, &fault)
     })
