@@ -58,7 +58,7 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// For people at a terminal.
+/// A key as text for a terminal.
 pub fn entry(section: &Section, key: &Key) -> String {
     let rows = [
         ("may be", key.is.replace('`', "")),
@@ -70,7 +70,7 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// As JSON has it.
+/// A key as JSON.
 pub fn row(section: &Section, key: &Key) -> Value {
     let default = match key.unless_said {
         Unless::Is(value) => Some(value),

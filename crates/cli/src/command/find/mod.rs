@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::made_by::MadeBy;
 use crate::output::{aligned, print, print_json};
 use crate::question::{self, Condition};
-use crate::source::{self, Folder, Prepared, Written, input};
+use crate::source::{self, Folder, Prepared, ScenarioText, input};
 use crate::store::Store;
 use crate::{clock, interrupt};
 use anabranch_base::Bytes;
@@ -50,7 +50,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let stored = if args.output.fresh { None } else { store.stored(&prepared.item) };
     let (folder, before) = stored.map_or((None, Vec::new()), |(folder, set)| (Some(folder), split(set)));
     let pending = store.begin(&prepared.item)?;
-    let kept = store.kept(&prepared.item, args.output.fresh);
+    let kept = store.run_cache(&prepared.item, args.output.fresh);
     let spool = pending.spool();
     let searches = Searches {
         find: &find,
@@ -110,7 +110,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
 
 /// A question and the scenario of its ends.
 struct Question {
-    written: Written,
+    written: ScenarioText,
     find: Find,
     holds: Condition,
     prepared: Prepared,
@@ -119,7 +119,7 @@ struct Question {
 fn read(args: &FindArgs) -> Result<Question, Failure> {
     let (schemes, seeds) = (args.schemes.clone(), args.seeds.clone());
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
-    let written = source::written(&args.scenario)?;
+    let written = source::open(&args.scenario)?;
     let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
     let holds = question::measure(&find)?;
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
@@ -130,7 +130,7 @@ fn read(args: &FindArgs) -> Result<Question, Failure> {
 
 /// The results of all runs, with the answer.
 fn results(prepared: &Prepared, answer: &SearchAnswer, runs: Vec<Run>) -> ResultSet {
-    let outcome = Outcome::of(runs.into_iter().map(|run| run.ran));
+    let outcome = Outcome::finished(runs.into_iter().map(|run| run.ran));
     ResultSet {
         warnings: prepared.item.warnings.clone(),
         answer: Some(answer.clone()),
