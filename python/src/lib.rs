@@ -85,7 +85,7 @@ fn read(
         }
         // So that a folder with the results holds all that it takes to have them again. What is wrong in a file that the
         // scenario names is told of the file as people have it, not of its copy below `inputs/`.
-        let alone = scenario.stand_alone(&registry)?;
+        let alone = scenario.self_contained(&registry)?;
         Session::of(alone).map_err(|of_a_copy| scenario.examine().err().unwrap_or(of_a_copy))
     });
     session.map(Job::new).map_err(|mut fault| {

@@ -124,7 +124,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     let ground = scenario.ground(&examined.facts);
-    let scenario = stand_alone(&scenario)?;
+    let scenario = self_contained(&scenario)?;
     let points = scenario.points()?;
     let item = Item {
         name,
@@ -141,8 +141,8 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
 ///
 /// # Errors
 /// [`Failure::Run`] when it cannot be read back.
-pub fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
-    scenario.stand_alone(&Registry::new()).map_err(|error| {
+pub fn self_contained(scenario: &Scenario) -> Result<Scenario, Failure> {
+    scenario.self_contained(&Registry::new()).map_err(|error| {
         Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
     })
 }

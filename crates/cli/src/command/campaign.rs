@@ -29,7 +29,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
     let scenario = written.titled(scenario);
     // What is wrong in a file that the plan names is told of the file as people have it, not of its copy below `inputs/`.
-    let session = Session::of(source::stand_alone(&scenario)?)
+    let session = Session::of(source::self_contained(&scenario)?)
         .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))?;
     if args.folder.to_string_lossy().contains("://") {
         let (plan, place) = (args.plan.display(), args.folder.display());

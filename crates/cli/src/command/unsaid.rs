@@ -161,7 +161,7 @@ impl Plan<'_> {
                 figure.id
             )));
         };
-        let own = source::stand_alone(scenario)?;
+        let own = source::self_contained(scenario)?;
         let varied: Vec<String> = figure.unsaid.iter().map(|entry| format!("{entry:?}")).collect();
         let item = Item {
             name,

@@ -3,24 +3,20 @@
 use crate::scenario::expand::resolved::{Point, Scenario};
 use crate::scenario::expand::sweep;
 use crate::scenario::input::{Files, Overrides};
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::Setting;
 use crate::scenario::read::source_map::Origin;
-use crate::scenario::read::table::{Read, Table, fault, list, nearest};
-use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::read::table::{Table, fault, list, nearest};
+use crate::scenario::read::value::Read;
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
-use crate::scenario::resolve::scheme::misnamed;
-use crate::scenario::resolve::scheme::setting;
+use crate::scenario::resolve::scheme::{builtin, misnamed, setting};
 use crate::scenario::resolve::setup::Setup;
-use crate::scenario::resolve::topology::MOST_FAULTS;
-use crate::scenario::resolve::{rest, topology, workload};
+use crate::scenario::resolve::topology::{self, MOST_FAULTS};
+use crate::scenario::resolve::{rest, workload};
 use crate::scenario::schema::files::Context;
-use crate::scenario::schema::keys;
-use crate::scenario::schema::kind_hints;
-use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::unknown_keys::only;
+use crate::scenario::schema::{keys, kind_hints, parameter_path};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::Scheme;
 use std::collections::BTreeSet;
@@ -41,7 +37,7 @@ pub fn read(
 /// Reads a scenario that may name what is in `registry` beside ours.
 ///
 /// # Errors
-/// Those of [`read`].
+/// As for [`read`].
 pub fn read_with(
     registry: &Registry,
     file_name: &str,
@@ -323,7 +319,7 @@ fn read_schemes(
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
             && let Some((_, first)) = running.first()
-            && running.iter().all(|(_, scheme)| !setting::takes(scheme, &setting.path))
+            && running.iter().all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
         {
             let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
             return Err(refused(file, setting.at, Some(setting), &wrong));
@@ -335,7 +331,7 @@ fn read_schemes(
             // `*` means every scheme that has the parameter.
             let mine = |setting: &&Setting| {
                 setting.scheme == scheme.name
-                    || (setting.scheme == "*" && setting::takes(&scheme, &setting.path))
+                    || (setting.scheme == "*" && setting::accepts(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
             apply(&setup, &registry.plugins, file, at, scheme.clone(), &settings)

@@ -8,7 +8,7 @@ use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 /// Keys that stand above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
-/// What others call keys.
+/// Names that other tools give to keys.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),
