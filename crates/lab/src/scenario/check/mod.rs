@@ -318,14 +318,14 @@ impl Scenario {
     fn build_workload(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
-        let lay = |seed| {
+        let build = |seed| {
             anabranch_workload::build(spec, &fabric, seed, &text).map_err(|e| self.workload_refused(e))
         };
         let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
-        let workload = build_workload(first)?;
+        let workload = build(first)?;
         start_times::check(spec, &workload, &self.origin)?;
         if may_be_empty(spec, &workload) {
-            others.iter().try_for_each(|&seed| build_workload(seed).map(drop))?;
+            others.iter().try_for_each(|&seed| build(seed).map(drop))?;
         }
         Ok(workload)
     }

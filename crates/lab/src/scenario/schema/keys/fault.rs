@@ -1,7 +1,7 @@
 //! The keys of `[[fault]]`.
 
 use crate::scenario::schema::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::schema::section::{Key, Section, TIME_ABOVE, key};
+use crate::scenario::schema::section::{Key, RATE, Section, TIME_ABOVE, key};
 
 const LINKS: &str = "names of links, or a list of them";
 const PROBABILITY: &str = "a number, 0 to 1";

@@ -88,8 +88,9 @@ mod tests {
     use crate::scenario::expand::scenario::read;
     use crate::scenario::input::Overrides;
     use crate::scenario::schema::section::Key;
-    use crate::scenario::schema::section::KeyDefault::{Described, Required, Value};
+    use crate::scenario::schema::section::KeyDefault::{Required, Value};
     use crate::scenario::tests::folder;
+    use anabranch_workload::SizeDistribution;
     use std::collections::BTreeSet;
 
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
