@@ -202,14 +202,8 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     values.iter().find(|value| !seen.insert(*value))
 }
 
-/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
-fn read_schemes(
-    registry: &Registry,
-    root: &Table,
-    set: &[Setting],
-    swept: &[Setting],
-    over: &Overrides,
-) -> Result<(String, Vec<Scheme>), Diagnostic> {
+/// Refuses names of schemes in `scheme`, which belong in `schemes`.
+fn refuse_names_in_scheme(root: &Table) -> Result<(), Diagnostic> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
         let help = Some(format!("schemes = [{value}]"));
@@ -227,7 +221,11 @@ fn read_schemes(
         let help = Some(Fix::set("schemes", node.value()));
         return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
     }
-    let setup = Setup::read(root, &registry.plugins)?;
+    Ok(())
+}
+
+/// The schemes of `[[scheme]]`, with their places.
+fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>, Diagnostic> {
     let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
         let scheme = Draft::read(&table, registry)?;
@@ -247,6 +245,54 @@ fn read_schemes(
         }
         own.push((table.at, scheme));
     }
+    Ok(own)
+}
+
+/// The schemes that the command line names.
+fn schemes_of_command_line(
+    file: &str,
+    over: &Overrides,
+    find: &dyn Fn(&str) -> Option<(Place, Draft)>,
+    known: &[&str],
+    joined: bool,
+) -> Result<Vec<(Place, Draft)>, Diagnostic> {
+    if let Some(name) = twice(&over.schemes) {
+        let message = format!("scheme {name:?} is given twice on the command line");
+        return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
+    }
+    over.schemes
+        .iter()
+        .map(|name| {
+            find(name).ok_or_else(|| {
+                if let "all" | "*" = name.as_str() {
+                    let help = format!("--scheme {}", builtin::names(joined).join(" --scheme "));
+                    return fault(
+                        file,
+                        None,
+                        format!("--scheme {name}: schemes have names"),
+                        Some(help.into()),
+                    );
+                }
+                let (message, help) = builtin::unknown(name, known);
+                let message = format!("{message} on the command line");
+                fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
+            })
+        })
+        .collect()
+}
+
+/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
+fn read_schemes(
+    registry: &Registry,
+    root: &Table,
+    set: &[Setting],
+    swept: &[Setting],
+    over: &Overrides,
+) -> Result<(String, Vec<Scheme>), Diagnostic> {
+    let file = root.file;
+    refuse_names_in_scheme(root)?;
+    let setup = Setup::read(root, &registry.plugins)?;
+    let own = own_schemes(registry, root)?;
     let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
     let own_names: Vec<&str> = own_names.chain(registry.scheme_names()).collect();
     let find = |name: &str| {
@@ -286,30 +332,7 @@ fn read_schemes(
     }
     let mut in_file: Vec<String> = running.iter().map(|(_, scheme)| scheme.name.clone()).collect();
     if !over.schemes.is_empty() {
-        if let Some(name) = twice(&over.schemes) {
-            let message = format!("scheme {name:?} is given twice on the command line");
-            return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
-        }
-        running = over
-            .schemes
-            .iter()
-            .map(|name| {
-                find(name).ok_or_else(|| {
-                    if let "all" | "*" = name.as_str() {
-                        let help = format!("--scheme {}", builtin::names(joined).join(" --scheme "));
-                        return fault(
-                            file,
-                            None,
-                            format!("--scheme {name}: schemes have names"),
-                            Some(help.into()),
-                        );
-                    }
-                    let (message, help) = builtin::unknown(name, &own_names);
-                    let message = format!("{message} on the command line");
-                    fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
-                })
-            })
-            .collect::<Result<_, _>>()?;
+        running = schemes_of_command_line(file, over, &find, &own_names, joined)?;
         in_file.extend(over.schemes.iter().cloned());
     }
     let running =
