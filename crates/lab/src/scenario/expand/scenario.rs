@@ -248,6 +248,23 @@ fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>,
     Ok(own)
 }
 
+/// The error for a name in `schemes` that no scheme has.
+fn unknown_scheme(
+    registry: &Registry,
+    (file, at): (&str, Place),
+    name: &str,
+    known: &[&str],
+    joined: bool,
+) -> Diagnostic {
+    if let "all" | "*" = name {
+        let help = format!("schemes = {:?}, or some of them", builtin::names(joined));
+        return fault(file, at, format!("{name:?} is no scheme; schemes have names"), Some(help.into()));
+    }
+    let (message, help) =
+        kind_hints::no_scheme(&registry.plugins, name).unwrap_or_else(|| builtin::unknown(name, known));
+    fault(file, at, message, Some(help.into()))
+}
+
 /// The schemes that the command line names.
 fn schemes_of_command_line(
     file: &str,
@@ -310,18 +327,7 @@ fn read_schemes(
     let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
-            if let "all" | "*" = name.as_str() {
-                let help = format!("schemes = {:?}, or some of them", builtin::names(joined));
-                return Err(fault(
-                    file,
-                    at,
-                    format!("{name:?} is no scheme; schemes have names"),
-                    Some(help.into()),
-                ));
-            }
-            let (message, help) = kind_hints::no_scheme(&registry.plugins, &name)
-                .unwrap_or_else(|| builtin::unknown(&name, &own_names));
-            return Err(fault(file, at, message, Some(help.into())));
+            return Err(unknown_scheme(registry, (file, at), &name, &own_names, joined));
         };
         running.push((own_at.or(at), scheme));
     }

@@ -2,7 +2,8 @@
 
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::key_path::{Setting, as_toml, leaves, put, whole_value};
-use crate::scenario::read::table::{Table, as_list, fault, nearest};
+use crate::scenario::read::table::{Table, fault, nearest};
+use crate::scenario::read::value::as_list;
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::parameter_path::{self, Meant, takes_values};
 use crate::scenario::schema::unknown_keys::only;

@@ -1,7 +1,6 @@
 //! Types that can be read from a value.
 
 use crate::scenario::read::document::{Item, Node};
-use crate::scenario::read::table::{as_list, describe};
 use anabranch_base::{Bytes, Duration, Fix, Problem, Rate};
 use anabranch_engine::Several;
 
@@ -139,5 +138,42 @@ impl<T: Read> Read for Vec<T> {
             }
             Item::Table(_) => Err("must be a list, not a table".into()),
         }
+    }
+}
+
+/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
+    let Some(text) = value.as_str() else { return vec![value.clone()] };
+    if let Some(numbers) = range_of(text) {
+        return numbers;
+    }
+    if !text.contains(',') {
+        return vec![value.clone()];
+    }
+    let parts =
+        text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
+    let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
+        (Ok(whole), _) => toml::Value::Integer(whole),
+        (_, Ok(number)) if number.is_finite() => toml::Value::Float(number),
+        _ => toml::Value::String(part.to_owned()),
+    };
+    parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+fn range_of(text: &str) -> Option<Vec<toml::Value>> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let length = last.checked_sub(first).filter(|length| *length > 0)?;
+    let numbers = if length < 20 { (first..=last).collect() } else { vec![first, last] };
+    Some(numbers.into_iter().map(toml::Value::Integer).collect())
+}
+
+/// A value in words, for messages.
+pub(in crate::scenario) fn describe(node: &Node) -> String {
+    match &node.item {
+        Item::Table(_) => "a table".to_owned(),
+        Item::Array(_) => "a list".to_owned(),
+        Item::Leaf(value) => value.to_string(),
     }
 }
