@@ -141,7 +141,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
 /// # Errors
 /// [`Failure::Run`] when it cannot be read back.
 pub fn self_contained(scenario: &Scenario) -> Result<Scenario, Failure> {
-    scenario.stand_alone(&Registry::new()).map_err(|error| {
+    scenario.self_contained(&Registry::new()).map_err(|error| {
         Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
     })
 }

@@ -158,7 +158,7 @@ fn ground(ground: &Ground) -> String {
     for (scheme, needs) in ground.schemes.iter().zip(&ground.needs).filter(|(_, needs)| !needs.is_empty()) {
         text.push_str(&format!("{scheme} needs {needs}\n"));
     }
-    if let Some(sentence) = &ground.not_the_same {
+    if let Some(sentence) = &ground.mismatch {
         text.push_str(&format!("{sentence}\n"));
     }
     text + "\n"

@@ -19,7 +19,7 @@ use anabranch_base::Bytes;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{ResultSet, SearchAnswer};
 use anabranch_sim::Control;
-use anabranch_sim::scenario::{Find, Moved, Overrides, read_find};
+use anabranch_sim::scenario::{DerivedChange, Find, Overrides, read_find};
 use answers::{SchemeAnswer, answers, hardest, table};
 use measured::compared;
 use notes::{followers_note, headroom_note, not_asked_note, overrides_to_hold};
@@ -43,7 +43,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let Question { written, find, holds, prepared } = read(args)?;
     let moved = prepared.scenario.moved(&prepared.facts);
     let headroom = headroom(&prepared, &find)?;
-    let not_asked = prepared.scenario.untouched();
+    let not_asked = prepared.scenario.unaffected_schemes();
     let searched = searched(&prepared, &not_asked);
 
     let store = Store::at(&args.output.folder);
@@ -208,7 +208,7 @@ fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
 /// The effects of a search beside its parameter.
 struct Changes<'a> {
     /// Parameters that follow it.
-    moved: &'a [Moved],
+    moved: &'a [DerivedChange],
     /// The headroom of each scheme's switches beside the buffer.
     headroom: &'a [(&'a str, Bytes)],
     /// Schemes that the parameter does not affect.
