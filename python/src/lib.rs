@@ -85,7 +85,7 @@ fn read(
         }
         // A folder of results then holds all that reproduces them. An error in a file that the scenario names cites the
         // user's file, not its copy below `inputs/`.
-        let alone = scenario.stand_alone(&registry)?;
+        let alone = scenario.self_contained(&registry)?;
         Session::of(alone).map_err(|of_a_copy| scenario.examine().err().unwrap_or(of_a_copy))
     });
     session.map(Job::new).map_err(|mut fault| {

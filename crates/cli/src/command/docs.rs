@@ -7,7 +7,7 @@ use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
 use serde_json::json;
 
-/// Prints what a parameter may be, for each part and kind that has it; of a table like `fabric.pfc`, what is in it.
+/// Prints the entry of a parameter for each part and kind that has it; for a table like `fabric.pfc`, of all in it.
 ///
 /// # Errors
 /// No parameter and no key of that name, with the nearest; or standard output cannot be written.
@@ -24,7 +24,7 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         names.sort_unstable();
         names.dedup();
         let last = args.key.rsplit('.').next().unwrap_or_default();
-        // A name without its table is like the table of a path.
+        // A name is compared with names, a path with paths.
         let alike = names.iter().copied().filter(|name| name.contains('.') == args.key.contains('.'));
         let near = match did_you_mean(&args.key, alike) {
             none if none.is_empty() => did_you_mean(last, names),

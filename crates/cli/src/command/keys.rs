@@ -3,7 +3,7 @@
 use super::parameters::Form;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
-use anabranch_sim::scenario::{Key, Section, Unless, sections};
+use anabranch_sim::scenario::{Key, KeyDefault, Section, sections};
 use serde_json::{Value, json};
 
 /// Prints the keys of all tables, or of one.
@@ -58,7 +58,7 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// For people at a terminal.
+/// A key as text for a terminal.
 pub fn entry(section: &Section, key: &Key) -> String {
     let rows = [
         ("may be", key.is.replace('`', "")),
@@ -70,11 +70,11 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// As JSON has it.
+/// A key as JSON.
 pub fn row(section: &Section, key: &Key) -> Value {
-    let default = match key.unless_said {
-        Unless::Is(value) => Some(value),
-        Unless::Needed | Unless::Told(_) => None,
+    let default = match key.default {
+        KeyDefault::Value(value) => Some(value),
+        KeyDefault::Required | KeyDefault::Described(_) => None,
     };
     json!({
         "table": section.table,
@@ -82,7 +82,7 @@ pub fn row(section: &Section, key: &Key) -> Value {
         "section": section.name,
         "name": key.name,
         "may_be": key.is.replace('`', ""),
-        "needed": key.unless_said == Unless::Needed,
+        "needed": key.default == KeyDefault::Required,
         "default": default,
         "unless_said": self::default(key, ""),
         "example": example(key),
@@ -106,11 +106,11 @@ fn heading(section: &Section) -> String {
 }
 
 fn default(key: &Key, mark: &str) -> String {
-    match key.unless_said {
-        Unless::Needed => "required".to_owned(),
-        Unless::Is(value) => format!("{mark}{value}{mark}"),
-        Unless::Told(words) if mark.is_empty() => words.replace('`', ""),
-        Unless::Told(words) => words.to_owned(),
+    match key.default {
+        KeyDefault::Required => "required".to_owned(),
+        KeyDefault::Value(value) => format!("{mark}{value}{mark}"),
+        KeyDefault::Described(words) if mark.is_empty() => words.replace('`', ""),
+        KeyDefault::Described(words) => words.to_owned(),
     }
 }
 

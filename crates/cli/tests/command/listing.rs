@@ -163,7 +163,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
 }
 
-/// What is listed of a closed list is what a wrong word is answered with.
+/// The listed words of a closed list are those that the error about a wrong word has.
 #[test]
 fn faults_and_series_are_listed_in_whole() {
     let place = Place::new();
@@ -221,7 +221,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
     );
     assert!(text.contains("\n  source   "), "{text}");
     assert_eq!(place.run(&["docs", "*.fabric.queue"]).expect(0).stdout, text);
-    // Of every part that has one.
+    // The entries of every part that has the parameter.
     let json = place.run(&["docs", "buffer", "--json"]).expect(0).json();
     let paths: Vec<&str> =
         json["parameters"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
@@ -234,7 +234,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
-    // Of a table all that is in it.
+    // The entries of all parameters in a table.
     for (table, first) in [
         ("fabric.pfc", "fabric.pfc.buffer: "),
         ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),

@@ -1,7 +1,6 @@
 //! Diagnostics of imported files.
 
-use anabranch_base::Diagnostic;
-use anabranch_base::Problem;
+use anabranch_base::{Diagnostic, Problem};
 use anabranch_workload::WorkloadError;
 
 /// A fault in a file that the scenario names, from the sentence of its reader.
@@ -27,12 +26,12 @@ pub(in crate::scenario) struct ParameterFault {
     /// Such as `lb.buffer`.
     pub path: String,
     pub message: String,
-    pub instead: Instead,
+    pub instead: ParameterFix,
 }
 
-/// What to write instead of a faulty parameter.
+/// The correction of a faulty parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::scenario) enum Instead {
+pub(in crate::scenario) enum ParameterFix {
     /// Another value of it, as TOML.
     Value(String),
     /// Another parameter with the same value.
@@ -52,7 +51,7 @@ impl ParameterFault {
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: Instead::Value(instead.into()) }
+        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Value(instead.into()) }
     }
 
     /// A fault whose cure takes words.
@@ -61,6 +60,6 @@ impl ParameterFault {
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: Instead::Words(instead.into()) }
+        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Words(instead.into()) }
     }
 }

@@ -2,17 +2,15 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::Rate;
+use anabranch_base::{Diagnostic, Rate};
 use anabranch_fabric::Topology;
-use anabranch_workload::WorkloadSpec;
-use anabranch_workload::{Fabric, MOST_LOAD};
+use anabranch_workload::{Fabric, MOST_LOAD, WorkloadSpec};
 
 /// The first load that was found on such a fabric.
 #[derive(Default)]
-pub(in crate::scenario) struct UnlikeHosts(Option<Found>);
+pub(in crate::scenario) struct UnlikeHosts(Option<UnevenLoad>);
 
-struct Found {
+struct UnevenLoad {
     load: f64,
     slowest: Rate,
     fastest: Rate,
@@ -26,13 +24,13 @@ impl UnlikeHosts {
         let rates = (0..on.hosts).map(|host| on.ports[on.port_base[host as usize] as usize].rate);
         let fastest = rates.max().unwrap_or(slowest);
         if slowest < fastest {
-            self.0.get_or_insert(Found { load: *load, slowest, fastest });
+            self.0.get_or_insert(UnevenLoad { load: *load, slowest, fastest });
         }
     }
 
     /// That every host offers as much as the slowest one, with what the load would be of the fastest.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let warning = |Found { load, slowest, fastest }: Found| {
+        let warning = |UnevenLoad { load, slowest, fastest }: UnevenLoad| {
             // Without the digits that only binary fractions have.
             let short = |number: f64| (number * 1e6).round() / 1e6;
             let times = fastest.0 as f64 / slowest.0 as f64;

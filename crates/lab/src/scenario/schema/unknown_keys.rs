@@ -1,14 +1,15 @@
 //! Keys that a table does not have, and the ones that may be meant.
 
 use crate::scenario::read::document::{Item, Node};
-use crate::scenario::read::table::{Table, as_list, example, fault, name_alone, nearest};
+use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
+use crate::scenario::read::value::as_list;
 use crate::scenario::schema::keys;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
 /// Keys that stand above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
-/// What others call keys.
+/// Names that other tools give to keys.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),

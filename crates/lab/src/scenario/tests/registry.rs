@@ -1,10 +1,9 @@
-//! What is registered is read as ours is, written out, and read back.
+//! Registered parts are read as built-in ones are, written out, and read back.
 
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration, HostId, Parameter, Rate, Refused, Time};
 use anabranch_proto::cc::AnyCc;
-use anabranch_proto::lb::AnyLb;
-use anabranch_proto::lb::OpsConfig;
+use anabranch_proto::lb::{AnyLb, OpsConfig};
 use anabranch_proto::program::{Flowlet, Program};
 use anabranch_proto::transport::{AnyReceiver, AnySender};
 use anabranch_proto::{LbConfig, Size, Span, TransportConfig};

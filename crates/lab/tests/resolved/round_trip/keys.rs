@@ -3,7 +3,7 @@
 use super::{all, broken, resolve};
 use anabranch_engine::{Curve, Observer, Recorder};
 use anabranch_fabric::Topology;
-use anabranch_lab::scenario::{Key, Registry, Section, Unless, sections};
+use anabranch_lab::scenario::{Key, KeyDefault, Registry, Section, sections};
 use std::collections::BTreeSet;
 
 const SCHEMES: &str = "schemes = [\"reps\"]\nseeds = [1]\n";
@@ -301,7 +301,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         Some((_, known)) => *known = value.to_owned(),
         None => table.push((name, value.to_owned())),
     };
-    for needed in section.keys.iter().filter(|key| key.unless_said == Unless::Needed) {
+    for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
         // A measure is of one of these.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
@@ -313,7 +313,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     }
     base.with.iter().chain(case.with).for_each(|(name, value)| set(name, value));
     table.retain(|(name, _)| !case.without.contains(name));
-    table.retain(|(name, _)| *name != key.name || (value.is_none() && key.unless_said == Unless::Needed));
+    table.retain(|(name, _)| *name != key.name || (value.is_none() && key.default == KeyDefault::Required));
     table.extend(value.map(|value| (key.name, value.to_owned())));
     let lines: String = table.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
     let above = case.above.map_or_else(|| base.above.clone(), |above| format!("{SCHEMES}{above}"));
