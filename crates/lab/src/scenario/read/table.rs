@@ -2,7 +2,7 @@
 
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 pub(in crate::scenario) use anabranch_base::nearest;
-use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span};
+use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, in_unit_of};
 use anabranch_engine::Several;
 
 /// An example of each key's value, for errors. A name means the same in every table.
@@ -239,7 +239,11 @@ impl<'a> Table<'a> {
             }
             let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
             let timed = timed.map(|time| Fix::set(key, time));
-            let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
+            let in_unit =
+                bare_number(node).and_then(|number| in_unit_of(example(key).trim_matches('"'), number));
+            let in_unit =
+                in_unit.map(|text| Node { at: node.at, item: Item::Leaf(toml::Value::String(text)) });
+            let repaired = in_unit.into_iter().chain(repaired(node)).find(|node| T::read(node).is_ok());
             let repaired = repaired.map(|node| Fix::set(key, node.value()));
             let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
             let fix = fix.unwrap_or_else(|| Fix::set(key, example(key)));
@@ -551,7 +555,11 @@ fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Optio
     let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
         return None;
     };
-    Problem::from_sentence(&value.to_string().parse::<T>().err()?.to_string()).fix
+    let number = match value {
+        toml::Value::Float(number) => number.to_string(),
+        whole => whole.to_string(),
+    };
+    Problem::from_sentence(&number.parse::<T>().err()?.to_string()).fix
 }
 
 macro_rules! read_quantity {
