@@ -125,20 +125,21 @@ fn jobs_that_make_no_sense_are_explained() {
         let error = jobs(hosts, tables).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
-    // What is wrong with a job has the place of its key.
+    // An error of a job has the place of its key.
     let second = |keys: &str| {
-        let error = jobs(5, &["file = \"one\"", keys]).map(|_| ()).unwrap_err();
+        let first = "[[workload.job]]\nformat = \"goal\"\nfile = \"one\"\n";
+        let text = format!("kind = \"jobs\"\n{first}[[workload.job]]\nformat = \"goal\"\n{keys}");
+        let text = scenario(5, &text, "reps");
+        let scenario = scenario::read("test.toml", &text, &folder(), &Overrides::default()).unwrap();
+        let error = scenario.check().unwrap_err().to_string();
         let line = error.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
-        let table = format!(
-            "kind = \"jobs\"\n[[workload.job]]\nformat = \"goal\"\nfile = \"one\"\n[[workload.job]]\nformat = \"goal\"\n{keys}"
-        );
-        let text = scenario(5, &table, "reps");
         (line.and_then(|line| text.lines().nth(line - 1).map(str::to_owned)), error)
     };
     for (keys, line) in [
         ("file = \"two\"\nrank_hosts = [0, 4]", "rank_hosts = [0, 4]"),
         ("file = \"two\"\nrank_hosts = [2, 5]", "rank_hosts = [2, 5]"),
         ("rank_hosts = [3]\nfile = \"two\"", "rank_hosts = [3]"),
+        ("file = \"two\"\nplacement = \"spread\"", "placement = \"spread\""),
     ] {
         let (there, error) = second(keys);
         assert_eq!(there.as_deref(), Some(line), "{error}");
