@@ -370,10 +370,7 @@ mod tests {
         assert_eq!(instead(&jitter.clone().with_example("100ns"), 100).as_deref(), Some("100ns"));
         assert_eq!(instead(&jitter.clone().with_example("100ns"), "1.5").as_deref(), Some("1.5ns"));
         assert_eq!(instead(&jitter.clone().with_example("10us"), 100).as_deref(), Some("100us"));
-        assert_eq!(
-            instead(&jitter.clone().with_example("10us"), 1_000_000_000).as_deref(),
-            Some("1000000000ps")
-        );
+        assert_eq!(instead(&jitter.clone().with_example("10us"), 1_000_000_000).as_deref(), Some("1ms"));
         let rate = Parameter::required::<Rate>("rate", "how fast").with_example("40Mbps");
         assert_eq!(instead(&rate, 25).as_deref(), Some("25Mbps"));
         let size = Parameter::required::<Bytes>("size", "how long").with_example("8MiB");

@@ -70,7 +70,11 @@ impl Stalled<'_> {
                 Some(longer) => {
                     format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end")
                 }
-                None => format!("{faults}; transport.rto is {rto}: {}", self.milder_loss(chance)),
+                None => format!(
+                    "{faults}; transport.rto is {rto}: a packet and its ACK get through with a chance of {chance:.1e} a \
+                     timeout, so that these flows hardly end in any run; {}, lets them end",
+                    self.even_loss(1, self.packets())
+                ),
             });
         }
         lines.iter().map(|line| format!("\n  help: {line}")).collect()
@@ -120,19 +124,18 @@ impl Stalled<'_> {
         })
     }
 
-    /// The replacement where no run is long enough: a loss at which every other round succeeds, and a stall for it.
-    fn milder_loss(&self, chance: f64) -> String {
+    /// The replacement where no run is long enough: a loss at which every other round of so many packets succeeds, and a
+    /// stall for it.
+    fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);
-        let probability = 1.0 - libm::pow(EVEN, 1.0 / (crossings * self.round_trips()));
+        let crossings = crossings * self.round_trips() * (packets + 1) as f64 / 2.0;
+        let probability = 1.0 - libm::pow(EVEN, 1.0 / crossings);
         // Two digits, rounded down.
         let unit = libm::pow(10.0, libm::floor(libm::log10(probability)) - 1.0);
         let probability = libm::floor(probability / unit) * unit;
         let digits = (1.0 - libm::floor(libm::log10(probability))) as usize;
-        let stall = self.stall_for(EVEN, self.packets()).unwrap_or_else(|| self.longer_stall());
-        format!(
-            "a packet and its ACK get through with a chance of {chance:.1e} a timeout, so that these flows hardly end in any \
-             run; a loss of {probability:.digits$} or less a link, with {stall}, lets them end"
-        )
+        let stall = self.stall_for(EVEN, rounds).unwrap_or_else(|| self.longer_stall());
+        format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
     /// The number of full packets in the longest message.
@@ -260,11 +263,12 @@ impl Stalled<'_> {
         let request_chance = libm::pow(self.round_chance(), (packets + 1) as f64 / 2.0);
         let requests = self.longest.div_ceil(payload * u64::from(packets));
         let longer = self.stall_for(request_chance, requests);
-        let longer = longer.map(|longer| format!(", or write {longer}")).unwrap_or_default();
+        let longer = longer.unwrap_or_else(|| self.even_loss(packets.into(), requests));
         Some(format!(
             "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
              them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \
-             all of them take such a link, and more where only some do. {shorter}{milder}{longer}"
+             all of them take such a link, and more where only some do. {shorter}{milder}, or \
+             write {longer}"
         ))
     }
 
@@ -459,7 +463,7 @@ mod tests {
         assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
         // 13,809 of them: some 970 ms, and 66 s for the packets.
         let most = text(0.822);
-        assert!(most.contains("such as stall = \"970ms\" and max_time = \"69s\", shows"), "{most}");
+        assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
         // Of 10,000 timeouts one sends a packet that is acknowledged: 663 s, which no run has.
         let nearly_all = text(0.9);
         for part in [

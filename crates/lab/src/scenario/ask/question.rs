@@ -13,7 +13,7 @@ use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::Span;
-use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Bytes, Duration, Rate, in_unit_of};
 use anabranch_base::{Diagnostic, Fix};
 
 /// Relative distance at which a bisection ends unless said.
@@ -265,6 +265,14 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
+/// The unit of all numbers of a list of which one would have `unit` alone: bytes, if another is too large for a size in it.
+fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
+    let one = format!("1{unit}");
+    let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();
+    let is_too_large = |value: f64| in_unit_of(&one, value).is_none();
+    if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
+}
+
 /// How many times `low` the quantity `high` is, where both have units of one kind.
 fn times(low: &str, high: &str) -> Option<f64> {
     let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
@@ -322,12 +330,17 @@ impl Find {
         let (Some(which), Some(value)) = (which, value) else { return error };
         // A unit that one number lacked the others lack too.
         let bare = mended[which].to_string();
-        if let Some(unit) = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())) {
-            for other in mended.iter_mut().filter(|other| number(other).is_some()) {
-                *other = format!("{other}{unit}").into();
+        let unit = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())).map(str::to_owned);
+        mended[which] = match &unit {
+            Some(unit) => {
+                let unit = common_unit(unit, &mended);
+                for other in mended.iter_mut().filter(|other| number(other).is_some()) {
+                    *other = format!("{other}{unit}").into();
+                }
+                format!("{bare}{unit}").into()
             }
-        }
-        mended[which] = value;
+            None => value,
+        };
         match values(mended.clone()) {
             Ok(_) => {
                 let fix = Fix::set(self.key(), toml::Value::Array(mended));
