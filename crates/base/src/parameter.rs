@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(instead(&rate, 25).as_deref(), Some("25Mbps"));
         let size = Parameter::required::<Bytes>("size", "how long").with_example("8MiB");
         assert_eq!(instead(&size, 1.5).as_deref(), Some("1.5MiB"));
-        assert_eq!(instead(&size, 4_096).as_deref(), Some("4096B"), "other simulators count bytes");
+        assert_eq!(instead(&size, 4_096).as_deref(), Some("4KiB"), "other simulators count bytes");
     }
 
     #[test]

@@ -261,9 +261,9 @@ impl Stalled<'_> {
             even => format!("messages of {} or less have an even chance a round; or ", Bytes(even * payload)),
         };
         let request_chance = libm::pow(self.round_chance(), (packets + 1) as f64 / 2.0);
-        let requests = self.longest.div_ceil(payload * u64::from(packets));
+        let requests = self.longest.div_ceil(payload * packets);
         let longer = self.stall_for(request_chance, requests);
-        let longer = longer.unwrap_or_else(|| self.even_loss(packets.into(), requests));
+        let longer = longer.unwrap_or_else(|| self.even_loss(packets, requests));
         Some(format!(
             "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
              them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \

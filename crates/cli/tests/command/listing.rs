@@ -114,7 +114,7 @@ fn keys_of_a_scenario_are_listed_and_explained() {
         assert!(refused.contains(&format!("called {wanted:?}; did you mean {meant:?}?")), "{refused}");
         assert!(!place.run(&["docs", meant]).expect(0).stdout.is_empty(), "{meant}");
     }
-    for table in ["poisson", "fat-tree", "workload"] {
+    for table in ["poisson", "fat-tree", "link-flap"] {
         let listed = place.run(&["list", "keys", table]).expect(0).stdout;
         assert_eq!(place.run(&["docs", table]).expect(0).stdout, listed, "{table}");
     }
