@@ -3,7 +3,8 @@
 use super::parameters::Form;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
-use anabranch_sim::scenario::{Key, KeyDefault, Section, sections};
+use anabranch_base::nearest;
+use anabranch_sim::scenario::{Key, KeyDefault, Section, also_called, sections};
 use serde_json::{Value, json};
 
 /// Prints the keys of all tables, or of one.
@@ -56,6 +57,23 @@ pub fn entries(wanted: &str) -> Vec<(&'static Section, &'static Key)> {
 /// The names of all keys.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
+}
+
+/// The key that an unknown name stands for: its name here, or the nearest of its table.
+pub fn meant(wanted: &str) -> Option<String> {
+    let (table, name) = wanted.rsplit_once('.').map_or((None, wanted), |(table, name)| (Some(table), name));
+    let whole = |key: &str| table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"));
+    let called = also_called(name).map(whole).find(|key| !entries(key).is_empty());
+    called.or_else(|| {
+        let beside = sections().iter().filter(|section| table.is_some_and(|table| is_called(section, table)));
+        let known: Vec<&str> = beside.flat_map(|section| section.keys).map(|key| key.name).collect();
+        nearest(name, &known).map(whole)
+    })
+}
+
+/// Whether a table or a kind is called so.
+pub fn is_section(wanted: &str) -> bool {
+    sections().iter().any(|section| is_called(section, wanted))
 }
 
 /// A key as text for a terminal.

@@ -102,8 +102,22 @@ fn keys_of_a_scenario_are_listed_and_explained() {
     assert!(text.contains("load ([workload], kind = \"poisson\")") && text.contains("0.6"), "{text}");
     let text = place.run(&["docs", "fault.0.links"]).expect(0).stdout;
     assert!(text.contains("links ([[fault]], kind = \"link-down\")"), "{text}");
-    let refused = place.run(&["docs", "workload.conections"]).expect(2).stderr;
-    assert!(refused.contains("connections"), "{refused}");
+    for (wanted, meant) in [
+        ("workload.conections", "workload.connections"),
+        ("workload.size", "workload.bytes"),
+        ("size", "bytes"),
+        ("topology.bandwidth", "topology.link"),
+        ("topology.host", "topology.hosts"),
+        ("fabric.nic_jiter", "fabric.nic_jitter"),
+    ] {
+        let refused = place.run(&["docs", wanted]).expect(2).stderr;
+        assert!(refused.contains(&format!("called {wanted:?}; did you mean {meant:?}?")), "{refused}");
+        assert!(!place.run(&["docs", meant]).expect(0).stdout.is_empty(), "{meant}");
+    }
+    for table in ["poisson", "fat-tree", "link-flap"] {
+        let listed = place.run(&["list", "keys", table]).expect(0).stdout;
+        assert_eq!(place.run(&["docs", table]).expect(0).stdout, listed, "{table}");
+    }
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
     assert!(refused.contains("no table of a scenario and no kind is called \"workloads\""), "{refused}");
 }

@@ -35,6 +35,7 @@ pub use resolve::setup::{SetupListing, setups};
 pub use schema::keys::sections;
 pub use schema::plugins::Listed;
 pub use schema::section::{Key, KeyDefault, Section};
+pub use schema::unknown_keys::also_called;
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};

@@ -11,7 +11,7 @@ use crate::scenario::read::table::{Table, fault};
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
 /// Relative distance at which a bisection ends unless said.
 const RESOLUTION: f64 = 0.02;
@@ -262,6 +262,15 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
+/// The unit that all numbers of a list get, where one alone would get `unit`: bytes, if another is too large for a size in
+/// `unit`.
+fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
+    let one = format!("1{unit}");
+    let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();
+    let is_too_large = |value: f64| in_unit_of(&one, value).is_none();
+    if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
+}
+
 /// The quantity `high` divided by `low`, where both have units of one kind.
 fn times(low: &str, high: &str) -> Option<f64> {
     let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
@@ -319,12 +328,17 @@ impl Find {
         let (Some(which), Some(value)) = (which, value) else { return error };
         // A unit that one number lacked the others lack too.
         let bare = mended[which].to_string();
-        if let Some(unit) = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())) {
-            for other in mended.iter_mut().filter(|other| number(other).is_some()) {
-                *other = format!("{other}{unit}").into();
+        let unit = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())).map(str::to_owned);
+        mended[which] = match &unit {
+            Some(unit) => {
+                let unit = common_unit(unit, &mended);
+                for other in mended.iter_mut().filter(|other| number(other).is_some()) {
+                    *other = format!("{other}{unit}").into();
+                }
+                format!("{bare}{unit}").into()
             }
-        }
-        mended[which] = value;
+            None => value,
+        };
         match values(mended.clone()) {
             Ok(_) => {
                 let fix = Fix::set(self.key(), toml::Value::Array(mended));

@@ -414,6 +414,16 @@ impl Scenario {
                 let at = self.origin.place(&format!("workload.{key}"));
                 fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
+            Err(WorkloadError::Job { job, key, what }) => {
+                let Problem { message, fix } = Problem::from_sentence(&what);
+                let at = self.origin.place(&format!("workload.job.{job}.{key}"));
+                if key == "file" {
+                    // What to write is for the file, and no other name of one.
+                    return fault(&self.origin.file, at, message, fix);
+                }
+                let help = fix.map(|fix| fix.of_key(key));
+                fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
+            }
             Err(WorkloadError::Parameter(refused)) => self.refused("workload", &refused),
             Err(other) => fault(&self.origin.file, self.origin.place("workload"), other.to_string(), None),
         }

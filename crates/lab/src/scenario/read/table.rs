@@ -3,7 +3,7 @@
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::value::{Read, describe};
 pub(in crate::scenario) use anabranch_base::nearest;
-use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span};
+use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, in_unit_of};
 
 /// An example of each key's value, for errors. A name means the same in every table.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -239,7 +239,11 @@ impl<'a> Table<'a> {
             }
             let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
             let timed = timed.map(|time| Fix::set(key, time));
-            let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
+            let in_unit =
+                bare_number(node).and_then(|number| in_unit_of(example(key).trim_matches('"'), number));
+            let in_unit =
+                in_unit.map(|text| Node { at: node.at, item: Item::Leaf(toml::Value::String(text)) });
+            let repaired = in_unit.into_iter().chain(repaired(node)).find(|node| T::read(node).is_ok());
             let repaired = repaired.map(|node| Fix::set(key, node.value()));
             let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
             let fix = fix.unwrap_or_else(|| Fix::set(key, example(key)));

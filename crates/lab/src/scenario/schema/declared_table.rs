@@ -51,8 +51,7 @@ pub(in crate::scenario) fn read(
             (Some((_, value)), _) => {
                 coerce(parameter, value).map_err(|WrongValue { problem, instead }| {
                     let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
-                    let instead =
-                        instead.map_or_else(|| parameter.type_name().to_owned(), |value| value.to_string());
+                    let instead = instead.map_or_else(|| parameter.permitted(), |value| value.to_string());
                     let message = sentence(its, &problem);
                     let value = format!("{instead}  # {meaning}");
                     let help = Fix::set(its, &value);

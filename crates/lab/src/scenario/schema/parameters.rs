@@ -102,7 +102,7 @@ pub(in crate::scenario) fn check(
                 ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
             }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
-            None => ParameterFault::words(path, message, parameter.type_name()),
+            None => ParameterFault::words(path, message, parameter.permitted()),
         }
     })
 }

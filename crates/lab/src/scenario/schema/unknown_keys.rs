@@ -43,6 +43,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("condition", "where"),
 ];
 
+/// The keys that other people call so.
+pub fn also_called(name: &str) -> impl Iterator<Item = &'static str> {
+    OTHER_NAMES.iter().filter(move |(other, _)| *other == name).map(|(_, key)| *key)
+}
+
 /// Refuses keys that are not among `known`.
 pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     let unknown = table.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));

@@ -358,7 +358,7 @@ reps.lb.evs = 0
 "*.fabric.queue" = 5
 [workload]"#,
         r#"perm.toml:9:1: fabric.queue: "5" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
-  write: "*.fabric.queue" = "5B""#,
+  write: "*.fabric.queue" = "5bdp""#,
     ),
     (
         "[workload]",

@@ -70,7 +70,7 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""rocev2.fabric.pfc.resume" = 2"#,
         r#"s.toml:14:1: fabric.pfc.resume: "2" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
-  write: "rocev2.fabric.pfc.resume" = "2B""#,
+  write: "rocev2.fabric.pfc.resume" = "2packets""#,
     ),
     (
         r#""rocev2.fabric.trim" = true"#,

@@ -277,7 +277,7 @@ fn a_wrong_parameter_is_told_where_it_stands() {
             "\"1.5\"",
             12,
             "cc.window: \"1.5\" is not a size",
-            "window = \"1bdp\"  # what may be in flight",
+            "window = \"1.5bdp\"  # what may be in flight",
         ),
         (", window = \"2bdp\"", "", 11, "transport: \"my-transport\" has no \"window\"", "window = a size"),
         ("\"30us\"", "\"30usec\"", 21, "fabric.program.gap: \"30usec\" is not a time", "gap = \"30us\""),

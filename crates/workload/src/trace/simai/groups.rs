@@ -103,8 +103,20 @@ impl Header {
     }
 }
 
+/// An error in the groups: of the file's header, or of the number of ranks that the scenario sets.
+pub enum GroupError {
+    Header(String),
+    Ranks(String),
+}
+
+impl From<String> for GroupError {
+    fn from(what: String) -> Self {
+        GroupError::Header(what)
+    }
+}
+
 impl Groups {
-    pub fn read(header: &str, share: Share) -> Result<Self, String> {
+    pub fn read(header: &str, share: Share) -> Result<Self, GroupError> {
         let mut words = header.split_whitespace();
         let open = share.default_ranks();
         match words.next() {
@@ -120,7 +132,9 @@ impl Groups {
                         is_declared: false,
                         is_micro: true,
                     }),
-                    Some(word) => Err(format!("MICRO stands alone in its line, without {}", quote(word))),
+                    Some(word) => {
+                        Err(format!("MICRO stands alone in its line, without {}", quote(word)).into())
+                    }
                 };
             }
             first => {
@@ -128,30 +142,35 @@ impl Groups {
                     "workloads that begin with HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_TRANSFORMER or MICRO are simulated, \
                      not {}, whose groups follow from the dimensions of ASTRA-sim's network",
                     quote(first.unwrap_or_default())
-                ));
+                )
+                .into());
             }
         }
         let Header { tensor, expert, stages, ranks, between } = Header::read(words)?;
-        let tensor = tensor.ok_or(
-            "model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8 behind the first word",
-        )?;
+        let tensor = tensor.ok_or_else(|| {
+            "model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8 behind the first word"
+                .to_owned()
+        })?;
         let (is_declared, ranks) = (ranks.is_some(), ranks.unwrap_or(open));
         if ranks > MOST_RANKS {
             return Err(format!(
                 "there are at most {MOST_RANKS} ranks, not {ranks}; write all_gpus: {MOST_RANKS}"
-            ));
+            )
+            .into());
         }
         let model = u64::from(tensor) * u64::from(stages);
         if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
-            let near = (u64::from(ranks) / model).max(1) * model;
-            return Err(match is_declared {
-                true => format!(
-                    "{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; write all_gpus: {near}"
-                ),
-                false => format!(
-                    "all_gpus is missing, and {ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; \
-                     write all_gpus: {near} behind the rest of the line"
-                ),
+            // A multiple that also holds whole groups of experts, so that no further error follows.
+            let step = model * u64::from(expert);
+            let near = (u64::from(ranks) / step).max(1) * step;
+            let problem =
+                format!("{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks");
+            return Err(match (is_declared, share.ranks) {
+                (true, _) => GroupError::Header(format!("{problem}; write all_gpus: {near}")),
+                (false, Some(_)) => GroupError::Ranks(format!("{problem}; write {near}")),
+                (false, None) => GroupError::Header(format!(
+                    "all_gpus is missing, and {problem}; write all_gpus: {near} behind the rest of the line"
+                )),
             });
         }
         let data = (u64::from(ranks) / model) as u32;
@@ -159,14 +178,16 @@ impl Groups {
             let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
             return Err(format!(
                 "{data} data-parallel ranks are no whole number of groups of {expert} experts; write ep: {near}"
-            ));
+            )
+            .into());
         }
         if stages > 1 && between > 0 && !share.without_pipeline {
             return Err(format!(
                 "{stages} pipeline stages send each other {}, and the file does not say when; write \
                  without_pipeline = true in [workload] to leave that out",
                 Bytes(between).about()
-            ));
+            )
+            .into());
         }
         let between = if stages > 1 { between } else { 0 };
         Ok(Groups { tensor, data, expert, stages, between, is_declared, is_micro: false })
