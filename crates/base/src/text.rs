@@ -68,7 +68,7 @@ pub(crate) fn parse_scaled(
 
 /// Sizes below are hardly meant in bytes: no packet is as short.
 const LEAST_BYTES: f64 = 64.0;
-/// How many times the example a number in its unit may be, or a part of it.
+/// The largest plausible factor between a number and the example of its key, in the unit of the example.
 const FARTHEST: f64 = 1e3;
 
 /// A number without a unit in the unit of an example of its key, where that can be meant. A size of 64 or more is in bytes

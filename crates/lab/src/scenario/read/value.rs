@@ -88,7 +88,12 @@ fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Optio
     let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
         return None;
     };
-    Problem::from_sentence(&value.to_string().parse::<T>().err()?.to_string()).fix
+    let number = match value {
+        // Without the fraction that TOML demands.
+        toml::Value::Float(number) => number.to_string(),
+        whole => whole.to_string(),
+    };
+    Problem::from_sentence(&number.parse::<T>().err()?.to_string()).fix
 }
 
 macro_rules! read_quantity {
