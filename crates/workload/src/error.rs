@@ -1,6 +1,6 @@
 //! Errors of workloads.
 
-use anabranch_base::{MessageId, Refused};
+use anabranch_base::{MessageId, Problem, Refused};
 
 /// An error in a workload that cannot be built. The text names the place, the expected form and a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,24 +12,24 @@ pub enum WorkloadError {
         file: String,
         /// The line, from 1.
         line: u32,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a workload file as a whole.
     #[error("{file}: {what}")]
     File {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a key in the scenario's `[workload]` table.
     #[error("workload.{key}: {what}")]
     Key {
         /// The key within `[workload]`.
         key: &'static str,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a parameter of a registered workload.
     #[error(transparent)]
@@ -50,15 +50,15 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    pub(super) fn key(key: &'static str, what: impl Into<String>) -> Self {
+    pub(super) fn key(key: &'static str, what: impl Into<Problem>) -> Self {
         WorkloadError::Key { key, what: what.into() }
     }
 
-    pub(super) fn line(file: &str, line: u32, what: impl Into<String>) -> Self {
+    pub(super) fn line(file: &str, line: u32, what: impl Into<Problem>) -> Self {
         WorkloadError::Line { file: file.to_owned(), line, what: what.into() }
     }
 
-    pub(super) fn file(file: &str, what: impl Into<String>) -> Self {
+    pub(super) fn file(file: &str, what: impl Into<Problem>) -> Self {
         WorkloadError::File { file: file.to_owned(), what: what.into() }
     }
 }

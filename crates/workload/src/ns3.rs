@@ -14,7 +14,7 @@ mod columns;
 mod tests;
 
 use super::{Fabric, Start, Workload, WorkloadBuilder, WorkloadError, text};
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Fix, Problem};
 use columns::Columns;
 use serde::{Deserialize, Serialize};
 
@@ -70,9 +70,9 @@ pub(super) fn parse(
             .map_err(|what| WorkloadError::line(file, *line, what))?;
         let Some(start) = flow.start.0.checked_sub(origin.0) else {
             let first = flows.earliest(format);
-            let what = format!(
-                "the flow starts at {} s, before the origin {origin}; write origin = \"{first}\" in [workload]",
-                flow.written_start
+            let what = Problem::with_text(
+                format!("the flow starts at {} s, before the origin {origin}", flow.written_start),
+                format_args!("origin = \"{first}\" in [workload]"),
             );
             return Err(WorkloadError::line(file, *line, what));
         };
@@ -134,22 +134,24 @@ impl<'a> FlowFile<'a> {
         let flows = all.iter().filter(|(_, content)| is_flow(content)).count();
         // Only the lines after the last flow are prose, as a malformed flow may begin with anything.
         all.truncate(all.iter().rposition(|(_, content)| is_flow(content)).map_or(0, |last| last + 1));
-        let fail = |what: String| WorkloadError::line(file, count_line, what);
+        let fail = |what: Problem| WorkloadError::line(file, count_line, what);
         let count = text::whole_u32(first, "the first line is the number of flows; it").map_err(|what| {
-            let (number, above) =
-                if is_flow(first) && first.contains(' ') { (flows + 1, " above it") } else { (flows, "") };
-            fail(format!("{what}; write {number}{above}"))
+            fail(match is_flow(first) && first.contains(' ') {
+                true => Problem::with_text(what, format_args!("{} above it", flows + 1)),
+                false => Problem::with_value(what, flows),
+            })
         })?;
         let there = all.len();
         if there < count as usize {
             return Err(fail(match there {
-                0 => format!("it counts {count} flows, but has none"),
-                _ => format!("it counts {count} flows, but has {there}; write {there}"),
+                0 => format!("it counts {count} flows, but has none").into(),
+                _ => Problem::with_value(format!("it counts {count} flows, but has {there}"), there),
             }));
         }
         if count == 0 {
-            let instead = if there > 0 { format!("; write {there}") } else { String::new() };
-            return Err(fail(format!("it counts no flows, and a workload needs at least one{instead}")));
+            let message = "it counts no flows, and a workload needs at least one".to_owned();
+            let fix = (there > 0).then(|| Fix::value(there));
+            return Err(fail(Problem { message, fix }));
         }
         let behind = all.split_off(count as usize);
         let unread = behind.iter().filter(|(_, content)| is_flow(content)).count();
@@ -162,28 +164,30 @@ impl<'a> FlowFile<'a> {
         let mut first = None;
         let (mut may_be_hpcc, mut may_be_rdma) = (true, true);
         for (line, content) in &self.counted {
-            let fail = |what: String| Err(WorkloadError::line(self.file, *line, what));
+            let fail = |what: Problem| Err(WorkloadError::line(self.file, *line, what));
             let words: Vec<&str> = content.split_whitespace().collect();
             let found = words.len();
             let before = *first.get_or_insert(found);
             match (declared, found) {
                 (Some(format), _) if found != format.columns() => {
-                    return fail(format!("expected {}, but there are {found} columns", format.names()));
+                    return fail(
+                        format!("expected {}, but there are {found} columns", format.names()).into(),
+                    );
                 }
                 (None, 7) => {
-                    return fail(format!(
-                        "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not \
-                         simulated; write {}",
-                        words[..6].join(" ")
+                    return fail(Problem::with_text(
+                        "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not simulated",
+                        words[..6].join(" "),
                     ));
                 }
                 (None, _) if found != 5 && found != 6 => {
-                    return fail(format!("expected {}, but there are {found} columns", all(", ")));
+                    return fail(format!("expected {}, but there are {found} columns", all(", ")).into());
                 }
                 _ if found != before => {
-                    return fail(format!(
-                        "expected {before} columns as in the flows before, but there are {found}"
-                    ));
+                    return fail(
+                        format!("expected {before} columns as in the flows before, but there are {found}")
+                            .into(),
+                    );
                 }
                 _ if found == 6 => {
                     may_be_hpcc &= columns::may_be_hpcc(&words);
@@ -199,11 +203,13 @@ impl<'a> FlowFile<'a> {
         match (first, may_be_hpcc, may_be_rdma) {
             (Some(5), _, _) => Ok(FlowFormat::Conweave),
             (_, true, true) => {
-                let what = format!(
-                    "the 6 columns are {} or {}, and all of these numbers fit both; write format = \"ns3-rdma\" or format = \
-                     \"hpcc\" in [workload]",
-                    FlowFormat::Hpcc.names(),
-                    FlowFormat::Ns3Rdma.names()
+                let what = Problem::with_text(
+                    format!(
+                        "the 6 columns are {} or {}, and all of these numbers fit both",
+                        FlowFormat::Hpcc.names(),
+                        FlowFormat::Ns3Rdma.names()
+                    ),
+                    "format = \"ns3-rdma\" or format = \"hpcc\" in [workload]",
                 );
                 Err(WorkloadError::line(self.file, line, what))
             }
