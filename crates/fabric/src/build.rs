@@ -150,7 +150,7 @@ mod tests {
         );
         let single =
             |hosts, link| TopologySpec::SingleSwitch { hosts, link, link_latency: NS, switch_latency: NS };
-        assert!(text(single(1, LINK)).contains("write 2 to 65535"));
+        assert!(text(single(1, LINK)).contains("write: 2 to 65535"));
         assert!(text(single(70_000, LINK)).contains("70000 hosts are not possible"));
         assert!(text(single(4, Rate(0))).starts_with("topology.link: "));
         let graph = TopologySpec::Graph { file: "g.txt".into(), switch_latency: NS };

@@ -419,11 +419,11 @@ mod tests {
             "topology.oversubscription: a ToR with 8 hosts has 8 / 3 ports up, which is no whole number; \
              write 2 or 4, or another hosts_per_tor"
         );
-        assert!(defaults(128, 2, 0, None).unwrap_err().contains("write 1"));
+        assert!(defaults(128, 2, 0, None).unwrap_err().contains("write: 1"));
         assert!(defaults(128, 4, 1, None).unwrap_err().contains("2 or 3 tiers, not 4"));
         assert!(defaults(1, 2, 1, None).unwrap_err().contains("1 hosts are not possible"));
         assert!(defaults(u32::MAX, 3, 1, None).unwrap_err().contains("not possible"));
-        assert!(defaults(128, 2, 1, Some(0)).unwrap_err().contains("write 1 to 128"));
+        assert!(defaults(128, 2, 1, Some(0)).unwrap_err().contains("write: 1 to 128"));
     }
 
     #[test]

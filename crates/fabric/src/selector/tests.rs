@@ -272,8 +272,8 @@ proptest! {
             for t in [tree(32, 2), graph(), single()] {
                 // What is offered instead is there.
                 let offered = |error: SelectorError| {
-                    let (_, near) = error.problem.rsplit_once("; write: \"")?;
-                    Some(Selector::parse(near.trim_end_matches('"')).unwrap())
+                    let near = error.problem.fix?.to_string();
+                    Some(Selector::parse(near.strip_prefix('"')?.trim_end_matches('"')).unwrap())
                 };
                 if let Some(near) = selector.links(&t, &mut random).err().and_then(offered) {
                     prop_assert!(near.links(&t, &mut random).is_ok(), "{near}");

@@ -186,11 +186,11 @@ fn what_is_wrong_is_said_with_what_to_write() {
         (
             CollectiveSpec { connections: Some(1), ..blocks(4, 1) },
             "workload.connections: only an all-to-all opens connections one after the other, not allreduce-ring; \
-             leave out connections",
+             write: [workload] without connections",
         ),
         (
             CollectiveSpec { chunk: Some(Bytes(5)), ..to_all(5, 4) },
-            "workload.chunk: an all-to-all sends the block for each rank as one message; leave out chunk",
+            "workload.chunk: an all-to-all sends the block for each rank as one message; write: [workload] without chunk",
         ),
         (
             CollectiveSpec { chunk: Some(Bytes(0)), ..blocks(4, 1) },
@@ -250,5 +250,5 @@ fn ranks_of_an_all_to_all_begin_at_random() {
     assert_eq!(drawn, begins(jitter, 1));
     assert_ne!(drawn, begins(jitter, 2));
     let said = build(&CollectiveSpec { jitter, ..placed(4, 1, Placement::Blocks) }, &fabric, 1).unwrap_err();
-    assert!(said.to_string().contains("leave out jitter"), "{said}");
+    assert!(said.to_string().contains("write: [workload] without jitter"), "{said}");
 }
