@@ -7,8 +7,8 @@ use anabranch_sim::{Duration, Parameter, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A registry with the load balancer `class` under `name`. Its attribute `parameters`, where there is one, has the names of
-/// what a scenario may set, with defaults, all of them numbers.
+/// A registry with the load balancer `class` under `name`. Its attribute `parameters`, where there is one, has the
+/// names and defaults of the parameters that a scenario may set, all of them numbers.
 pub fn registered(registry: Registry, name: String, class: &Bound<'_, PyAny>) -> PyResult<Registry> {
     let declared: Vec<(String, f64)> = match class.getattr_opt("parameters")? {
         Some(parameters) => {
@@ -32,12 +32,12 @@ pub fn registered(registry: Registry, name: String, class: &Bound<'_, PyAny>) ->
             values.set_item("seed", random.next_u32())?;
             class.call(py, (), Some(&values))
         });
-        Box::new(InPython(spoken(made)))
+        Box::new(InPython(returned(made)))
     }))
 }
 
-/// What Python answered. Its exception ends the run, as an error that names the part.
-fn spoken<T>(answer: PyResult<T>) -> T {
+/// The value that Python returned. An exception ends the run, as an error that names the part.
+fn returned<T>(answer: PyResult<T>) -> T {
     answer.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -52,19 +52,19 @@ impl LoadBalancer for InPython {
     fn next_ev(&mut self, now: Time, window: u64) -> u16 {
         Python::attach(|py| {
             let ev = self.0.call_method1(py, "next_ev", (micros(now.0), window));
-            spoken(ev.and_then(|ev| ev.extract::<u16>(py)))
+            returned(ev.and_then(|ev| ev.extract::<u16>(py)))
         })
     }
 
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         Python::attach(|py| {
-            spoken(self.0.call_method1(py, "handle_ack", (micros(now.0), ev, marked, micros(rtt.0))));
+            returned(self.0.call_method1(py, "handle_ack", (micros(now.0), ev, marked, micros(rtt.0))));
         });
     }
 
     fn handle_timeout(&mut self, now: Time) {
         Python::attach(|py| {
-            spoken(self.0.call_method1(py, "handle_timeout", (micros(now.0),)));
+            returned(self.0.call_method1(py, "handle_timeout", (micros(now.0),)));
         });
     }
 }

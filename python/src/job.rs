@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a wait goes on before signals are looked at: how late Ctrl-C may be.
+/// The time between checks for signals while waiting, which is the longest delay of Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A scenario whose runs are carried out.
 #[pyclass(frozen)]
 pub struct Job {
     shared: Arc<Shared>,
-    /// What the threads say of runs that ended; none before they start.
+    /// The numbers of runs that ended, from the threads; none before these start.
     ended: Mutex<Option<Receiver<usize>>>,
 }
 
@@ -27,14 +27,14 @@ struct Shared {
     session: Mutex<Session>,
     /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
-    started: OnceLock<Started>,
-    /// How many have been begun of those that are carried out.
+    started: OnceLock<RunPlan>,
+    /// The number of runs in [`RunPlan::order`] that have begun.
     next: AtomicUsize,
 }
 
-/// What is settled when the runs start.
-struct Started {
-    /// Which are carried out, in this order.
+/// The choices that are fixed when the runs start.
+struct RunPlan {
+    /// The runs that are carried out, in this order.
     order: Vec<usize>,
     /// One for each run of the scenario.
     controls: Vec<Control>,
@@ -51,7 +51,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Job {
-    /// Of a scenario of which nothing has run.
+    /// The job of a scenario before its runs.
     pub fn new(session: Session) -> Job {
         let shared = Shared {
             inputs: Arc::new(session.files().clone()),
@@ -66,7 +66,7 @@ impl Job {
 impl Shared {
     /// Carries out one run after the other until none is left.
     fn work(&self, ended: &Sender<usize>) {
-        let Some(Started { order, controls }) = self.started.get() else { return };
+        let Some(RunPlan { order, controls }) = self.started.get() else { return };
         loop {
             let begun = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = order.get(begun) else { return };
@@ -108,22 +108,22 @@ impl Drop for Job {
 
 #[pymethods]
 impl Job {
-    /// How many runs there are, those without faults among them.
+    /// The number of runs, baselines without faults included.
     fn runs(&self) -> usize {
         locked(&self.shared.session).points().len()
     }
 
-    /// How many of them are the scenario's own.
+    /// The number of runs without the baselines.
     fn actual(&self) -> usize {
         locked(&self.shared.session).actual()
     }
 
-    /// What people call a run.
+    /// The name of a run.
     fn name(&self, index: usize) -> String {
         locked(&self.shared.session).name(index)
     }
 
-    /// What in the scenario cannot mean much, a sentence each.
+    /// The warnings about the scenario, a sentence each.
     fn warnings(&self) -> Vec<String> {
         locked(&self.shared.session).warnings().iter().map(ToString::to_string).collect()
     }
@@ -164,7 +164,7 @@ impl Job {
             each.map(control).collect()
         };
         // Nobody set it before, as `ended` is locked.
-        let _ = self.shared.started.set(Started { order, controls });
+        let _ = self.shared.started.set(RunPlan { order, controls });
         for _ in 0..workers {
             let (shared, sender) = (self.shared.clone(), sender.clone());
             thread::spawn(move || shared.work(&sender));
@@ -173,7 +173,7 @@ impl Job {
         Ok(())
     }
 
-    /// Waits for the next run to end: its number; none when all have. Ctrl-C ends it, and the runs.
+    /// Waits for the next run to end: its number; none when all have. Ctrl-C ends the wait and the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
         let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {
@@ -209,13 +209,13 @@ impl Job {
         (sum(|c| &c.packet_hops), sum(|c| &c.flows_finished), sum(|c| &c.flows_total))
     }
 
-    /// What all runs came to so far.
+    /// The results of all runs so far.
     fn results(&self, py: Python<'_>) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).results(), self.shared.inputs.clone()))
+        py.detach(|| Results::new(locked(&self.shared.session).results(), self.shared.inputs.clone()))
     }
 
-    /// What one run came to.
+    /// The results of one run.
     fn result(&self, py: Python<'_>, index: usize) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).result(index), self.shared.inputs.clone()))
+        py.detach(|| Results::new(locked(&self.shared.session).result(index), self.shared.inputs.clone()))
     }
 }

@@ -1,5 +1,5 @@
-//! The simulator as a Python module. What people use is `anabranch/__init__.py`, which this is behind: here are scenarios,
-//! runs beside each other without the interpreter's lock, and tables that other libraries take without a copy.
+//! The simulator as a Python module, behind the public interface `anabranch/__init__.py`: scenarios, parallel runs
+//! without the interpreter's lock, and tables that other libraries take without a copy.
 #![warn(missing_docs)]
 
 mod balancer;
@@ -25,7 +25,7 @@ create_exception!(
     "What is wrong in a scenario, where, and what to write instead."
 );
 
-/// The error with its place and its cure as attributes.
+/// The error with its place and its fix as attributes.
 fn raised(py: Python<'_>, fault: &Diagnostic) -> PyErr {
     let error = ScenarioError::new_err(fault.to_string());
     let value = error.value(py);
@@ -42,7 +42,7 @@ fn raised(py: Python<'_>, fault: &Diagnostic) -> PyErr {
     }
 }
 
-/// What messages call a scenario that was given as a dict.
+/// The name in messages of a scenario that was given as a dict.
 const OF_A_DICT: &str = "<dict>";
 
 /// The files in a folder.
@@ -58,7 +58,7 @@ impl Files for Folder {
     }
 }
 
-/// Reads a scenario: its text, what messages call it, and the folder of the files that it names.
+/// Reads a scenario: its text, its name in messages, and the folder of the files that it names.
 #[pyfunction]
 #[pyo3(signature = (text, shown, folder, schemes=Vec::new(), seeds=Vec::new(), balancers=None))]
 fn read(
@@ -80,18 +80,18 @@ fn read(
         if scenario.title == shown
             && let Some(name) = Path::new(shown).file_name()
         {
-            // Where a file lies is nobody's title.
+            // The title is the file's name without its folder.
             scenario.title = name.to_string_lossy().into_owned();
         }
-        // So that a folder with the results holds all that it takes to have them again. What is wrong in a file that the
-        // scenario names is told of the file as people have it, not of its copy below `inputs/`.
-        let alone = scenario.stand_alone(&registry)?;
+        // A folder of results then holds all that reproduces them. An error in a file that the scenario names cites the
+        // user's file, not its copy below `inputs/`.
+        let alone = scenario.self_contained(&registry)?;
         Session::of(alone).map_err(|of_a_copy| scenario.examine().err().unwrap_or(of_a_copy))
     });
     session.map(Job::new).map_err(|mut fault| {
-        // A dict has no lines: those of the text that it becomes are nobody's.
-        if shown == OF_A_DICT && fault.file == OF_A_DICT {
-            (fault.line, fault.column) = (None, None);
+        // A dict has no lines, and the user has not seen the text made of it.
+        if shown == OF_A_DICT && fault.span.file == OF_A_DICT {
+            (fault.span.line, fault.span.column) = (None, None);
         }
         raised(py, &fault)
     })
@@ -127,7 +127,7 @@ fn setups() -> Vec<(&'static str, String)> {
     grounds().into_iter().map(|setup| (setup.name, setup.title)).collect()
 }
 
-/// What the package is made of.
+/// The contents of the module.
 #[pymodule]
 fn _anabranch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;

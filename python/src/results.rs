@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What runs came to.
+/// The results of runs.
 #[pyclass(frozen)]
 pub struct Results {
     set: ResultSet,
@@ -22,12 +22,12 @@ pub struct Results {
 }
 
 impl Results {
-    /// Of a set, with the files that its scenario names.
-    pub fn of(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
+    /// The results in a set, with the files that its scenario names.
+    pub fn new(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
         Results { set, inputs }
     }
 
-    fn drawn(&self, date: Option<String>) -> String {
+    fn page_html(&self, date: Option<String>) -> String {
         let program = format!("anabranch {} in Python", env!("CARGO_PKG_VERSION"));
         anabranch_report::html(&self.set, &Provenance { program, date, command: None })
     }
@@ -74,12 +74,12 @@ impl Results {
         anabranch_report::table(&self.set, width)
     }
 
-    /// Runs that failed or never ran, with why.
+    /// Runs that failed or never ran, with the reasons.
     fn missing(&self) -> Vec<(String, Option<String>)> {
         self.set.missing.iter().map(|run| (run.describe(), run.error.clone())).collect()
     }
 
-    /// What in scenario and runs cannot mean much.
+    /// The warnings about scenario and runs.
     fn warnings(&self) -> Vec<String> {
         self.set.all_warnings()
     }
@@ -92,14 +92,14 @@ impl Results {
     /// The page of the report.
     #[pyo3(signature = (date=None))]
     fn page(&self, py: Python<'_>, date: Option<String>) -> String {
-        py.detach(|| self.drawn(date))
+        py.detach(|| self.page_html(date))
     }
 
     /// Writes the files of the results into a folder that is there, those that the scenario names, and the page.
     #[pyo3(signature = (folder, date=None))]
     fn write(&self, py: Python<'_>, folder: PathBuf, date: Option<String>) -> PyResult<()> {
         py.detach(|| {
-            let written = self.set.write_whole(&folder, &self.inputs, &self.drawn(date));
+            let written = self.set.write_whole(&folder, &self.inputs, &self.page_html(date));
             written.map_err(|error| PyOSError::new_err(error.to_string()))
         })
     }
@@ -116,7 +116,7 @@ impl Results {
     ) -> PyResult<()> {
         py.detach(|| {
             let dataset = claimed(&folder, plan, &self.inputs)?;
-            let written = dataset.put(number, &self.set, &self.inputs, &self.drawn(date));
+            let written = dataset.put(number, &self.set, &self.inputs, &self.page_html(date));
             written.map_err(|error| PyOSError::new_err(error.to_string()))
         })
     }
@@ -143,7 +143,7 @@ pub fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
                 inputs.insert(name, std::fs::read_to_string(entry.path())?);
             }
         }
-        Ok(Results::of(set, Arc::new(inputs)))
+        Ok(Results::new(set, Arc::new(inputs)))
     })
 }
 

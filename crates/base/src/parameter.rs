@@ -1,5 +1,6 @@
 //! The declaration of a parameter.
 
+use crate::text::in_unit_of;
 use crate::{ParameterType, ParameterValue, Range, Ranged};
 use std::any::TypeId;
 use std::fmt;
@@ -219,6 +220,17 @@ impl Parameter {
         self.choices
     }
 
+    /// The permitted words where there are some, or the type: the replacement for a value that suggests none.
+    pub fn permitted(&self) -> String {
+        match self.choices {
+            [] => self.type_name.to_owned(),
+            choices => {
+                let quoted: Vec<String> = choices.iter().map(|word| format!("{word:?}")).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+        }
+    }
+
     /// The value where a scenario sets none.
     pub fn default(&self) -> Option<&ParameterValue> {
         self.default.as_ref()
@@ -250,8 +262,8 @@ impl Parameter {
     /// The canonical form of a permitted value, as [`check`](Self::check).
     ///
     /// # Errors
-    /// The problem, and a value to write instead: the one that the type suggests, the nearest end of the range, or the
-    /// example.
+    /// The problem, and a value to write instead: a bare number in the unit of the example, the value that the type
+    /// suggests, the nearest end of the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         self.check(value).map_err(|problem| {
             // `write 30us`, perhaps with `; "3rtt" works too` behind it.
@@ -268,9 +280,26 @@ impl Parameter {
                 },
                 None => (problem, None),
             };
-            let instead = advised.or_else(|| self.nearest_end(value)).or_else(|| self.example().cloned());
+            // The example of a choice is one word of several, and says nothing of the one that was meant.
+            let example = || self.example().filter(|_| self.choices.is_empty()).cloned();
+            let instead =
+                self.with_unit(value).or(advised).or_else(|| self.nearest_end(value)).or_else(example);
             WrongValue { problem, instead }
         })
+    }
+
+    /// A number without a unit in the unit of the example, if the declaration permits that.
+    fn with_unit(&self, value: &ParameterValue) -> Option<ParameterValue> {
+        let ParameterValue::Text(example) = self.example()? else { return None };
+        let number = match value {
+            ParameterValue::Integer(number) => *number as f64,
+            ParameterValue::Number(number) => *number,
+            ParameterValue::Text(text) => text.trim().parse().ok()?,
+            ParameterValue::Bool(_) => return None,
+        };
+        // The canonical form may have another unit.
+        let value = ParameterValue::Text(in_unit_of(example, number)?);
+        self.check(&value).is_ok().then_some(value)
     }
 
     /// The value that a type suggests in its error text, if the declaration permits it.
@@ -284,15 +313,19 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range that is nearest to a whole number outside.
+    /// The end of the range that is nearest to a number outside.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
-        let ParameterValue::Integer(value) = value else { return None };
+        let value = match value {
+            ParameterValue::Integer(value) => *value,
+            ParameterValue::Number(value) if value.is_finite() => value.round() as i64,
+            _ => return None,
+        };
         let end = |end: &Option<ParameterValue>| match end {
             Some(ParameterValue::Integer(end)) => Some(*end),
             _ => None,
         };
         let (least, most) = (end(&self.least)?, end(&self.most).unwrap_or(i64::MAX));
-        Some(ParameterValue::Integer((*value).clamp(least, most)))
+        Some(ParameterValue::Integer(value.clamp(least, most)))
     }
 }
 
@@ -306,7 +339,7 @@ impl fmt::Debug for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Bytes;
+    use crate::{Bytes, Duration, Rate, parameter_choices};
 
     #[test]
     fn values_are_kept_in_one_form() {
@@ -323,6 +356,55 @@ mod tests {
         let ports = Parameter::required::<u16>("ports", "how many");
         let error = ports.check(&ParameterValue::Integer(70_000)).unwrap_err();
         assert_eq!(error, "must be 0 to 65535, not 70000");
+    }
+
+    /// The replacement that is offered for a value.
+    fn instead(parameter: &Parameter, value: impl Into<ParameterValue>) -> Option<String> {
+        parameter.validate(&value.into()).unwrap_err().instead.map(|value| value.unquoted())
+    }
+
+    #[test]
+    fn a_missing_unit_is_that_of_the_example() {
+        let jitter =
+            Parameter::new("jitter", Duration(0), "how late").within(Duration(0)..=Duration(1_000_000_000));
+        assert_eq!(instead(&jitter.clone().with_example("100ns"), 100).as_deref(), Some("100ns"));
+        assert_eq!(instead(&jitter.clone().with_example("100ns"), "1.5").as_deref(), Some("1.5ns"));
+        assert_eq!(instead(&jitter.clone().with_example("10us"), 100).as_deref(), Some("100us"));
+        assert_eq!(instead(&jitter.clone().with_example("10us"), 1_000_000_000).as_deref(), Some("1ms"));
+        let rate = Parameter::required::<Rate>("rate", "how fast").with_example("40Mbps");
+        assert_eq!(instead(&rate, 25).as_deref(), Some("25Mbps"));
+        let size = Parameter::required::<Bytes>("size", "how long").with_example("8MiB");
+        assert_eq!(instead(&size, 1.5).as_deref(), Some("1.5MiB"));
+        assert_eq!(instead(&size, 4_096).as_deref(), Some("4KiB"), "other simulators count bytes");
+    }
+
+    #[test]
+    fn a_float_in_the_place_of_a_whole_number_is_rounded() {
+        let entries = Parameter::required::<u32>("entries", "how many").within(2_u32..=32).with_example(8);
+        for (float, whole) in [(16.0, "16"), (1.6, "2"), (0.3, "2"), (99.5, "32"), (1e300, "32")] {
+            let wrong = entries.validate(&float.into()).unwrap_err();
+            assert_eq!(wrong.problem, format!("must be a whole number, not {float:?}"));
+            assert_eq!(wrong.instead.map(|value| value.unquoted()).as_deref(), Some(whole), "{float}");
+        }
+        assert_eq!(instead(&entries, f64::NAN).as_deref(), Some("8"));
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Drops {
+        Arriving,
+        Coin,
+    }
+    parameter_choices!(Drops: "arriving" = Arriving, "coin" = Coin; or "droptail" = "arriving", "tail" = "arriving");
+
+    #[test]
+    fn a_choice_is_advised_only_where_it_is_meant() {
+        let drops = Parameter::required::<Drops>("drops", "which").with_example("coin");
+        for word in ["tail", "drop-tail", "Tail", "drop_tail", "ariving"] {
+            let wrong = drops.validate(&word.into()).unwrap_err();
+            assert_eq!(wrong.problem, format!("must be one of arriving, coin, not {word:?}"));
+            assert_eq!(wrong.instead, Some("arriving".into()), "{word}");
+        }
+        assert_eq!(instead(&drops, "youngest"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The types that a parameter can have, and its values as scenarios write them.
 
-use crate::{Bytes, Duration, Rate};
+use crate::{Bytes, Duration, Rate, nearest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -107,6 +107,8 @@ pub trait ParameterType: Sized + 'static {
     const UNIT: &'static str;
     /// All permitted words, for a type that is one of a few words.
     const CHOICES: &'static [&'static str] = &[];
+    /// Synonyms of permitted words, in lower-case letters and digits, for suggestions.
+    const SYNONYMS: &'static [(&'static str, &'static str)] = &[];
     /// Whether TOML writes the value in quotes.
     const IN_QUOTES: bool = false;
 
@@ -147,6 +149,9 @@ impl ParameterType for bool {
     }
 }
 
+/// 2^53: an `f64` represents every whole number below exactly.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+
 macro_rules! whole {
     ($($name:ty),*) => { $(
         impl ParameterType for $name {
@@ -156,6 +161,9 @@ macro_rules! whole {
                 match value {
                     ParameterValue::Integer(number) => <$name>::try_from(*number)
                         .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX)),
+                    ParameterValue::Number(number) if number.abs() < MOST_EXACT => {
+                        Err(format!("{}; write {}", must_be::<Self>(value), number.round()))
+                    }
                     other => Err(must_be::<Self>(other)),
                 }
             }
@@ -217,19 +225,33 @@ macro_rules! parameter_quantities {
 }
 parameter_quantities!(Bytes: "a size", in "bytes", Duration: "a time", in "time", Rate: "a rate", in "rate");
 
-/// Implements [`ParameterType`](crate::ParameterType) for an enum, with the word of each variant.
+/// The error for a value that is not one of the permitted words, with the likely one: a synonym's, or the nearest.
+pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> String {
+    let problem = format!("must be one of {}, not {value}", T::CHOICES.join(", "));
+    let ParameterValue::Text(text) = value else { return problem };
+    let plain: String = text.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
+    let synonym = T::SYNONYMS.iter().find(|(word, _)| *word == plain).map(|(_, choice)| *choice);
+    match synonym.or_else(|| nearest(text, T::CHOICES)) {
+        Some(choice) => format!("{problem}; write {choice}"),
+        None => problem,
+    }
+}
+
+/// Implements [`ParameterType`](crate::ParameterType) for an enum, with the word of each variant. Synonyms stand behind
+/// them: `; or "droptail" = "arriving"`.
 #[macro_export]
 macro_rules! parameter_choices {
-    ($name:ident: $($word:literal = $variant:ident),* $(,)?) => {
+    ($name:ident: $($word:literal = $variant:ident),* $(,)? $(; or $($synonym:literal = $meant:literal),*)?) => {
         impl $crate::ParameterType for $name {
             const TYPE_NAME: &'static str = "text in quotes";
             const UNIT: &'static str = "choice";
             const CHOICES: &'static [&'static str] = &[$($word),*];
+            const SYNONYMS: &'static [(&'static str, &'static str)] = &[$($(($synonym, $meant)),*)?];
             const IN_QUOTES: bool = true;
             fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
                 match value {
                     $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*
-                    other => Err(format!("must be one of {}, not {other}", Self::CHOICES.join(", "))),
+                    other => Err($crate::unknown_choice::<Self>(other)),
                 }
             }
             fn write(&self) -> $crate::ParameterValue {

@@ -66,6 +66,24 @@ pub(crate) fn parse_scaled(
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large".into()))
 }
 
+/// Sizes below are hardly meant in bytes: no packet is as short.
+const LEAST_BYTES: f64 = 64.0;
+/// How many times the example a number in its unit may be, or a part of it.
+const FARTHEST: f64 = 1e3;
+
+/// A number without a unit in the unit of an example of its key, where that can be meant. A size of 64 or more is in bytes
+/// instead, as other simulators count them.
+pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
+    let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+    let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;
+    let is_time_or_rate = unit.ends_with('s') && unit != "packets";
+    let is_meant = match is_time_or_rate {
+        true => number > usual / FARTHEST && number < usual * FARTHEST,
+        false => number > 0.0 && number < LEAST_BYTES,
+    };
+    is_meant.then(|| format!("{number}{unit}"))
+}
+
 /// The hint for a unit with the wrong case, converted between bits and bytes: 1 `GBps` is 8 `Gbps`, 8 `Mb` are 1 `MB`.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! What can be typed after `anabranch`.
+//! The arguments of `anabranch`.
 
 use anabranch_report::claims;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,7 +16,7 @@ use std::path::PathBuf;
   2    bad input: the message says where, and what to write instead
   130  interrupted by Ctrl-C; what was finished is kept")]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -235,7 +235,7 @@ pub struct CampaignArgs {
     pub json: bool,
 }
 
-/// What a seed is, for errors.
+/// The text of errors about seeds.
 const A_SEED: &str = "a seed is a whole number of 0 or more";
 
 fn one_seed(text: &str) -> Result<u64, &'static str> {
@@ -254,7 +254,7 @@ fn seed(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Which part of how many.
+/// The share `NUMBER/OF` as two numbers.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
     parts
@@ -266,8 +266,8 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
-/// `reproduce --unsaid` runs all combinations of what is unsaid where they take no more runs than this, those that they
-/// share counted once.
+/// `reproduce --unsaid` runs all combinations of unspecified values where they take no more runs than this, those that
+/// they share counted once.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
 /// Examples, and the rule by which claims are judged.
@@ -297,8 +297,7 @@ pub struct ReproduceArgs {
     /// Every figure of every paper
     #[arg(long, conflicts_with = "figures")]
     pub all: bool,
-    /// How large to run them
-    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
+    #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
     /// Also run them with other values of what the papers do not specify, one at a time and all together, and say for
     /// each claim how far it moves and under how many set-ups it holds
@@ -312,8 +311,8 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
-    /// The papers and figures that were named; of `--all` none.
-    pub fn wanted(&self) -> &[String] {
+    /// The papers and figures that were named; none with `--all`, which means every one.
+    pub fn selection(&self) -> &[String] {
         if self.all { &[] } else { &self.figures }
     }
 }
@@ -324,8 +323,7 @@ pub struct LeagueArgs {
     /// Scenarios of the league; none: all
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
-    /// How large to run them
-    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
+    #[arg(long, help = "How large to run them", value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
     /// Run with this seed instead of the scenarios' [repeat for more]
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
@@ -363,8 +361,7 @@ pub struct OutputArgs {
 /// Arguments of `anabranch list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// What to list
-    #[arg(value_enum)]
+    #[arg(help = "What to list", value_enum)]
     pub what: Listing,
     /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For keys: only those of this table
     /// (`workload`) or kind (`incast`). For examples: prints this one
@@ -380,7 +377,7 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// What can be listed.
+/// The lists that `anabranch list` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Listing {
     /// Transport, congestion control and load balancer under one name

@@ -1,4 +1,4 @@
-//! What goes over chosen links, packet by packet, as a pcapng file.
+//! The packets on chosen links, as a pcapng file.
 //!
 //! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`mod@file`]
 //! writes them down.
@@ -27,13 +27,13 @@ pub struct Sent {
     pub at: Time,
     /// The link.
     pub link: LinkId,
-    /// What it is.
-    pub what: What,
+    /// The packet or pause frame.
+    pub content: FrameContent,
 }
 
-/// A packet, or what is none.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug)]
-pub enum What {
+pub enum FrameContent {
     /// A packet, as it was on this link.
     Packet(Packet),
     /// A pause frame: XOFF where it stops, else XON.
@@ -59,7 +59,7 @@ pub struct Capture<'c> {
     first: BTreeMap<(QpId, u32), u32>,
 }
 
-/// What is done with each link.
+/// The role of each link.
 struct Links {
     of_host: Vec<bool>,
     wanted: Vec<bool>,
@@ -99,9 +99,9 @@ impl<'c> Capture<'c> {
         (self.sent, Firsts { by_message: self.first, is_dcp: self.links.is_dcp })
     }
 
-    fn record(&mut self, at: Time, link: LinkId, what: What) {
+    fn record(&mut self, at: Time, link: LinkId, content: FrameContent) {
         if self.links.wanted[link.index()] {
-            self.sent.push(Sent { at, link, what });
+            self.sent.push(Sent { at, link, content });
             if self.count.fetch_add(1, Ordering::Relaxed) == self.most {
                 self.cancel.store(true, Ordering::Relaxed);
             }
@@ -128,11 +128,11 @@ impl Observer for Capture<'_> {
             let first = self.first.entry((packet.qp, number)).or_insert(psn);
             *first = psn.min(*first);
         }
-        self.record(from, link, What::Packet(*packet));
+        self.record(from, link, FrameContent::Packet(*packet));
     }
 
     fn sent_pause(&mut self, link: LinkId, from: Time, _until: Time, stop: bool) {
-        self.record(from, link, What::Pause { stop });
+        self.record(from, link, FrameContent::Pause { stop });
     }
 }
 
@@ -151,7 +151,7 @@ impl Firsts {
     }
 }
 
-/// What a data packet is a part of, by number, and its PSN.
+/// The number of the message or DCP request of a data packet, and its PSN.
 fn numbered(packet: &Packet, is_dcp: bool) -> Option<(u32, u32)> {
     match packet.repr {
         Repr::Data { psn, msn, .. } if is_dcp => Some((msn.number(), psn)),
@@ -164,7 +164,7 @@ fn is_dcp(point: &RunPoint) -> bool {
     matches!(point.scheme.transport, TransportConfig::Dcp(_))
 }
 
-/// How the bytes of a run's packets are made.
+/// The context that turns a run's packets into bytes.
 pub struct Wire<'r> {
     point: &'r RunPoint,
     built: &'r Built,
@@ -173,7 +173,7 @@ pub struct Wire<'r> {
 }
 
 impl<'r> Wire<'r> {
-    /// Those of a run, of whose messages it is known where they begin.
+    /// The context of a run; `firsts` has the PSN at which each message begins.
     pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
         Wire { point, built, firsts, is_dcp: is_dcp(point) }
     }

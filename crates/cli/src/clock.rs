@@ -12,7 +12,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The day, as UTC has it: `2026-11-23`. It stands on pages, and no result depends on it.
+/// Today's date in UTC: `2026-11-23`. Pages show it, and no result depends on it.
 #[expect(clippy::disallowed_methods, reason = "a page says when it was made; results carry no dates")]
 pub fn today() -> String {
     DateTime::<Utc>::from(SystemTime::now()).format("%Y-%m-%d").to_string()

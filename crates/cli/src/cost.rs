@@ -1,8 +1,8 @@
-//! What runs will cost, and how long is left of many of them.
+//! The expected cost of runs, and the time left of many of them.
 
 use crate::clock;
 use crate::failure::Failure;
-use crate::output::told;
+use crate::output::with_notice;
 use crate::progress::time;
 use crate::source::input;
 use anabranch_report::large;
@@ -13,23 +13,23 @@ use std::ops::Range;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-/// What runs come to if nothing is lost: data and their ACKs, over every link of their paths.
+/// The packet-hops of runs if nothing is lost: data and their ACKs, over every link of their paths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     packet_hops: f64,
 }
 
 impl Cost {
-    /// What a thread carries out in a second on a usual machine.
+    /// The packet-hops that a thread simulates in a second on a usual machine.
     const PACKET_HOPS_A_SECOND: f64 = 10e6;
     /// More points of a sweep than this are not built: those left are like the others in the mean.
     const MOST_BUILT: usize = 32;
 
-    /// Of these runs; `first` is what the first of them builds, where it was built already.
+    /// The cost of these runs; `first` is the first run's fabric and workload, where they were built already.
     ///
     /// # Errors
     /// [`Failure::Input`] when a fabric or a workload cannot be built.
-    pub fn of(points: &[RunPoint], first: Option<&Built>) -> Result<Cost, Failure> {
+    pub fn estimate(points: &[RunPoint], first: Option<&Built>) -> Result<Cost, Failure> {
         // Runs at one point of a sweep have the same fabric, and about the same messages.
         let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
         for point in points {
@@ -69,7 +69,7 @@ impl Cost {
         self.packet_hops / Self::PACKET_HOPS_A_SECOND
     }
 
-    /// For people.
+    /// The cost as text.
     pub fn line(&self) -> String {
         format!(
             "about {} packet-hops if nothing is lost: {} on one thread at 10 M per second",
@@ -82,28 +82,28 @@ impl Cost {
     }
 }
 
-/// How long is left of many jobs, one after the other: as long as those that were simulated took, by their cost, and as though
-/// a twentieth of what is to be simulated had been done as fast as on a usual machine. The first few, which are often the
-/// smallest, say little.
+/// The time left of many jobs, one after the other: their costs at the speed of those that were simulated. As the first
+/// few, often the smallest, say little, a twentieth of all that is to be simulated counts as done at the speed of a
+/// usual machine.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,
     begun: Instant,
-    /// When the job that runs was begun.
+    /// The start of the current job.
     since: Instant,
     /// Seconds on a usual machine, and here, of the jobs that were simulated.
     usual: f64,
     here: f64,
-    /// Of those that were stored, on a usual machine.
+    /// Seconds on a usual machine of the jobs that were stored.
     stored: f64,
 }
 
 impl TimeLeft {
-    /// Before the first of these jobs, on so many threads; all cores when none is given. `cost` is asked where there are many.
+    /// The state before the first of these jobs, on `threads` threads (none: all cores). A single job is not costed.
     ///
     /// # Errors
-    /// Those of `cost`.
-    pub fn of<T>(
+    /// The errors of `cost`.
+    pub fn new<T>(
         jobs: &[T],
         cost: impl Fn(&T) -> Result<Cost, Failure>,
         threads: Option<u16>,
@@ -111,7 +111,7 @@ impl TimeLeft {
         let each = || jobs.iter().map(cost).collect::<Result<Vec<Cost>, Failure>>();
         let costs = match jobs.len() {
             0 | 1 => vec![Cost::default(); jobs.len()],
-            _ => told("estimating how long all of them take", each)?,
+            _ => with_notice("estimating how long all of them take", each)?,
         };
         Ok(TimeLeft::before(costs, threads))
     }
@@ -137,7 +137,7 @@ impl TimeLeft {
         format!("{name}, {} of {all}{so_far}, about {} left", place + 1, time(self.seconds(place)))
     }
 
-    /// The job of this place is over. One that was `stored` says nothing of how long others take.
+    /// Ends the job at this place. A `stored` one says nothing about the time of the others.
     pub fn end(&mut self, place: usize, stored: bool) {
         match stored {
             true => self.stored += self.usual_seconds(place..place + 1),
@@ -150,12 +150,12 @@ impl TimeLeft {
         self.here += seconds;
     }
 
-    /// What these jobs take on a usual machine.
+    /// Seconds that these jobs take on a usual machine.
     fn usual_seconds(&self, places: Range<usize>) -> f64 {
         self.costs[places].iter().map(|cost| cost.thread_seconds() / self.threads).sum()
     }
 
-    /// Seconds from the begin of the job of this place to the end of the last.
+    /// Seconds from the start of the job at this place to the end of the last.
     fn seconds(&self, place: usize) -> f64 {
         let (all, to_do) = (self.costs.len(), self.usual_seconds(place..self.costs.len()));
         let known = 0.05 * (self.usual_seconds(0..all) - self.stored);

@@ -1,6 +1,6 @@
 //! Scenarios to begin with: the folder `examples`, which an installed program does not have.
 
-/// Their names and what they say.
+/// The examples' names and texts.
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("permutation-1024", include_str!("../../../examples/permutation-1024.toml")),
     ("incast", include_str!("../../../examples/incast.toml")),

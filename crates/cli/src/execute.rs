@@ -3,10 +3,10 @@
 use crate::clock;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::kept::Kept;
 use crate::output::note;
 use crate::progress::Progress;
-use crate::ran::Ran;
+use crate::run_cache::RunCache;
+use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
 use crate::store::Item;
 use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
@@ -20,13 +20,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What came of all runs of a scenario.
+/// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a limit
-    /// is both, with what it came to. Curves are in files where they have many points.
+    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a
+    /// limit is both, with its results until then. Curves are in files where they have many points.
     set: ResultSet,
-    /// Those that failed: their places among the points, and why.
+    /// The failed runs: their places among the points, and the reasons.
     pub failed: Vec<(usize, String)>,
     /// Ctrl-C ended it, and runs are missing.
     pub interrupted: bool,
@@ -38,25 +38,25 @@ impl Outcome {
         self.set.missing.is_empty() && !self.interrupted
     }
 
-    /// That of runs which have all ended well.
-    pub fn of(runs: impl IntoIterator<Item = Ran>) -> Outcome {
+    /// The outcome of runs that have all finished.
+    pub fn finished(runs: impl IntoIterator<Item = RunOutcome>) -> Outcome {
         let mut outcome = Outcome::default();
         runs.into_iter().for_each(|ran| outcome.push(ran, add));
         outcome
     }
 
-    /// What is there when Ctrl-C ended all there was.
+    /// The outcome when Ctrl-C ended the only run.
     pub fn interrupted() -> Outcome {
         Outcome { interrupted: true, ..Outcome::default() }
     }
 
-    /// That of a run which is missing.
+    /// The outcome of a single run without results.
     pub fn missing(run: MissingRun) -> Outcome {
         Outcome { set: ResultSet { missing: vec![run], ..ResultSet::default() }, ..Outcome::default() }
     }
 
     /// Adds the results of a run.
-    fn push(&mut self, ran: Ran, add: fn(&mut ResultSet, RunResult) -> u32) {
+    fn push(&mut self, ran: RunOutcome, add: fn(&mut ResultSet, RunResult) -> u32) {
         let run = add(&mut self.set, ran.result);
         self.set.filed.extend(ran.filed.map(|filed| FiledCurves { run, ..filed }));
     }
@@ -76,7 +76,7 @@ impl Outcome {
 pub fn execute(
     points: &[RunPoint],
     threads: Option<u16>,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
 ) -> Result<Outcome, Failure> {
     execute_with_baselines(points, points.len(), threads, kept, spool)
@@ -86,12 +86,12 @@ pub fn execute(
 /// compared with them.
 ///
 /// # Errors
-/// Those of [`execute`].
+/// The errors of [`execute`].
 pub fn execute_with_baselines(
     points: &[RunPoint],
     actual: usize,
     threads: Option<u16>,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
 ) -> Result<Outcome, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -116,12 +116,12 @@ pub fn execute_with_baselines(
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
                 each.map(|(index, (point, control))| match kept.take(index, point, control.goodput, spool) {
                     Some(ran) => {
-                        progress.kept();
-                        End::Done(Box::new(ran))
+                        progress.count_cached();
+                        RunEnd::Done(Box::new(ran))
                     }
                     None => one(index, point, control, &progress, kept, spool),
                 })
-                .collect::<Vec<End>>()
+                .collect::<Vec<RunEnd>>()
             })
         },
     );
@@ -133,9 +133,9 @@ pub fn execute_with_baselines(
             points.len()
         ));
     }
-    if !ends.iter().all(|end| matches!(end, End::Done(_))) {
+    if !ends.iter().all(|end| matches!(end, RunEnd::Done(_))) {
         for (index, end) in ends.iter_mut().enumerate() {
-            if let End::Done(ran) = end {
+            if let RunEnd::Done(ran) = end {
                 kept.keep(index, ran);
             }
         }
@@ -143,32 +143,38 @@ pub fn execute_with_baselines(
     Ok(collect(points, actual, ends))
 }
 
-/// How one run ended.
-pub enum End {
+/// The end of a run.
+pub enum RunEnd {
     /// It finished.
-    Done(Box<Ran>),
+    Done(Box<RunOutcome>),
     /// It did not.
     Failed {
-        /// Why.
+        /// The reason.
         error: String,
-        /// What it came to until then, where it stalled or hit a limit.
-        partial: Option<Box<Ran>>,
+        /// Its results until then, where it stalled or hit a limit.
+        partial: Option<Box<RunOutcome>>,
     },
     /// Ctrl-C.
     Stopped,
 }
 
-/// Runs one point without a bar of progress. It is kept as `index` if it is long.
-pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &Kept, spool: &Spool) -> End {
+/// Runs one point without a bar of progress. A long run is kept as `index`.
+pub fn one_alone(
+    index: usize,
+    point: &RunPoint,
+    control: &Control,
+    kept: &RunCache,
+    spool: &Spool,
+) -> RunEnd {
     one(index, point, control, &Progress::none(), kept, spool)
 }
 
-impl End {
+impl RunEnd {
     /// The goodput of a run that finished, where it was recorded.
     fn goodput(&self) -> Option<Curve> {
         match self {
-            End::Done(ran) => ran.goodput(),
-            End::Failed { .. } | End::Stopped => None,
+            RunEnd::Done(ran) => ran.goodput(),
+            RunEnd::Failed { .. } | RunEnd::Stopped => None,
         }
     }
 }
@@ -178,19 +184,19 @@ fn one(
     point: &RunPoint,
     control: &Control,
     progress: &Progress,
-    kept: &Kept,
+    kept: &RunCache,
     spool: &Spool,
-) -> End {
+) -> RunEnd {
     if interrupt::asked_to_stop() {
-        return End::Stopped;
+        return RunEnd::Stopped;
     }
     let name = describe(&point.scheme.name, point.seed, &point.sweep);
     let (ended, wall_s) = timed(index, &name, point, control, progress);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
-        Box::new(Ran { result, filed: None })
+        Box::new(RunOutcome { result, filed: None })
     };
-    let filed = |mut ran: Box<Ran>| {
+    let filed = |mut ran: Box<RunOutcome>| {
         ran.filed = spool.file(index, &mut ran.result.series);
         ran
     };
@@ -198,9 +204,9 @@ fn one(
         Ok(Ok(result)) => {
             let mut ran = sealed(result);
             kept.keep_long(index, &mut ran);
-            End::Done(filed(ran))
+            RunEnd::Done(filed(ran))
         }
-        Ok(Err(RunError::Cancelled)) => End::Stopped,
+        Ok(Err(RunError::Cancelled)) => RunEnd::Stopped,
         Ok(Err(error)) => {
             let error_text = error.to_string();
             let partial = match error {
@@ -209,14 +215,14 @@ fn one(
                 | RunError::Limit { partial, .. } => Some(filed(sealed(*partial))),
                 _ => None,
             };
-            End::Failed { error: error_text, partial }
+            RunEnd::Failed { error: error_text, partial }
         }
-        Err(error) => End::Failed { error, partial: None },
+        Err(error) => RunEnd::Failed { error, partial: None },
     }
 }
 
-/// Runs a point as number `slot` of those that `progress` draws: what came of it, or what to tell of a panic, and how many
-/// seconds it took.
+/// Runs a point as number `slot` of those that `progress` draws. Returns its result, or the message of a panic, and its
+/// wall time in seconds.
 pub fn timed(
     slot: usize,
     name: &str,
@@ -231,7 +237,7 @@ pub fn timed(
     (ended, begin.elapsed().as_secs_f64())
 }
 
-/// What `action` returns, or what to tell of its panic.
+/// Calls `action`. Returns its value, or the message of its panic.
 pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
         let panic = LAST_PANIC.with(|last| last.borrow().clone());
@@ -266,13 +272,13 @@ pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnO
 
 /// Puts results in order into one outcome.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
-    Outcome::of(results.into_iter().map(|result| Ran { result, filed: None }))
+    Outcome::finished(results.into_iter().map(|result| RunOutcome { result, filed: None }))
 }
 
-fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
+fn collect(points: &[RunPoint], actual: usize, ends: Vec<RunEnd>) -> Outcome {
     let mut outcome = Outcome::default();
     let recoveries = match actual < points.len() {
-        true => baseline::recoveries(points, actual, &ends.iter().map(End::goodput).collect::<Vec<_>>()),
+        true => baseline::recoveries(points, actual, &ends.iter().map(RunEnd::goodput).collect::<Vec<_>>()),
         false => vec![None; points.len()],
     };
     for (index, (point, end)) in points.iter().zip(ends).enumerate() {
@@ -284,13 +290,13 @@ fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
             error,
         };
         let ran = match end {
-            End::Done(ran) => Some(ran),
-            End::Stopped => {
+            RunEnd::Done(ran) => Some(ran),
+            RunEnd::Stopped => {
                 outcome.interrupted = true;
                 outcome.set.missing.push(missing(None));
                 None
             }
-            End::Failed { error, partial } => {
+            RunEnd::Failed { error, partial } => {
                 outcome.failed.push((index, error.clone()));
                 outcome.set.missing.push(missing(Some(error)));
                 partial

@@ -1,11 +1,11 @@
-//! How a command ends when it does not end well: the message and the exit code.
+//! Failures of a command: the message and the exit code.
 
 use anabranch_base::{Diagnostic, nearest};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Why a command did not do what was asked.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The user's input, files or folders are at fault: exit code 2.
@@ -43,7 +43,7 @@ impl From<Diagnostic> for Failure {
     }
 }
 
-/// That what `--out` names cannot be written; `instead` is what to name there: `file that can be written with --out FILE`.
+/// The failure to write to the path of `--out`; `instead` is for the hint: `file that can be written with --out FILE`.
 pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     Failure::Input(format!(
         "{}: cannot be written: {}\n  help: name a {instead}",
@@ -52,10 +52,10 @@ pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     ))
 }
 
-/// What to name with `--out` where one file is written.
+/// The hint of [`unwritable`] where one file is written.
 pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
-/// What the system said, in plain words and without error numbers.
+/// The system's message in plain words, without error numbers.
 pub fn reason(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
     let plain = match error.kind() {

@@ -120,19 +120,19 @@ impl FigureFile {
         self.id.split('/').next().unwrap_or_default()
     }
 
-    /// What follows the paper in its id.
+    /// The part of its id behind the paper.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or("", |(_, name)| name)
     }
 
-    /// What it shows; empty when the file does not say.
+    /// Its title; empty when the file has none.
     pub fn title(&self) -> String {
         let table: Option<toml::Table> = self.text.parse().ok();
         let title = table.as_ref().and_then(|table| table.get("title")).and_then(toml::Value::as_str);
         title.unwrap_or_default().to_owned()
     }
 
-    /// Whether something that its paper leaves unsaid can be varied.
+    /// Whether it varies something that its paper does not specify.
     pub fn has_unsaid(&self) -> bool {
         let table: Option<toml::Table> = self.text.parse().ok();
         table.is_some_and(|table| table.contains_key("unsaid"))
@@ -156,7 +156,7 @@ impl FigureFile {
         Ok(figure)
     }
 
-    /// Its scenario at a scale with other values of what its paper leaves unsaid, as [`read_figure_under`] has it.
+    /// Its scenario at a scale with chosen values of what its paper does not specify, see [`read_figure_under`].
     ///
     /// # Errors
     /// [`Failure::Input`] with the place of the first fault.
@@ -167,7 +167,7 @@ impl FigureFile {
         figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
     }
 
-    /// The scenario of a file that names no setup, on the ground of the setup of that name.
+    /// The scenario of a file that names no setup, under the setup of that name.
     ///
     /// # Errors
     /// [`Failure::Input`] with the place of the first fault.
@@ -183,7 +183,7 @@ impl FigureFile {
     }
 }
 
-/// The figure's part of its results: its claims, held against what was measured. What was run is left empty.
+/// The figure's part of its results: its claims, judged by the measured values. The sizes of the runs are left empty.
 ///
 /// # Errors
 /// When a claim itself is wrong.
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// Each paper has a figure of which something is varied, and every value can be resolved and says something else.
+    /// Each paper has a figure that varies something, and every value resolves to a different scenario.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

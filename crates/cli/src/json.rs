@@ -1,12 +1,12 @@
 //! The JSON documents of `--json`. Field names are stable and carry units.
 
+use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;
-use crate::varied::{Paper, Varied};
 use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunRow, SetupRow};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What `anabranch run --json` prints.
+/// The document of `anabranch run --json`.
 pub fn run(digest: &str, done: &Simulated) -> Value {
     json!({
         "scenario": done.results.title,
@@ -56,9 +56,9 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     })
 }
 
-/// What `anabranch reproduce --unsaid --json` prints: `claims` as without `--unsaid`, which are those under the figures' own
-/// set-ups, and in `unsaid` what became of them under the others.
-pub fn unsaid(varied: &[Varied], papers: &[Paper], scale: &str) -> Value {
+/// The document of `anabranch reproduce --unsaid --json`: `claims` are those under the figures' own set-ups, as without
+/// the option; `unsaid` has their outcomes under the other set-ups.
+pub fn unsaid(varied: &[VariedFigure], papers: &[Paper], scale: &str) -> Value {
     let claims = varied.iter().map(|done| &done.figure);
     let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));
     json!({
@@ -75,7 +75,7 @@ pub fn unsaid(varied: &[Varied], papers: &[Paper], scale: &str) -> Value {
     })
 }
 
-fn varied_figure(done: &Varied) -> Value {
+fn varied_figure(done: &VariedFigure) -> Value {
     let Some(unsaid) = &done.figure.unsaid else { return Value::Null };
     let claims = done.figure.claims.iter().enumerate().map(|(place, row)| {
         let mut document = claim(&done.figure.id, &done.figure.scale, row);
@@ -111,7 +111,7 @@ fn varied_figure(done: &Varied) -> Value {
     })
 }
 
-/// A number that the run did not come to is null.
+/// A run's row. A number that the run did not measure is null.
 fn row(run: &RunRow) -> Value {
     json!({
         "scheme": run.scheme,

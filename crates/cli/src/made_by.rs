@@ -1,4 +1,4 @@
-//! Which program made results.
+//! The record of the program that made results.
 
 use crate::clock;
 use anabranch_report::Provenance;
@@ -7,29 +7,29 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Says which program made the results beside it.
+/// The file that names the program that made the results beside it.
 pub const MADE_BY: &str = "made-by.json";
 
-/// The program that made results. Another build may simulate differently, so its results are not taken as ours.
+/// The program that made results. Another build may simulate differently, so its results are not reused.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MadeBy {
     version: String,
     build: String,
-    /// What was typed.
+    /// The command line.
     #[serde(default)]
     command: Option<String>,
-    /// The day, as UTC has it.
+    /// The date in UTC.
     #[serde(default)]
     date: Option<String>,
 }
 
 impl MadeBy {
-    /// What made the results in `folder`, if that says so.
-    pub fn of(folder: &Path) -> Option<MadeBy> {
+    /// The program that made the results in `folder`, if it is recorded there.
+    pub fn read(folder: &Path) -> Option<MadeBy> {
         serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
     }
 
-    /// Says in `folder` what made its results.
+    /// Records in `folder` the program that made its results.
     ///
     /// # Errors
     /// When the folder cannot be written to.
@@ -56,13 +56,13 @@ impl MadeBy {
         }
     }
 
-    /// Whether the running program made it.
+    /// Whether it is the running program.
     pub fn is_this(&self) -> bool {
         let this = MadeBy::this();
         (&self.version, &self.build) == (&this.version, &this.build)
     }
 
-    /// What a page says of it.
+    /// The provenance that pages show.
     pub fn provenance(&self) -> Provenance {
         Provenance {
             program: format!("anabranch {}", self.version),
@@ -72,7 +72,7 @@ impl MadeBy {
     }
 }
 
-/// What was typed, as a shell would take it again.
+/// The command line, quoted for a shell.
 fn command() -> String {
     let typed = std::env::args_os().skip(1).map(|word| {
         let word = word.to_string_lossy().into_owned();

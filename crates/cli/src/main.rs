@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod campaign_results;
 mod capture;
 mod clock;
 mod command;
@@ -12,22 +13,21 @@ mod failure;
 mod figures;
 mod interrupt;
 mod json;
-mod kept;
 mod made_by;
 mod model;
 mod one_run;
 mod output;
 mod progress;
 mod question;
-mod ran;
+mod run_cache;
+mod run_outcome;
+mod sensitivity;
 mod simulated;
 mod sizes;
 mod source;
 mod spool;
 mod store;
 mod timeline;
-mod varied;
-mod whole;
 
 use args::{Cli, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -36,7 +36,7 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| exchanged(proposed(error)).exit());
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_meant_option(with_nearest_command(error)).exit());
     execute::keep_panics();
     let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
@@ -55,8 +55,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A mistyped command with the nearest one: letters that changed places (`rnu`) look like nothing to the parser.
-fn proposed(mut error: clap::Error) -> clap::Error {
+/// The error about a mistyped command with the nearest one: the parser does not recognise swapped letters (`rnu`).
+fn with_nearest_command(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
         return error;
@@ -70,7 +70,7 @@ fn proposed(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Options of other programs, and what is written here instead.
+/// Options of other programs, and those of this one in their place.
 const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("-o", "--out FOLDER"),
     ("--output", "--out FOLDER"),
@@ -82,8 +82,8 @@ const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("--set", "[set] and below it the parameter in the scenario"),
 ];
 
-/// An unknown option without the tip to take it for a value, which it is not, and with what is meant.
-fn exchanged(mut error: clap::Error) -> clap::Error {
+/// The error about an unknown option, with the option that is meant and without the parser's tip to pass it as a value.
+fn with_meant_option(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -99,7 +99,7 @@ fn exchanged(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Letters that a mistyped command may have more, fewer, others or in other places than the one that is meant.
+/// The most letters added, left out, changed or swapped in a mistyped command.
 const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use anabranch_sim::model::{ModelError, run};
 use anabranch_sim::scenario::ModelSpec;
 use std::collections::BTreeMap;
 
-/// What is stored of a model.
+/// The stored item of a model.
 ///
 /// # Errors
 /// Never for a model that was read from a file.

@@ -1,7 +1,7 @@
-//! A single run of a scenario and the file that is made of it: what `trace`, `pcap` and `export` have in common.
+//! A single run of a scenario and the file that is made of it, for `trace`, `pcap` and `export`.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
-use crate::source::{self, Prepared, Written};
+use crate::source::{self, Prepared, ScenarioText};
 use anabranch_sim::scenario::{Overrides, RunPoint};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -15,13 +15,13 @@ pub fn load(
     scenario: &Path,
     scheme: Option<&String>,
     seed: Option<u64>,
-) -> Result<(Written, Prepared), Failure> {
+) -> Result<(ScenarioText, Prepared), Failure> {
     let over = Overrides {
         schemes: scheme.into_iter().cloned().collect(),
         seeds: seed.into_iter().collect(),
         ..Overrides::default()
     };
-    let written = source::written(scenario)?;
+    let written = source::open(scenario)?;
     let prepared = source::load(&written, &over)?;
     Ok((written, prepared))
 }
@@ -35,7 +35,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is whole. A symbolic link or a device, such as `/dev/stdout`, is written to in place.
+/// Writes a file, which appears when it is complete. Symbolic links and devices (`/dev/stdout`) are written in place.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -25,14 +25,14 @@ pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
 }
 
-/// Characters in a line: what the environment's COLUMNS says, or the terminal, or what is usual.
+/// Characters in a line: the environment's COLUMNS, else the terminal's width, else the usual one.
 pub fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    told.filter(|columns| *columns > 0).or_else(terminal).unwrap_or(anabranch_report::USUAL_WIDTH)
+    columns.filter(|columns| *columns > 0).or_else(terminal).unwrap_or(anabranch_report::USUAL_WIDTH)
 }
 
-/// Writes a line to standard error. Nobody can be told when that fails.
+/// Writes a line to standard error. A failure to write it cannot be reported anywhere.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -54,11 +54,11 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// How long something may take before people want to know what.
+/// The time after which a notice says what the command is doing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Does `work`, and says `what` it is when that takes long.
-pub fn told<T>(what: &str, work: impl FnOnce() -> T) -> T {
+/// Does `work`, and notes `what` it is when it takes longer than [`PATIENCE`].
+pub fn with_notice<T>(what: &str, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let (working, done) = channel::<()>();
         scope.spawn(move || {

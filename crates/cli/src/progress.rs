@@ -10,28 +10,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a line says how far things are where there is no terminal.
+/// The interval between lines of progress where there is no terminal.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// What one command shows of its runs.
+/// The progress of a command's runs.
 pub struct Progress {
-    /// None where standard error is no terminal.
+    /// The bars; none where standard error is no terminal.
     bars: Option<MultiProgress>,
     all: ProgressBar,
     runs: usize,
     begun: Instant,
-    /// When the last line was written where there are no bars.
-    told: Mutex<Instant>,
+    /// The time of the last line, where there are no bars.
+    last_line: Mutex<Instant>,
     running: Mutex<Vec<Running>>,
-    /// Seconds that the runs which finished took.
+    /// Wall times of the finished runs, in seconds.
     finished: Mutex<Vec<f64>>,
-    /// Runs that were finished before.
+    /// Runs whose results were cached.
     kept: AtomicUsize,
-    /// The most that ran at a time.
+    /// The largest number of runs at a time.
     at_once: AtomicUsize,
 }
 
-/// Seconds of a run: those it has taken, and those it will have taken at its end where that can be told.
+/// Seconds of a run: those so far, and those at its end where they can be estimated.
 struct Expected {
     so_far: f64,
     all: Option<f64>,
@@ -47,14 +47,14 @@ struct Running {
 const STEPS: u64 = 1000;
 
 impl Progress {
-    /// For `runs` runs.
+    /// The progress of `runs` runs.
     pub fn new(runs: usize) -> Progress {
         let bars =
             stderr().is_terminal().then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
         Progress::with(bars, runs)
     }
 
-    /// For a run of which nothing is shown.
+    /// Progress that shows nothing.
     pub fn none() -> Progress {
         Progress::with(None, 1)
     }
@@ -72,7 +72,7 @@ impl Progress {
             all,
             runs,
             begun: now,
-            told: Mutex::new(now),
+            last_line: Mutex::new(now),
             running: Mutex::default(),
             finished: Mutex::default(),
             kept: AtomicUsize::new(0),
@@ -93,8 +93,8 @@ impl Progress {
         self.at_once.fetch_max(running.len(), Ordering::Relaxed);
     }
 
-    /// A run need not begin, as it was finished before.
-    pub fn kept(&self) {
+    /// Counts a run whose result was cached.
+    pub fn count_cached(&self) {
         self.kept.fetch_add(1, Ordering::Relaxed);
         self.all.inc(1);
     }
@@ -111,14 +111,14 @@ impl Progress {
         self.all.inc(1);
     }
 
-    /// Shows what the runs say of themselves now.
+    /// Draws the bars, or writes a line when one is due.
     pub fn draw(&self, controls: &[Control]) {
         let running = locked(&self.running);
-        let mut told = locked(&self.told);
-        let tells = self.bars.is_none() && told.elapsed() >= EVERY;
+        let mut last_line = locked(&self.last_line);
+        let tells = self.bars.is_none() && last_line.elapsed() >= EVERY;
         if self.bars.is_none() && !tells {
-            // So that the next line knows.
-            return if told.elapsed() + ASKED >= EVERY {
+            // The runs count delivered packets by the next line.
+            return if last_line.elapsed() + REQUEST_LEAD >= EVERY {
                 ask(&running, controls)
             };
         }
@@ -147,15 +147,15 @@ impl Progress {
         .map_or(String::new(), |left| format!(", about {} left", time(left)));
         self.all.set_message(left.clone());
         if tells {
-            *told = clock::now();
+            *last_line = clock::now();
             let done = locked(&self.finished).len() + self.kept.load(Ordering::Relaxed);
             let so_far = time(self.begun.elapsed().as_secs_f64());
             note(&format!("{done} of {} runs, {so_far} so far{left}; {}", self.runs, lines.join("; ")));
         }
     }
 
-    /// Seconds until all runs are over, if those to come are like those that finished and that run now: none before one can
-    /// be told by. Never less than the longest of those that run has left.
+    /// Seconds until all runs are over, if those to come are like those that finished and that run now; none before
+    /// there is such a run. It is never less than the time left of any run in progress.
     fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
         let known: Vec<f64> =
@@ -182,15 +182,15 @@ impl Progress {
     }
 }
 
-/// How long before a line the runs are asked how far they are.
-const ASKED: Duration = Duration::from_secs(1);
+/// The time before a line at which runs begin to count what was delivered.
+const REQUEST_LEAD: Duration = Duration::from_secs(1);
 
 /// Has the runs count what was delivered.
 fn ask(running: &[Running], controls: &[Control]) {
     running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
 }
 
-/// How far a run is: the share of its data that was delivered. Messages tend to end all at the end.
+/// The share of a run's data that was delivered. The share of its messages says less: they tend to end all at the end.
 fn share_done(control: &Control) -> f64 {
     let total = control.packets_total.load(Ordering::Relaxed).max(1);
     (control.packets_delivered.load(Ordering::Relaxed) as f64 / total as f64).min(1.0)
@@ -230,13 +230,13 @@ mod tests {
             "its own rest and five like it, two at once"
         );
         locked(&progress.finished).extend([8.0, 12.0]);
-        // Four are left, of which one is done in two halves: three times ten seconds, two at once.
+        // Four are left, one of them as two halves: three times ten seconds, two at once.
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
-        // Of the last four three were there already.
-        (0..3).for_each(|_| progress.kept());
+        // Three of the last four were cached.
+        (0..3).for_each(|_| progress.count_cached());
         assert_eq!(progress.left(&[at(4.0, Some(10.0))]), Some(6.0));
-        // Two small ones are over and four large ones run: what these say counts, not those.
+        // Two small runs are over and four large ones run: the estimate follows the large ones.
         let large = [(); 4].map(|()| at(20.0, Some(1000.0)));
         assert_eq!(progress.left(&large), Some(980.0));
     }

@@ -1,44 +1,44 @@
-//! What a scenario asks in `[find]`, and whether that can be asked.
+//! The question of a scenario's `[find]`, and checks that it can be answered.
 
 use crate::failure::Failure;
 use crate::output::note;
-use crate::source::{Written, input};
+use crate::source::{ScenarioText, input};
 use anabranch_report::Measure;
 use anabranch_results::{ClaimValue, ResultSet};
 use anabranch_sim::scenario::{Find, Overrides, find_in};
 use std::ops::Range;
 
-/// What `where` calls the scheme that is asked for.
+/// The name in `where` that stands for the scheme of the search.
 pub const SCHEME: &str = "scheme";
 
-/// In `where`: what stands behind it in brackets is measured at the smallest or the largest value looked through, with
+/// Functions in `where`: the measure in the brackets is taken at the smallest or the largest value of the range, with
 /// the same scheme and seed.
 const AT_ENDS: [(&str, bool); 2] = [("at_smallest", false), ("at_largest", true)];
 
-/// Comparisons, longer ones first.
+/// Comparisons, longer ones first, so that `<` does not match the start of `<=`.
 const COMPARISONS: [&str; 5] = ["<=", ">=", "==", "<", ">"];
 
-/// The measure of `where`, and what it asks of the ends.
+/// The measure of `where`, and the measures in it that are taken at the ends of the range.
 pub struct Condition {
     text: String,
-    /// In the order in which they stand there.
+    /// The measures at the ends, in the order of the text.
     references: Vec<Reference>,
-    /// The comparison, where one side of it measures without the ends: what people look at.
+    /// The comparison that reports show; none unless one side of it measures without the ends.
     sides: Option<Sides>,
 }
 
 /// The two sides of a comparison.
 struct Sides {
-    /// What is measured, in words.
+    /// The measured side, as text.
     measured: String,
     measure: Measure,
-    /// Where in the text what it is held against stands.
+    /// The bytes of the text that hold the side it is compared with.
     bound: Range<usize>,
 }
 
-/// What is measured at one end.
+/// A measure that is taken at one end of the range.
 struct Reference {
-    /// Bytes of the text.
+    /// The first byte in the text, and the one after the last.
     from: usize,
     to: usize,
     pub at_largest: bool,
@@ -46,23 +46,23 @@ struct Reference {
 }
 
 impl Condition {
-    /// Whether the largest, and whether the smallest value has to be run before anything else.
+    /// The ends that have to run before anything else: false for the smallest value, true for the largest.
     pub fn ends(&self) -> impl Iterator<Item = bool> {
         [false, true].into_iter().filter(|end| self.references.iter().any(|of| of.at_largest == *end))
     }
 
-    /// What is measured at one end, in the order of the text.
+    /// The measures at one end with their numbers, in the order of the text.
     pub fn at(&self, largest: bool) -> impl Iterator<Item = (usize, &Measure)> {
         let all = self.references.iter().enumerate().filter(move |(_, of)| of.at_largest == largest);
         all.map(|(place, of)| (place, &of.measure))
     }
 
-    /// How many numbers [`with`](Self::with) takes.
+    /// The number of values that [`with`](Self::with) takes.
     pub fn count(&self) -> usize {
         self.references.len()
     }
 
-    /// The measure with what was measured at the ends.
+    /// The measure with the values at the ends filled in.
     ///
     /// # Errors
     /// As [`Measure::parse`], in words.
@@ -70,7 +70,7 @@ impl Condition {
         Measure::parse(&self.text_with(0..self.text.len(), numbers)).map_err(|error| error.to_string())
     }
 
-    /// The text, or a part of it that cuts no reference in two, with what was measured at the ends.
+    /// The text, or a part of it that cuts no reference in two, with the values at the ends filled in.
     fn text_with(&self, part: Range<usize>, numbers: &[f64]) -> String {
         let mut text = self.text[part.clone()].to_owned();
         let within = |of: &Reference| part.contains(&of.from);
@@ -80,18 +80,18 @@ impl Condition {
         text
     }
 
-    /// What is measured and what it is held against, in words; none where the text is not one comparison of something
-    /// that a run has by itself.
+    /// Both sides of the comparison as text, the measured one first; none where the text is not a single comparison
+    /// with a side that needs one run only.
     pub fn words(&self) -> Option<[&str; 2]> {
         self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
 
-    /// What is measured of a run.
+    /// The value of the measured side in a run.
     pub fn measured(&self, set: &ResultSet) -> Option<f64> {
         value(&self.sides.as_ref()?.measure, set)
     }
 
-    /// What it is held against, with what was measured at the ends.
+    /// The other side of the comparison, with the values at the ends filled in.
     pub fn bound(&self, numbers: &[f64]) -> Option<Measure> {
         Measure::parse(self.text_with(self.sides.as_ref()?.bound.clone(), numbers).trim()).ok()
     }
@@ -136,7 +136,7 @@ impl Condition {
     }
 }
 
-/// Behind the bracket that closes the one at `open`.
+/// The byte after the bracket that closes the one at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text[open..].char_indices() {
@@ -150,7 +150,7 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The number that a measure is of a run.
+/// The value of a measure in a run.
 pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     match measure.evaluate(set).ok()? {
         ClaimValue::Number(number) => Some(number),
@@ -158,8 +158,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that is one comparison, in brackets or not. Where only the right one is of a scheme, that is what is
-/// measured.
+/// The sides of a text that is one comparison, in brackets or not. The right side is the measured one only where the
+/// left has no measure of a scheme.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {
@@ -192,11 +192,11 @@ fn within(text: &str, part: Range<usize>) -> Range<usize> {
     from..from + text[part].trim().len()
 }
 
-/// What is most likely meant by a `where` that cannot be read.
-fn meant(text: &str) -> Option<String> {
+/// A correction of a `where` that cannot be read.
+fn correction(text: &str) -> Option<String> {
     let is_one = |text: &String| Condition::parse(text).is_ok();
     let plain = with_known_names(without_units(&in_our_words(text)));
-    // A field that does not say of which scheme.
+    // A field without its scheme.
     let field =
         plain.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(plain.len());
     let (field, rest) = plain.split_at(field);
@@ -231,12 +231,12 @@ fn in_our_words(text: &str) -> String {
     text
 }
 
-/// The same with the names that are most likely meant, where there are none of those that are written.
+/// The text with unknown names replaced by the nearest known ones.
 fn with_known_names(mut text: String) -> String {
     let without_ends = |text: &str| {
         AT_ENDS.iter().fold(text.to_owned(), |text, (name, _)| text.replace(name, &" ".repeat(name.len())))
     };
-    // A name is known from then on.
+    // The replacement is known, so that each turn leaves one unknown name less.
     while let Some((place, name)) = Measure::parse(&without_ends(&text)).err().and_then(|error| error.instead)
     {
         text.replace_range(place, &name);
@@ -282,7 +282,7 @@ fn without_units(text: &str) -> String {
 /// [`Failure::Input`] when it is no measure, or not of each scheme.
 pub fn measure(find: &Find) -> Result<Condition, Failure> {
     Condition::parse(&find.holds).map_err(|why| {
-        let instead = match meant(&find.holds) {
+        let instead = match correction(&find.holds) {
             Some(meant) => format!("where = {meant:?}"),
             None => "a comparison, such as where = \"drops(scheme) == 0\"".to_owned(),
         };
@@ -299,7 +299,7 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be asked.
-pub fn check(written: &Written, over: &Overrides) -> Result<(), Failure> {
+pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };
     measure(&find)?;
@@ -378,7 +378,7 @@ mod tests {
             ),
             ("nonsense(scheme) < 3", None),
         ] {
-            assert_eq!(meant(text).as_deref(), expected, "{text}");
+            assert_eq!(correction(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -1,13 +1,13 @@
-//! What simulating came to.
+//! The outcome of simulating.
 
 use crate::failure::Failure;
 use crate::output::note;
 use anabranch_results::ResultSet;
 use std::path::PathBuf;
 
-/// Results and where they are.
+/// Results and their folder.
 pub struct Simulated {
-    /// All there is; without the runs that failed early or were stopped.
+    /// The results, without the runs that failed early or were stopped.
     pub results: ResultSet,
     /// Their folder; none when there was nothing to write.
     pub folder: Option<PathBuf>,
@@ -15,12 +15,12 @@ pub struct Simulated {
     pub interrupted: bool,
     /// The runs that were asked for.
     pub runs_asked: usize,
-    /// It was stored before, and nothing was simulated.
+    /// The results were stored before, and nothing was simulated.
     pub stored: bool,
 }
 
 impl Simulated {
-    /// Tells how it ended, when it did not end well.
+    /// Notes every failed run, and returns the failure of the whole.
     ///
     /// # Errors
     /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.

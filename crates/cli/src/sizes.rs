@@ -1,12 +1,12 @@
-//! What the runs of a figure come to, in words, from its resolved scenario: titles name the sizes of the paper.
+//! The sizes of a figure's runs as text, from its resolved scenario: titles name the sizes of the paper.
 
 use anabranch_sim::scenario::{RunPoint, TopologySpec, WorkloadSpec};
 use anabranch_sim::workload::collective::Members;
 
-/// Hosts and lengths of the first point, and over what it is swept. Empty without points.
+/// Hosts and message lengths of the first point, and the swept parameters. Empty without points.
 ///
 /// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
-pub fn of(points: &[RunPoint]) -> String {
+pub fn describe(points: &[RunPoint]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let mut text = format!("{}, {}", fabric(&first.topology), traffic(first));
     for (place, name) in first.sweep.keys().enumerate() {
@@ -33,7 +33,7 @@ fn fabric(topology: &TopologySpec) -> String {
     }
 }
 
-/// What is sent. A swept parameter is left to the list of its values.
+/// The traffic. A swept parameter is left to the list of its values.
 fn traffic(point: &RunPoint) -> String {
     let bytes = |bytes: &dyn std::fmt::Display| match point.sweep.contains_key("workload.bytes") {
         true => String::new(),
@@ -117,7 +117,7 @@ mod tests {
     fn of_figure(id: &str, scale: Scale) -> String {
         let chosen = figures::choose(figures::all(None).unwrap(), &[id.to_owned()]).unwrap();
         let scenario = chosen[0].read(scale).unwrap().scenario.unwrap();
-        of(&prepare("t".into(), scenario).unwrap().points)
+        describe(&prepare("t".into(), scenario).unwrap().points)
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Reads scenario files and the files they name, and turns them into a form that stands by itself.
+//! Reads scenario files and the files they name, and makes them self-contained.
 
 use crate::examples::EXAMPLES;
 use crate::failure::{Failure, reason};
-use crate::output::{note, told};
+use crate::output::{note, with_notice};
 use crate::store::Item;
 use anabranch_proto::PathFacts;
 use anabranch_results::digest::text_digest;
@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf};
 
 /// The largest input that is read. A million flows are about 40 MB.
 const LARGEST_FILE: u64 = 1 << 30;
-/// A scenario that stands by itself: every default explicit, every file it names below `inputs/`.
+/// A self-contained scenario: every default explicit, every file it names below `inputs/`.
 pub struct Prepared {
     /// The scenario, resolved.
     pub scenario: Scenario,
     /// Its runs, in order.
     pub points: Vec<RunPoint>,
-    /// What is stored of it.
+    /// The item that is stored with its results.
     pub item: Item,
-    /// In what the ground of its schemes differs.
+    /// The differences between the setups of its schemes.
     pub ground: Ground,
-    /// What stands for the fabric at each point of the sweep, by scheme.
+    /// The facts about paths that transports are given, at each point of the sweep, by scheme.
     pub facts: Vec<Vec<PathFacts>>,
-    /// The doubts about it.
+    /// Warnings about the scenario.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -32,8 +32,8 @@ pub struct Prepared {
 ///
 /// # Errors
 /// [`Failure::Input`] with the place of the first fault.
-pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
-    told(RESOLVING, || {
+pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failure> {
+    with_notice(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
         let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
         let name = written.name.clone();
@@ -42,16 +42,16 @@ pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
 }
 
 /// A scenario's text and where it is from.
-pub struct Written {
-    /// What it says.
+pub struct ScenarioText {
+    /// The text.
     pub text: String,
     /// The folder of the files that it names.
     pub folder: Folder,
-    /// What its results are called.
+    /// The name of its results.
     pub name: String,
-    /// What messages call it.
+    /// The name in messages.
     pub shown: String,
-    /// The end of its path; none of standard input.
+    /// The file's name; none for standard input.
     file_name: Option<String>,
 }
 
@@ -59,9 +59,9 @@ pub struct Written {
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be read.
-pub fn written(path: &Path) -> Result<Written, Failure> {
+pub fn open(path: &Path) -> Result<ScenarioText, Failure> {
     if path == Path::new("-") {
-        return Ok(Written {
+        return Ok(ScenarioText {
             text: read_standard_input()?,
             folder: Folder(PathBuf::new()),
             name: "scenario".to_owned(),
@@ -73,7 +73,7 @@ pub fn written(path: &Path) -> Result<Written, Failure> {
         let help = instead_of(path);
         Failure::Input(format!("{}: cannot be read: {why}\n  help: {help}", path.display()))
     })?;
-    Ok(Written {
+    Ok(ScenarioText {
         text,
         folder: Folder(path.parent().unwrap_or(Path::new("")).to_owned()),
         name: folder_name(path),
@@ -82,7 +82,7 @@ pub fn written(path: &Path) -> Result<Written, Failure> {
     })
 }
 
-/// What to write instead of a path at which there is no scenario.
+/// The hint for a path at which there is no scenario.
 fn instead_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let of_paper = path.parent().is_some_and(|paper| paper.components().count() == 1);
@@ -100,9 +100,8 @@ fn instead_of(path: &Path) -> String {
     }
 }
 
-impl Written {
-    /// `scenario`, which was read from this. Without a title it is called what messages call the file: where that lies
-    /// is nobody's title.
+impl ScenarioText {
+    /// `scenario`, which was read from this text. Without a title it gets the file's name, without the folder.
     pub fn titled(&self, mut scenario: Scenario) -> Scenario {
         if scenario.title == self.shown
             && let Some(name) = &self.file_name
@@ -113,10 +112,10 @@ impl Written {
     }
 }
 
-/// What takes long where a fabric or a sweep is large.
+/// The notice while a large fabric or sweep is built.
 const RESOLVING: &str = "resolving the scenario: building its fabrics, their routes and what they carry";
 
-/// Checks a scenario, with warnings on standard error, and makes it stand by itself.
+/// Checks a scenario, with warnings on standard error, and makes it self-contained.
 ///
 /// # Errors
 /// [`Failure::Input`] when something cannot be built.
@@ -124,7 +123,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine()?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     let ground = scenario.ground(&examined.facts);
-    let scenario = stand_alone(&scenario)?;
+    let scenario = self_contained(&scenario)?;
     let points = scenario.points()?;
     let item = Item {
         name,
@@ -137,17 +136,17 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     Ok(Prepared { scenario, points, item, ground, facts: examined.facts, warnings: examined.warnings })
 }
 
-/// The scenario in a form that stands by itself.
+/// The self-contained form of a scenario.
 ///
 /// # Errors
 /// [`Failure::Run`] when it cannot be read back.
-pub fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
-    scenario.stand_alone(&Registry::new()).map_err(|error| {
+pub fn self_contained(scenario: &Scenario) -> Result<Scenario, Failure> {
+    scenario.self_contained(&Registry::new()).map_err(|error| {
         Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
     })
 }
 
-/// Any error about input, as a failure.
+/// Converts an error about input.
 pub fn input(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
 }
@@ -165,7 +164,7 @@ impl Files for Folder {
     }
 }
 
-/// Reads a text file of bounded size. The error says why not, in a few words.
+/// Reads a text file of bounded size. The error is the reason in a few words.
 fn read_text(path: &Path) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|error| reason(&error))?;
     let about = file.metadata().map_err(|error| reason(&error))?;
@@ -193,8 +192,8 @@ fn bounded_text(from: impl Read) -> Result<String, String> {
     })
 }
 
-/// The file's name without its end, of characters that every shell and file system takes as they are. A stored
-/// scenario is called after its folder, without the digest: all of them have the file name `scenario.toml`.
+/// The file's name without its extension, in characters that need no quotes in any shell or file system. A stored
+/// scenario has the name of its folder, without the digest: all of them have the file name `scenario.toml`.
 fn folder_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let absolute = std::path::absolute(path).unwrap_or_default();

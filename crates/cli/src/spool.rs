@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Fewer points of a run stay in memory.
+/// Runs with fewer points than this keep them in memory.
 const WORTH_FILING: usize = 100;
 
 /// A folder of files of curves, one per run, that no other program looks at.
@@ -17,7 +17,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// In `folder`, which is made when it is needed.
+    /// A spool in `folder`, which is made when it is needed.
     pub fn at(folder: PathBuf) -> Spool {
         Spool { folder, complained: AtomicBool::new(false) }
     }
@@ -45,7 +45,8 @@ impl Spool {
         }
     }
 
-    /// The curves of run `index` that are in the file at `path`, which may go away. None when it cannot be had.
+    /// The curves of run `index` from the file at `path`, which may be removed later. None when it cannot be linked,
+    /// copied or read.
     pub fn adopt(&self, index: usize, path: &Path) -> Option<FiledCurves> {
         fs::create_dir_all(&self.folder).ok()?;
         let own = self.path(index);
@@ -53,9 +54,9 @@ impl Spool {
         FiledCurves::open(&own).ok()
     }
 
-    /// Removes what was filed: nobody asks for it any more.
+    /// Removes all files of curves, which are no longer needed.
     pub fn clear(&self) {
-        // It may not be there, and the folder around it is temporary.
+        // The folder may not exist, and the one around it is temporary.
         let _ = fs::remove_dir_all(&self.folder);
     }
 

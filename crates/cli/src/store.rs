@@ -1,8 +1,8 @@
 //! The folder of results: what is stored already, and how new results appear only when they are whole.
 
 use crate::failure::{Failure, reason};
-use crate::kept::Kept;
 use crate::made_by::{MADE_BY, MadeBy};
+use crate::run_cache::RunCache;
 use crate::spool::Spool;
 use anabranch_results::ScenarioFacts;
 use anabranch_results::{ResultSet, ResultsError};
@@ -15,17 +15,17 @@ use tempfile::TempDir;
 
 /// Digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// How the names of folders begin that are not whole yet.
+/// The prefix of folders that are not complete yet.
 const UNFINISHED: &str = ".unfinished-";
-/// How the names of folders begin whose results newer ones replace; then come the end of the newer folder's name and
-/// the name that both bear in the end.
+/// The prefix of folders that newer results replace; the end of the newer folder's name and the final name of both
+/// follow.
 const REPLACED: &str = ".replaced-";
-/// The folder of curves in one that is not whole yet.
+/// The folder of curves in one that is not complete yet.
 const SPOOL: &str = ".spool";
-/// How long a folder is left alone at least, locked or not: not every file system shows the locks of other machines.
+/// The least age of a folder to remove, locked or not: not every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
-/// What results are of; the digest stands for all the rest.
+/// The scenario or model that results belong to; the digest stands for all the rest.
 pub struct Item {
     /// The start of its folder's name, plain characters only.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Item {
     pub facts: ScenarioFacts,
     /// The files that it names, by path within the folder.
     pub files: BTreeMap<String, String>,
-    /// What in it cannot mean much.
+    /// Warnings about it.
     pub warnings: Vec<String>,
 }
 
@@ -65,20 +65,20 @@ impl Store {
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
         self.recover();
         let folder = self.target(item);
-        if !MadeBy::of(&folder)?.is_this() {
+        if !MadeBy::read(&folder)?.is_this() {
             return None;
         }
         Some((folder.clone(), ResultSet::open(&folder).ok()?))
     }
 
     /// The runs of the scenario that finished before it was ended. With `fresh` there are none.
-    pub fn kept(&self, item: &Item, fresh: bool) -> Kept {
-        Kept::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
+    pub fn run_cache(&self, item: &Item, fresh: bool) -> RunCache {
+        RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
     /// The runs of what has this item's name, whatever its digest: each is called by all that decides it.
-    pub fn kept_by_name(&self, item: &Item, fresh: bool, names: Vec<String>) -> Kept {
-        Kept::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
+    pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
+        RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
 
     /// Makes room for results: everything that can be refused is refused here, before the simulation.
@@ -118,7 +118,7 @@ impl Store {
             if newer.exists() {
                 let is_left = File::open(newer.join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok());
                 if !is_left {
-                    // A program is at it now.
+                    // Another program is working on it now.
                     continue;
                 }
                 if !target.exists() && ResultSet::open(&newer).is_ok() {
@@ -174,7 +174,7 @@ impl Pending {
         Spool::at(self.temp.path().join(SPOOL))
     }
 
-    /// What is known before the simulation; writing it finds a full disk early.
+    /// Writes all that is known before the simulation, which finds a full disk early.
     fn write_early(&mut self, item: &Item) -> io::Result<()> {
         let folder = self.temp.path();
         MadeBy::this().write(folder)?;
@@ -204,7 +204,7 @@ impl Pending {
             .and_then(|()| self.replace(&target))
             .map_err(|error| lost(&target, &reason(&error)))?;
         if whole {
-            // It may not be there.
+            // The folder may not exist.
             let _ = fs::remove_dir_all(partial);
         }
         Ok(target)
@@ -231,7 +231,7 @@ impl Pending {
         let _ = self.temp.keep();
         stop_here("after-renames");
         if had_old {
-            // The new ones stand; what is left of the old ones is only in nobody's way.
+            // The new results are in place; a rest of the old ones harms nothing.
             let _ = fs::remove_dir_all(&old);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A run as a timeline that the Perfetto UI opens: what hosts send and compute, jobs, faults, and curves as counters.
 //!
-//! Of Perfetto's trace format (protobuf) the few messages that this takes. Its time is in whole nanoseconds.
+//! It declares the messages of Perfetto's trace format (protobuf) that a timeline needs. Times are whole nanoseconds.
 
 use anabranch_base::{Duration, HostId, Time};
 use anabranch_sim::scenario::{FaultSpec, RunPoint};
@@ -175,14 +175,14 @@ impl Writer {
         }
     }
 
-    /// A process per host. What overlaps stands on lanes of its own.
+    /// Adds a process per host. Spans that overlap get separate lanes.
     fn add_hosts(&mut self, spans: &[Span]) {
         let mut by_host: BTreeMap<HostId, Vec<&Span>> = BTreeMap::new();
         spans.iter().for_each(|span| by_host.entry(span.host).or_default().push(span));
         for (host, mut spans) in by_host {
             let process = self.track(&format!("host {host}"), None, false);
             spans.sort_by_key(|span| span.from);
-            // By what is done: its lanes, each with when it is free.
+            // The lanes of each activity, each with the time at which it is free.
             let mut lanes: BTreeMap<String, Vec<(u64, Time)>> = BTreeMap::new();
             for span in spans {
                 let until = span.until.unwrap_or(self.end).max(span.from);
@@ -231,7 +231,7 @@ impl Writer {
     }
 }
 
-/// On what kind of track it stands, what it is called, and what else there is to say.
+/// The kind of its track, its name, and its annotations.
 fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
     match span.activity {
         Activity::Sends { message, to, bytes, delivered } => {
@@ -295,7 +295,7 @@ links = "tor:1/down:1"
     /// Names of a process, a track and a slice, and when that begins and ends in ns.
     type Slice = (String, String, String, u64, u64);
 
-    /// What a reader makes of it: slices, and how many values counters have.
+    /// The slices, and the number of counter values, that a reader finds in a timeline.
     fn read_back(bytes: &[u8]) -> (Vec<Slice>, usize) {
         let trace = Trace::decode(bytes).unwrap();
         let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();

@@ -4,10 +4,19 @@ use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::spec::Limits;
 use anabranch_base::{Bytes, Duration, HostId, Time};
 use anabranch_fabric::Topology;
+use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
+
+/// The chance of a round from which on the usual stall is long enough.
+const FREQUENT: f64 = 0.9;
+/// The chance of a round under losses that a run outlasts easily.
+const EVEN: f64 = 0.5;
+/// The chance with which so many rounds in a row fail that a stall ends the run.
+const UNLIKELY: f64 = 1e-6;
 
 /// A stalled run.
 pub(crate) struct Stalled<'a> {
@@ -43,14 +52,8 @@ impl Stalled<'_> {
     /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
     /// the stall, a line about how to learn more.
     pub(crate) fn explain(&self) -> String {
-        let holding = |fault: &FaultSpec| {
-            fault.at.0.iter().copied().find(|&at| {
-                let from = Time::ZERO + at;
-                from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
-            })
-        };
         let holding: Vec<(&FaultSpec, Duration)> =
-            self.faults.iter().filter_map(|fault| Some((fault, holding(fault)?))).collect();
+            self.faults.iter().filter_map(|fault| Some((fault, self.holds_since(fault)?))).collect();
         let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
         let mut lines: Vec<String> = lines.collect();
         if lines.is_empty() {
@@ -62,8 +65,17 @@ impl Stalled<'_> {
                 false => quoted_names.collect::<Vec<_>>().join("; "),
             };
             let rto = self.transport.rto().on(self.facts).about();
-            let longer = self.longer_stall();
-            lines.push(format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end"));
+            let chance = self.round_chance();
+            lines.push(match self.stall_for(chance, self.packets()) {
+                Some(longer) => {
+                    format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end")
+                }
+                None => format!(
+                    "{faults}; transport.rto is {rto}: a packet and its ACK get through with a chance of {chance:.1e} a \
+                     timeout, so that these flows hardly end in any run; {}, lets them end",
+                    self.even_loss(1, self.packets())
+                ),
+            });
         }
         lines.iter().map(|line| format!("\n  help: {line}")).collect()
     }
@@ -80,6 +92,98 @@ impl Stalled<'_> {
             }
         };
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
+    }
+
+    /// The limits for a run in which a round, a packet or a request with its ACK, succeeds with this chance: a stall that
+    /// outlasts the silence, and the end after `parts` further rounds, one per timeout at worst. None where that is longer
+    /// than [`Limits::MAX_TIME`].
+    fn stall_for(&self, chance: f64, parts: u64) -> Option<String> {
+        if chance >= FREQUENT {
+            return Some(self.longer_stall());
+        }
+        let rto = self.transport.rto().on(self.facts);
+        let take = |rounds: f64| match self.transport {
+            TransportConfig::Dcp(_) => DcpConfig::timeouts(libm::ceil(rounds)),
+            _ => rounds,
+        };
+        let time = |timeouts: f64| {
+            let time = rto.0 as f64 * timeouts;
+            (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
+        };
+        // So many timeouts all fail with the chance `UNLIKELY`.
+        let silence = time(take(libm::log(UNLIKELY) / libm::log(1.0 - chance)))?;
+        let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
+        let rest = time(parts as f64 * take(1.0 / chance))?;
+        let over = (self.at + stall + stall + rest).since(Time::ZERO).rounded_up(2);
+        (over <= Limits::MAX_TIME).then(|| {
+            let longer = match over <= self.limits.max_time {
+                true => String::new(),
+                false => format!(" and max_time = \"{over}\""),
+            };
+            format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
+        })
+    }
+
+    /// The replacement where no run is long enough: a loss at which every other round of so many packets succeeds, and a
+    /// stall for it.
+    fn even_loss(&self, packets: u64, rounds: u64) -> String {
+        let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);
+        let crossings = crossings * self.round_trips() * (packets + 1) as f64 / 2.0;
+        let probability = 1.0 - libm::pow(EVEN, 1.0 / crossings);
+        // Two digits, rounded down.
+        let unit = libm::pow(10.0, libm::floor(libm::log10(probability)) - 1.0);
+        let probability = libm::floor(probability / unit) * unit;
+        let digits = (1.0 - libm::floor(libm::log10(probability))) as usize;
+        let stall = self.stall_for(EVEN, rounds).unwrap_or_else(|| self.longer_stall());
+        format!("a loss of {probability:.digits$} or less a link, with {stall}")
+    }
+
+    /// The number of full packets in the longest message.
+    fn packets(&self) -> u64 {
+        self.longest.div_ceil(self.facts.packet.0.max(1))
+    }
+
+    /// The chance that a packet and its ACK get through on the longest path.
+    fn round_chance(&self) -> f64 {
+        let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
+        libm::pow(once, self.round_trips())
+    }
+
+    /// The number of round trips per packet: with EQDS two, as a request and its pull come first.
+    fn round_trips(&self) -> f64 {
+        if let TransportConfig::Eqds(_) = self.transport { 2.0 } else { 1.0 }
+    }
+
+    /// The losses that still hold: the probability for a full packet, and the number of such links that a packet and its
+    /// ACK cross, one per tier and direction.
+    fn losses(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        (0..).zip(self.faults).filter_map(|(number, fault)| {
+            self.holds_since(fault)?;
+            let lost = match &fault.kind {
+                FaultKind::PacketLoss { probability, .. } => *probability,
+                FaultKind::BitErrors { probability, .. } => {
+                    1.0 - libm::pow(1.0 - probability, 8.0 * self.facts.packet.0 as f64)
+                }
+                _ => return None,
+            };
+            // A selector with a share draws links; their tiers do not depend on the draw.
+            let links = fault.targets(number, self.topology, 1).ok()?.links;
+            let tier = |node| self.topology.switch(node).map_or(0, |switch| switch.tier);
+            let levels: BTreeSet<(u8, u8)> = links
+                .iter()
+                .map(|link| (tier(self.topology.source(*link)), tier(self.topology.ports[link.index()].peer)))
+                .collect();
+            let ways = if links.len() == 1 { 1 } else { 2 };
+            Some((lost, (ways * levels.len()) as f64))
+        })
+    }
+
+    /// The start of a fault that still holds.
+    fn holds_since(&self, fault: &FaultSpec) -> Option<Duration> {
+        fault.at.0.iter().copied().find(|&at| {
+            let from = Time::ZERO + at;
+            from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
+        })
     }
 
     /// The links or switches of a fault by their name in the scenario, with the place in the topology's file if the fault is an
@@ -154,14 +258,17 @@ impl Stalled<'_> {
         let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;
         let shorter = match even {
             0 => String::new(),
-            even => format!("messages of {} or less have an even chance a round; ", Bytes(even * payload)),
+            even => format!("messages of {} or less have an even chance a round; or ", Bytes(even * payload)),
         };
+        let request_chance = libm::pow(self.round_chance(), (packets + 1) as f64 / 2.0);
+        let requests = self.longest.div_ceil(payload * packets);
+        let longer = self.stall_for(request_chance, requests);
+        let longer = longer.unwrap_or_else(|| self.even_loss(packets, requests));
         Some(format!(
             "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
              them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \
-             all of them take such a link, and more where only some do. {shorter}or {milder}, or \
-             write {}",
-            self.longer_stall()
+             all of them take such a link, and more where only some do. {shorter}{milder}, or \
+             write {longer}"
         ))
     }
 
@@ -216,7 +323,7 @@ mod tests {
     use super::*;
     use anabranch_base::Rate;
     use anabranch_proto::Span;
-    use anabranch_proto::transport::{DcpConfig, SackConfig};
+    use anabranch_proto::transport::SackConfig;
 
     fn dcp() -> TransportConfig {
         TransportConfig::Dcp(DcpConfig {
@@ -341,6 +448,31 @@ mod tests {
         assert!(
             explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good")
         );
+    }
+
+    /// Losses on both directions of both hosts' links: a packet crosses two of them, and its ACK too.
+    #[test]
+    fn a_stall_outlasts_the_losses_that_hold() {
+        let text = |probability| {
+            let all =
+                FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
+            explained(&sack(), all, None)
+        };
+        // 215 timeouts of 70 us are shorter than ten times the stall; 947 packets take 16 each.
+        let half = text(0.5);
+        assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
+        // 13,809 of them: some 970 ms, and 66 s for the packets.
+        let most = text(0.822);
+        assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
+        // Of 10,000 timeouts one sends a packet that is acknowledged: 663 s, which no run has.
+        let nearly_all = text(0.9);
+        for part in [
+            "a chance of 1.0e-4 a timeout",
+            "a loss of 0.15 or less a link, with ",
+            "stall = \"100ms\", lets",
+        ] {
+            assert!(nearly_all.contains(part), "no {part:?} in {nearly_all}");
+        }
     }
 
     #[test]

@@ -18,7 +18,10 @@ pub enum FullQueue {
     Coin,
 }
 
-parameter_choices!(FullQueue: "arriving" = Arriving, "coin" = Coin);
+parameter_choices!(
+    FullQueue: "arriving" = Arriving, "coin" = Coin;
+    or "tail" = "arriving", "droptail" = "arriving", "taildrop" = "arriving", "fifo" = "arriving"
+);
 
 /// The slots of all queues of a node. Slots are reused last in, first out, so that those in use stay in the cache.
 #[derive(Default)]

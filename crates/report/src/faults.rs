@@ -4,6 +4,7 @@ use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
 use crate::points::by_finding;
 use anabranch_results::{FaultRow, PointFacts, ResultSet, RunRow};
+use std::collections::BTreeSet;
 
 /// Faults that have a note each, and lines of notes about them, at most.
 const MOST: u32 = 8;
@@ -91,9 +92,8 @@ pub(crate) fn faults_beyond_baseline<'a>(
     baseline: Option<&'a RunRow>,
 ) -> impl Iterator<Item = &'a FaultRow> {
     let kept = baseline.map_or(&[][..], |baseline| &baseline.faults[..]);
-    run.faults
-        .iter()
-        .filter(|fault| !kept.iter().any(|kept| (&kept.kind, &kept.on) == (&fault.kind, &fault.on)))
+    let kept: BTreeSet<(&str, &str)> = kept.iter().map(|fault| (&*fault.kind, &*fault.on)).collect();
+    run.faults.iter().filter(move |fault| !kept.contains(&(&*fault.kind, &*fault.on)))
 }
 
 /// Whether one of the faults that `run` has and its `baseline` has not was still active when all was delivered. False

@@ -56,7 +56,7 @@ fn facts_of(text: &str) -> ScenarioFacts {
     ScenarioFacts { ground_differs: differs.map(str::to_owned), points }
 }
 
-fn tables<'a>(value: Option<&'a Toml>) -> impl Iterator<Item = &'a Table> {
+fn tables(value: Option<&Toml>) -> impl Iterator<Item = &Table> {
     value.and_then(Toml::as_array).into_iter().flatten().filter_map(Toml::as_table)
 }
 

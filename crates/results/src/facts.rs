@@ -52,9 +52,9 @@ pub struct WorkloadFacts {
     pub kind: String,
     /// The algorithm of a collective.
     pub algorithm: Option<String>,
-    /// How the ranks of a collective are placed on hosts, such as `blocks`.
+    /// The placement of the ranks of a collective on hosts, such as `blocks`.
     pub placement: Option<String>,
-    /// How many messages a rank of a collective may have open at once.
+    /// The number of messages that a rank of a collective may have open at once.
     pub connections: Option<u32>,
 }
 

@@ -2,7 +2,7 @@
 
 use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
 /// without curves. Runs that differ in nothing but faults share one, so none is simulated twice.
@@ -25,21 +25,30 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
 
 /// The baseline of runs that differ in nothing but faults.
 fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
-    let (&first, others) = sharing.split_first()?;
+    let &first = sharing.first()?;
     let sweep = first.sweep.iter().filter(|(name, _)| !is_of_faults(name));
-    let is_shared = |fault: &FaultSpec| others.iter().all(|other| other.faults.contains(fault));
-    let of_file = first.faults.iter().filter(|fault| fault.is_of_error_rate() && is_shared(fault));
-    let mut faults: Vec<FaultSpec> = of_file.cloned().collect();
-    if sharing.iter().all(|point| point.faults.iter().all(|fault| faults.contains(fault))) {
-        faults.clear();
-    }
+    let has_others = sharing.iter().any(|point| point.faults.iter().any(|fault| !fault.is_of_error_rate()));
+    let shared = sharing.iter().map(|point| error_rates(point)).reduce(|a, b| &a & &b).unwrap_or_default();
+    let kept = first.faults.iter().filter(|fault| has_others && is_of(fault, &shared));
     Some(RunPoint {
         sweep: sweep.map(|(name, value)| (name.clone(), value.clone())).collect(),
-        faults,
+        faults: kept.cloned().collect(),
         measures: Vec::new(),
         observers: Vec::new(),
         ..first.clone()
     })
+}
+
+/// The error rates of the topology file among the faults of a run, as bits: a file may have thousands.
+fn error_rates(point: &RunPoint) -> BTreeSet<u64> {
+    let of_file = point.faults.iter().filter(|fault| fault.is_of_error_rate());
+    of_file.filter_map(|fault| Some(fault.kind.probability()?.to_bits())).collect()
+}
+
+/// Whether a fault is the loss of a topology file with one of these error rates.
+fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
+    let rate = fault.kind.probability().filter(|_| fault.is_of_error_rate());
+    rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))
 }
 
 /// The key that only a run and its baseline share.
@@ -74,7 +83,8 @@ pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) 
     let mut recoveries = vec![None; points.len()];
     for (index, point) in runs.iter().enumerate() {
         let Some(&baseline) = indexes.get(&key(point)) else { continue };
-        let own = point.faults.iter().filter(|fault| !points[baseline].faults.contains(fault));
+        let kept = error_rates(&points[baseline]);
+        let own = point.faults.iter().filter(|fault| !is_of(fault, &kept));
         let Some(fault) = own.flat_map(|fault| &fault.at.0).map(|at| at.0).min() else { continue };
         if let (Some(with), Some(without)) = (&curves[index], &curves[baseline]) {
             recoveries[index] = time_to_recover(with, without, fault);

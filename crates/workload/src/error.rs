@@ -31,6 +31,16 @@ pub enum WorkloadError {
         /// The problem and the fix.
         what: Problem,
     },
+    /// A problem of one job of several, by a key of the job; of its file as a whole, by the key `file`.
+    #[error("workload.job.{job}.{key}: {what}")]
+    Job {
+        /// The number of the job, from 0.
+        job: u32,
+        /// The key within `[[workload.job]]`.
+        key: &'static str,
+        /// The problem and the fix.
+        what: Problem,
+    },
     /// A problem of a parameter of a registered workload.
     #[error(transparent)]
     Parameter(#[from] Refused),
@@ -52,6 +62,17 @@ pub enum WorkloadError {
 impl WorkloadError {
     pub(super) fn key(key: &'static str, what: impl Into<Problem>) -> Self {
         WorkloadError::Key { key, what: what.into() }
+    }
+
+    /// The error as one of a job among several, unless it names a line of a file.
+    pub(super) fn in_job(self, job: u32) -> Self {
+        match self {
+            WorkloadError::Key { key, what } => WorkloadError::Job { job, key, what },
+            WorkloadError::File { file, what } => {
+                WorkloadError::Job { job, key: "file", what: what.prefixed(format_args!("{file}: ")) }
+            }
+            other => other,
+        }
     }
 
     pub(super) fn line(file: &str, line: u32, what: impl Into<Problem>) -> Self {

@@ -71,8 +71,8 @@ pub fn build<'a>(
         WorkloadSpec::Ns3Flows { file, origin, format } => {
             ns3::parse(file, text_of(file)?, *format, *origin, hosts)
         }
-        WorkloadSpec::Trace(spec) => trace::build(std::slice::from_ref(spec), &text_of, hosts, seed),
-        WorkloadSpec::Jobs { job } => trace::build(job, &text_of, hosts, seed),
+        WorkloadSpec::Trace(spec) => trace::single(spec, &text_of, hosts, seed),
+        WorkloadSpec::Jobs { job } => trace::several(job, &text_of, hosts, seed),
         WorkloadSpec::Registered(custom) => {
             let mut builder = WorkloadBuilder::new();
             let random = stream(seed, 0, Purpose::Registered);

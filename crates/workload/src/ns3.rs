@@ -17,6 +17,7 @@ use super::{Fabric, Start, Workload, WorkloadBuilder, WorkloadError, text};
 use anabranch_base::{Duration, Fix, Problem};
 use columns::Columns;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// The simulator whose columns the flows of a file have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,13 @@ impl FlowFormat {
 
     fn columns(self) -> usize {
         if self == FlowFormat::Conweave { 5 } else { 6 }
+    }
+
+    /// The formats of six columns.
+    const OF_SIX: [FlowFormat; 2] = [FlowFormat::Hpcc, FlowFormat::Ns3Rdma];
+
+    fn of_six(separator: &str) -> String {
+        FlowFormat::OF_SIX.map(FlowFormat::names).join(separator)
     }
 
     fn names(self) -> &'static str {
@@ -62,24 +70,13 @@ pub(super) fn parse(
     fabric: &Fabric,
 ) -> Result<Workload, WorkloadError> {
     let flows = FlowFile::read(file, text)?;
-    let format = flows.format(format)?;
-    let mut builder = WorkloadBuilder::with_capacity(flows.counted.len());
-    for (line, content) in &flows.counted {
-        let flow = Columns { words: content.split_whitespace().collect(), format, fabric }
-            .flow()
-            .map_err(|what| WorkloadError::line(file, *line, what))?;
-        let Some(start) = flow.start.0.checked_sub(origin.0) else {
-            let first = flows.earliest(format);
-            let what = Problem::with_text(
-                format!("the flow starts at {} s, before the origin {origin}", flow.written_start),
-                format_args!("origin = \"{first}\" in [workload]"),
-            );
-            return Err(WorkloadError::line(file, *line, what));
-        };
-        let qp = builder.add_qp(flow.src, flow.dst);
-        builder.add_message(qp, flow.bytes, Start::At(anabranch_base::Time(start)));
+    match format {
+        None => flows.workload(flows.detect_format()?, origin, fabric),
+        Some(format) => {
+            let read = flows.check_columns(format).and_then(|()| flows.workload(format, origin, fabric));
+            read.map_err(|error| flows.with_detected_format(error, format))
+        }
     }
-    builder.build()
 }
 
 /// Warnings, with their lines, about parts of a flow file that are not simulated.
@@ -95,7 +92,8 @@ pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Ve
         );
         warnings.push(WorkloadError::line(file, flows.count_line, what));
     }
-    if let (Ok(FlowFormat::Ns3Rdma), Some((line, _))) = (flows.format(format), flows.counted.first()) {
+    let format = format.map_or_else(|| flows.detect_format(), Ok);
+    if let (Ok(FlowFormat::Ns3Rdma), Some((line, _))) = (format, flows.counted.first()) {
         let what = format!(
             "{file} has flows of ns3-rdma, which stop at their end time; here each sends all its packets, of {PACKET} B \
              (its default PACKET_PAYLOAD_SIZE): compare no flow that takes longer than to its end"
@@ -108,6 +106,34 @@ pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Ve
 /// The bytes of a packet of ns3-rdma: the `PACKET_PAYLOAD_SIZE` of `third.cc` and its `config.txt`.
 const PACKET: u64 = 1000;
 
+const SET_FORMAT: &str = "; set format in [workload] to the one that is meant";
+
+/// A flow, and the formats of six columns that its numbers fit.
+struct Fit {
+    line: u32,
+    columns: usize,
+    hpcc: bool,
+    rdma: bool,
+}
+
+impl Fit {
+    fn of(line: u32, content: &str) -> Fit {
+        let words: Vec<&str> = content.split_whitespace().collect();
+        let six = words.len() == FlowFormat::Hpcc.columns();
+        let (hpcc, rdma) = (six && columns::may_be_hpcc(&words), six && columns::may_be_rdma(&words));
+        Fit { line, columns: words.len(), hpcc, rdma }
+    }
+
+    /// The format, if exactly one fits.
+    fn only(&self) -> Option<FlowFormat> {
+        match (self.hpcc, self.rdma) {
+            (true, false) => Some(FlowFormat::Hpcc),
+            (false, true) => Some(FlowFormat::Ns3Rdma),
+            _ => None,
+        }
+    }
+}
+
 /// The lines of a flow file, before they are parsed.
 struct FlowFile<'a> {
     file: &'a str,
@@ -119,7 +145,7 @@ struct FlowFile<'a> {
 }
 
 /// Whether a line is a flow, perhaps with a mistake, rather than prose.
-fn is_flow(content: &str) -> bool {
+fn is_flow_like(content: &str) -> bool {
     let numbers = content.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
     content.starts_with(|c: char| c.is_ascii_digit()) || numbers.count() > 2
 }
@@ -131,12 +157,19 @@ impl<'a> FlowFile<'a> {
             return Err(WorkloadError::file(file, "it is empty; the first line must be the number of flows"));
         };
         let mut all: Vec<(u32, &str)> = lines.collect();
-        let flows = all.iter().filter(|(_, content)| is_flow(content)).count();
+        let flows = all.iter().filter(|(_, content)| is_flow_like(content)).count();
         // Only the lines after the last flow are prose, as a malformed flow may begin with anything.
-        all.truncate(all.iter().rposition(|(_, content)| is_flow(content)).map_or(0, |last| last + 1));
+        all.truncate(all.iter().rposition(|(_, content)| is_flow_like(content)).map_or(0, |last| last + 1));
         let fail = |what: Problem| WorkloadError::line(file, count_line, what);
+        if all.iter().any(|(_, content)| columns::is_cable(content)) {
+            let message = format!(
+                "{file} is a topology file (`nodes switches links`, then a cable a line), and no flow file; it belongs \
+                 below [topology], with kind = \"graph\""
+            );
+            return Err(fail(message.into()));
+        }
         let count = text::whole_u32(first, "the first line is the number of flows; it").map_err(|what| {
-            fail(match is_flow(first) && first.contains(' ') {
+            fail(match is_flow_like(first) && first.contains(' ') {
                 true => Problem::with_text(what, format_args!("{} above it", flows + 1)),
                 false => Problem::with_value(what, flows),
             })
@@ -154,73 +187,141 @@ impl<'a> FlowFile<'a> {
             return Err(fail(Problem { message, fix }));
         }
         let behind = all.split_off(count as usize);
-        let unread = behind.iter().filter(|(_, content)| is_flow(content)).count();
+        let unread = behind.iter().filter(|(_, content)| columns::is_flow(content)).count();
         Ok(FlowFile { file, count_line, counted: all, unread })
     }
 
-    /// The format of the flows: `declared` by the scenario, or derived from the columns.
-    fn format(&self, declared: Option<FlowFormat>) -> Result<FlowFormat, WorkloadError> {
-        let all = |separator: &str| FlowFormat::ALL.map(|(_, format)| format.names()).join(separator);
-        let mut first = None;
-        let (mut may_be_hpcc, mut may_be_rdma) = (true, true);
+    /// The workload, with the columns of `format`.
+    fn workload(
+        &self,
+        format: FlowFormat,
+        origin: Duration,
+        fabric: &Fabric,
+    ) -> Result<Workload, WorkloadError> {
+        let mut builder = WorkloadBuilder::with_capacity(self.counted.len());
         for (line, content) in &self.counted {
-            let fail = |what: Problem| Err(WorkloadError::line(self.file, *line, what));
-            let words: Vec<&str> = content.split_whitespace().collect();
-            let found = words.len();
-            let before = *first.get_or_insert(found);
-            match (declared, found) {
-                (Some(format), _) if found != format.columns() => {
-                    return fail(
-                        format!("expected {}, but there are {found} columns", format.names()).into(),
-                    );
-                }
-                (None, 7) => {
-                    return fail(Problem::with_text(
-                        "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not simulated",
-                        words[..6].join(" "),
-                    ));
-                }
-                (None, _) if found != 5 && found != 6 => {
-                    return fail(format!("expected {}, but there are {found} columns", all(", ")).into());
-                }
-                _ if found != before => {
-                    return fail(
-                        format!("expected {before} columns as in the flows before, but there are {found}")
-                            .into(),
-                    );
-                }
-                _ if found == 6 => {
-                    may_be_hpcc &= columns::may_be_hpcc(&words);
-                    may_be_rdma &= columns::may_be_rdma(&words);
-                }
-                _ => {}
-            }
-        }
-        if let Some(format) = declared {
-            return Ok(format);
-        }
-        let (line, content) = self.counted[0];
-        match (first, may_be_hpcc, may_be_rdma) {
-            (Some(5), _, _) => Ok(FlowFormat::Conweave),
-            (_, true, true) => {
+            let flow = Columns { words: content.split_whitespace().collect(), format, fabric }
+                .flow()
+                .map_err(|what| WorkloadError::line(self.file, *line, what))?;
+            let Some(start) = flow.start.0.checked_sub(origin.0) else {
+                let first = self.earliest(format);
                 let what = Problem::with_text(
-                    format!(
-                        "the 6 columns are {} or {}, and all of these numbers fit both",
-                        FlowFormat::Hpcc.names(),
-                        FlowFormat::Ns3Rdma.names()
-                    ),
-                    "format = \"ns3-rdma\" or format = \"hpcc\" in [workload]",
+                    format!("the flow starts at {} s, before the origin {origin}", flow.written_start),
+                    format_args!("origin = \"{first}\" in [workload]"),
                 );
+                return Err(WorkloadError::line(self.file, *line, what));
+            };
+            let qp = builder.add_qp(flow.src, flow.dst);
+            builder.add_message(qp, flow.bytes, Start::At(anabranch_base::Time(start)));
+        }
+        builder.build()
+    }
+
+    /// Checks that each flow has as many columns as its format.
+    fn check_columns(&self, format: FlowFormat) -> Result<(), WorkloadError> {
+        let counts = self.counted.iter().map(|(line, content)| (*line, content.split_whitespace().count()));
+        match counts.into_iter().find(|(_, count)| *count != format.columns()) {
+            None => Ok(()),
+            Some((line, count)) => {
+                let what = format!("expected {}, but there are {count} columns", format.names());
                 Err(WorkloadError::line(self.file, line, what))
             }
-            (_, false, true) => Ok(FlowFormat::Ns3Rdma),
-            (_, true, false) => Ok(FlowFormat::Hpcc),
+        }
+    }
+
+    /// The error under the format that the scenario declares; if the flows fit another one, that is the replacement.
+    fn with_detected_format(&self, error: WorkloadError, declared: FlowFormat) -> WorkloadError {
+        let likely = self.detect_format().ok().filter(|likely| *likely != declared);
+        match (error, likely) {
+            (WorkloadError::Line { file, line, what }, Some(likely)) => {
+                let instead = FlowFormat::ALL.iter().find(|(_, format)| *format == likely);
+                let (name, names) = (instead.map_or("", |(name, _)| name), likely.names());
+                let what = Problem::with_text(
+                    format!("{}; the flows look like {names}", what.message),
+                    format_args!("format = \"{name}\" in [workload]"),
+                );
+                WorkloadError::Line { file, line, what }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// The format that the columns of the flows have.
+    ///
+    /// # Errors
+    /// The flows fit no format or several, or disagree; the place is the first flow that differs from most.
+    fn detect_format(&self) -> Result<FlowFormat, WorkloadError> {
+        self.check_counts()?;
+        let flows: Vec<Fit> = self.counted.iter().map(|(line, content)| Fit::of(*line, content)).collect();
+        if flows[0].columns == FlowFormat::Conweave.columns() {
+            return Ok(FlowFormat::Conweave);
+        }
+        let only = |format: FlowFormat| flows.iter().filter(move |fit| fit.only() == Some(format));
+        let mut hpcc = only(FlowFormat::Hpcc).peekable();
+        let mut rdma = only(FlowFormat::Ns3Rdma).peekable();
+        let names = FlowFormat::OF_SIX.map(FlowFormat::names);
+        let instead = "format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
+        match (hpcc.peek().copied(), rdma.peek().copied()) {
+            (Some(_), None) => Ok(FlowFormat::Hpcc),
+            (None, Some(_)) => Ok(FlowFormat::Ns3Rdma),
+            (Some(a), Some(b)) => {
+                let (of_hpcc, of_rdma) = (hpcc.count(), rdma.count());
+                let is_hpcc = of_hpcc > of_rdma || of_hpcc == of_rdma && a.line < b.line;
+                let (odd, most, [names, others]) = match is_hpcc {
+                    true => (b.line, a.line, [names[1], names[0]]),
+                    false => (a.line, b.line, names),
+                };
+                let what = format!("the 6 columns fit {names} alone, and those of line {most} {others} alone");
+                Err(WorkloadError::line(self.file, odd, Problem::with_text(what, instead)))
+            }
+            (None, None) if flows.iter().all(|fit| fit.hpcc) => {
+                let of_six = FlowFormat::of_six(" or ");
+                let what = format!("the 6 columns are {of_six}, and all of these numbers fit both");
+                Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
+            }
             // A mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
-            (_, false, false) => {
-                let fifth = content.split_whitespace().nth(4).unwrap_or_default();
+            (None, None) => {
+                let fifth = self.counted[0].1.split_whitespace().nth(4).unwrap_or_default();
                 Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })
             }
         }
+    }
+
+    /// Checks that all flows have equally many columns, and as many as some format.
+    fn check_counts(&self) -> Result<(), WorkloadError> {
+        let counts: Vec<usize> =
+            self.counted.iter().map(|(_, content)| content.split_whitespace().count()).collect();
+        let with = |columns: usize| counts.iter().filter(|count| **count == columns).count();
+        let usual = match with(5).cmp(&with(6)) {
+            Ordering::Less => 6,
+            Ordering::Greater => 5,
+            Ordering::Equal => counts[0],
+        };
+        for ((line, content), count) in self.counted.iter().zip(counts) {
+            let [five, six] = [FlowFormat::Conweave.names().to_owned(), FlowFormat::of_six(" or ")];
+            let what = match count {
+                5 | 6 if count == usual => continue,
+                5 => format!(
+                    "5 columns are those of {five}, but other flows have 6, as {six} have{SET_FORMAT}"
+                )
+                .into(),
+                6 => {
+                    format!("6 columns are those of {six}, but other flows have 5, as {five} has{SET_FORMAT}")
+                        .into()
+                }
+                7 => Problem::with_text(
+                    "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not \
+                     simulated",
+                    content.split_whitespace().take(6).collect::<Vec<_>>().join(" "),
+                ),
+                _ => {
+                    let six = FlowFormat::of_six(", ");
+                    format!("expected {six}, {five}, but there are {count} columns").into()
+                }
+            };
+            return Err(WorkloadError::line(self.file, *line, what));
+        }
+        Ok(())
     }
 
     /// The earliest start among the flows whose start can be read.

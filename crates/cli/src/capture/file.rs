@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// `if_tsresol`: a time counts 10^-9 s. Of picoseconds tshark 4.0 shows times beyond 18.4 ms wrongly: they wrap.
+/// `if_tsresol`: a time counts 10^-9 s. With picoseconds, tshark 4.0 shows times beyond 18.4 ms wrongly: they wrap.
 const NANOSECONDS: u8 = 9;
 
-/// How much of a frame is kept.
+/// The number of bytes of a frame that are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 
@@ -50,7 +50,7 @@ pub fn pcapng(
             InterfaceDescriptionOption::IfName(Cow::Owned(topology.link_name(link))),
             InterfaceDescriptionOption::IfSpeed(topology.ports[link.index()].rate.0),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            // What leaves the check sequence out says so.
+            // Frames have no check sequence.
             InterfaceDescriptionOption::IfFcsLen(0),
         ];
         writer.write_pcapng_block(InterfaceDescriptionBlock {

@@ -1,7 +1,7 @@
-//! The bytes of a packet: Ethernet, IPv4, UDP and RoCEv2. What the simulator has no value for is a constant, and
-//! `docs/traces.md` says which.
+//! The bytes of a packet: Ethernet, IPv4, UDP and RoCEv2. Fields for which the simulator has no value are constants,
+//! listed in `docs/traces.md`.
 
-use super::{Sent, What, Wire};
+use super::{FrameContent, Sent, Wire};
 use anabranch_base::{HostId, LinkId, QpId};
 use anabranch_proto::transport::dcp_reception::Operation;
 use anabranch_proto::wire::{dcp, strack};
@@ -11,7 +11,7 @@ use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header
 
 /// A frame as a capture has it.
 pub struct Frame {
-    /// Its headers, and all behind them; of a payload, which is zeros, nothing.
+    /// Its headers and all bytes behind them, except a payload, which is zeros.
     pub bytes: Vec<u8>,
     /// Its length on the wire, without the check sequence.
     pub length: u32,
@@ -30,9 +30,9 @@ const SHORTEST: usize = 60;
 const FIRST_QPN: u32 = 256;
 const LOW_24: u32 = (1 << 24) - 1;
 
-/// DSCP of what travels with data, as RoCE's class usually has it.
+/// DSCP of packets in the class of data, as RoCE usually has it.
 const DATA_CLASS: u8 = 26;
-/// DSCP of what goes ahead of data.
+/// DSCP of packets that overtake data.
 const CONTROL_CLASS: u8 = 48;
 /// The priority that pause frames name.
 const PAUSED_PRIORITY: u8 = 3;
@@ -45,7 +45,7 @@ mod opcode {
     pub const WRITE_ONLY: u8 = 0x0a;
     pub const ACKNOWLEDGE: u8 = 0x11;
     pub const CNP: u8 = 0x81;
-    /// From here on they are a manufacturer's own.
+    /// Opcodes from here on are the manufacturer's own.
     pub const PULL: u8 = 0xc0;
     pub const RTS: u8 = 0xc1;
     pub const PROGRAM: u8 = 0xc2;
@@ -56,7 +56,7 @@ const ACK: u8 = 0x1f;
 /// AETH: a NACK for a gap in the PSNs.
 const NACK: u8 = 0x60;
 
-/// What stands in the BTH and behind it.
+/// The fields of the BTH and the headers behind it.
 struct Roce {
     opcode: u8,
     psn: u32,
@@ -87,16 +87,16 @@ impl Roce {
 impl Wire<'_> {
     /// The bytes of a frame.
     pub fn frame(&self, sent: &Sent) -> Frame {
-        match &sent.what {
-            What::Pause { stop } => pause(sent.link, *stop),
-            What::Packet(packet) => match packet.repr {
+        match &sent.content {
+            FrameContent::Pause { stop } => pause(sent.link, *stop),
+            FrameContent::Packet(packet) => match packet.repr {
                 _ if self.is_dcp => self.of_dcp(packet),
                 _ => self.of_roce(packet, &self.roce(packet)),
             },
         }
     }
 
-    /// Which host sent a packet.
+    /// The host that sent a packet.
     fn source(&self, packet: &Packet) -> HostId {
         let ends = self.built.workload.qps[(packet.qp.0 / self.point.scheme.qps) as usize];
         if ends.dst == packet.dst { ends.src } else { ends.dst }
@@ -140,7 +140,7 @@ impl Wire<'_> {
         padded(bytes, simulated)
     }
 
-    /// What a packet says, in the words of RoCEv2.
+    /// The RoCEv2 headers of a packet.
     fn roce(&self, packet: &Packet) -> Roce {
         match packet.repr {
             Repr::Data { .. } => self.data(packet),
@@ -196,7 +196,7 @@ impl Wire<'_> {
         Roce { asks: ack_now, payload: true, ..Roce::new(opcode, psn, more) }
     }
 
-    /// Bytes of the message of a data packet; of a split one, and of DCP's requests, in whole packets.
+    /// Bytes of the message of a data packet; for a split message and for DCP's requests, in whole packets.
     fn length(&self, packet: &Packet) -> u32 {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return 0 };
         let bytes = match self.built.workload.messages.get(message.index()) {
@@ -206,7 +206,7 @@ impl Wire<'_> {
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// A packet of DCP: of its own forms where it has one.
+    /// A packet of DCP, in DCP's own format where it defines one.
     fn of_dcp(&self, packet: &Packet) -> Frame {
         let [from, to] = [self.source(packet), packet.dst];
         let route = dcp::Route {
@@ -295,7 +295,7 @@ fn reth(address: u64, key: QpId, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// ECT(0) for what switches may mark, CE for what they marked, and no ECN for the rest.
+/// ECT(0) for packets that switches may mark, CE for those they marked, and no ECN for the rest.
 fn ecn(packet: &Packet) -> IpEcn {
     match (packet.marked, packet.is_control()) {
         (true, _) => IpEcn::THREE,
@@ -304,8 +304,8 @@ fn ecn(packet: &Packet) -> IpEcn {
     }
 }
 
-/// Where RoCEv2's NICs have their entropy: 14 bits from 49152 on, which no other protocol claims. All 16 bits stand in
-/// the IP identification.
+/// The UDP source port, which carries the entropy in RoCEv2: 14 bits from 49152 on, which no other protocol claims. All
+/// 16 bits stand in the IP identification.
 fn source_port(ev: u16) -> u16 {
     0xc000 | ev
 }

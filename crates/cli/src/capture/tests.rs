@@ -17,7 +17,7 @@ fn points(text: &str) -> Vec<RunPoint> {
     scenario.points().unwrap()
 }
 
-/// What goes over all links, `most` frames at most, and whether it is all of it.
+/// The frames on all links, `most` at most, and the outcome of the run.
 fn captured(point: &RunPoint, threads: usize, most: u64) -> (Vec<Sent>, Firsts, Result<[u64; 2], String>) {
     let built = anabranch_sim::build(point).unwrap();
     let links: Vec<LinkId> = (0..built.topology.links()).map(LinkId).collect();
@@ -53,9 +53,9 @@ fn every_packet_and_pause_of_all_links_is_there_whatever_the_threads() {
         let [hops, pauses] = ended.unwrap();
         let (mut packets, mut stops) = (0, 0);
         for sent in &sent {
-            match sent.what {
-                What::Packet(_) => packets += 1,
-                What::Pause { stop } => stops += u64::from(stop),
+            match sent.content {
+                FrameContent::Packet(_) => packets += 1,
+                FrameContent::Pause { stop } => stops += u64::from(stop),
             }
         }
         assert_eq!((packets, stops), (hops, pauses), "{}", point.scheme.name);
@@ -97,7 +97,7 @@ fn headers_and_lengths_read_back() {
             Block::EnhancedPacket(packet) => packet.into_owned(),
             other => panic!("{other:?}"),
         };
-        let Some(Sent { at, link, what: What::Packet(its) }) = frames.next() else {
+        let Some(Sent { at, link, content: FrameContent::Packet(its) }) = frames.next() else {
             panic!("nothing pauses here")
         };
         assert_eq!(packet.timestamp.as_nanos(), u128::from(at.0 / 1_000));

@@ -29,15 +29,15 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
-/// Each stands on the ground of its paper, as it did in all measurements so far.
+/// Each scheme runs under its paper's setup, as it did in all measurements so far.
 const SETUPS: &[&str] =
     &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
-/// The case and the schemes that tell what a lossless hop takes of a lossy one.
+/// The case and the schemes that compare the time of a lossless hop with that of a lossy one.
 const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
 const LOSSLESS: &str = "rocev2";
 
-/// What a case came to.
+/// The measurements of a case.
 #[derive(Debug, Serialize, Deserialize)]
 struct Measured {
     case: String,
@@ -132,11 +132,11 @@ pub fn case_alone(
     print(&format!("{}\n", json!(measured)))
 }
 
-/// What to run: each case with each scheme.
+/// The cases to run, each with each scheme.
 fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
     let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
-    let cases = known("case", cases, &names)?;
-    let schemes = known("bench scheme", schemes, SCHEMES)?;
+    let cases = known_names("case", cases, &names)?;
+    let schemes = known_names("bench scheme", schemes, SCHEMES)?;
     let cases: Vec<&Case> = match cases[..] {
         [] => CASES.iter().collect(),
         _ => cases.iter().filter_map(|name| CASES.iter().find(|case| case.name == *name)).collect(),
@@ -148,8 +148,8 @@ fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'s
     Ok(cases.iter().flat_map(of_case).collect())
 }
 
-/// The names asked for, as they are known.
-fn known(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
+/// The requested names, in the spelling of the known ones.
+fn known_names(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         let hint = did_you_mean(unknown, known.iter().copied());
         return Err(Failure::Input(format!(
@@ -160,7 +160,7 @@ fn known(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'
     Ok(wanted.iter().filter_map(|name| known.iter().copied().find(|known| known == name)).collect())
 }
 
-/// A sentence on what a lossless hop takes, when both were measured.
+/// A sentence on the time of a lossless hop, when both were measured.
 fn lossless_to_lossy(rows: &[Measured]) -> Option<String> {
     let with = |scheme| rows.iter().find(|row| row.case == COMPARED && row.scheme == scheme);
     let (lossless, lossy) = (with(LOSSLESS)?, with(LOSSY)?);
@@ -202,7 +202,7 @@ fn line(row: &Measured) -> String {
     )
 }
 
-/// The largest resident memory of this process so far, where the system tells it.
+/// The largest resident memory of this process so far, where the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

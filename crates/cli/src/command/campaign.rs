@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
 
-/// How a run of this call came out; none where it was stopped.
-type End = Option<Result<(), String>>;
+/// The outcome of a run; none where it was stopped.
+type RunStatus = Option<Result<(), String>>;
 
 /// Carries out the runs of a scenario that are not in a folder yet, each into a folder of its own.
 ///
@@ -23,14 +23,7 @@ type End = Option<Result<(), String>>;
 /// Bad input, a folder of another campaign, runs that failed, Ctrl-C. What is finished stays, and the same command goes on.
 pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let (number, of) = args.share;
-    let written = source::written(&args.plan)?;
-    let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
-    question::check(&written, &over)?;
-    let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
-    let scenario = written.titled(scenario);
-    // What is wrong in a file that the plan names is told of the file as people have it, not of its copy below `inputs/`.
-    let session = Session::of(source::stand_alone(&scenario)?)
-        .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))?;
+    let session = session(&args.plan)?;
     if args.folder.to_string_lossy().contains("://") {
         let (plan, place) = (args.plan.display(), args.folder.display());
         return Err(Failure::Input(format!(
@@ -52,13 +45,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
             args.folder.display()
         )));
     }
-    let dataset =
-        Dataset::claim(&args.folder, session.resolved(), session.files()).map_err(|error| match error {
-            DatasetError::Unwritable { folder, source } => {
-                unwritable(&folder, &source, "folder that can be written with --out DIR")
-            }
-            error @ DatasetError::OtherCampaign { .. } => Failure::Input(error.to_string()),
-        })?;
+    let dataset = claimed(&args.folder, &session)?;
     let asked = match args.sample {
         Some(count) => sample(session.actual(), count, args.sample_seed),
         None => (0..session.actual()).collect(),
@@ -103,13 +90,35 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The runs of a plan.
+fn session(plan: &Path) -> Result<Session, Failure> {
+    let written = source::open(plan)?;
+    let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
+    question::check(&written, &over)?;
+    let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
+    let scenario = written.titled(scenario);
+    // An error in a file that the plan names cites the user's file, not its copy below `inputs/`.
+    Session::of(source::self_contained(&scenario)?)
+        .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))
+}
+
+/// The folder of a campaign, which is this session's or new.
+fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
+    Dataset::claim(folder, session.resolved(), session.files()).map_err(|error| match error {
+        DatasetError::Unwritable { folder, source } => {
+            unwritable(&folder, &source, "folder that can be written with --out DIR")
+        }
+        error @ DatasetError::OtherCampaign { .. } => Failure::Input(error.to_string()),
+    })
+}
+
 /// Carries out `runs` on all threads and hands each to `ended`, which keeps it.
 fn carry_out(
     session: &Session,
     runs: &[usize],
     threads: Option<u16>,
     ended: impl Fn(usize, Result<RunResult, RunError>) -> Result<(), String> + Sync,
-) -> Result<Vec<End>, Failure> {
+) -> Result<Vec<RunStatus>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
         .build()
@@ -121,7 +130,7 @@ fn carry_out(
         .map(|run| Control { threads: threads_of(&points[*run], all, runs.len()), ..session.control(*run) })
         .collect();
     let progress = Progress::new(runs.len());
-    let one = |slot: usize, index: usize, control: &Control| -> End {
+    let one = |slot: usize, index: usize, control: &Control| -> RunStatus {
         if interrupt::asked_to_stop() {
             return None;
         }

@@ -4,45 +4,68 @@ use crate::args::CheckArgs;
 use crate::cost::Cost;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::source::input;
+use crate::source::{Prepared, input};
 use crate::{question, source};
 use anabranch_base::Bytes;
-use anabranch_sim::baseline;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, INPUTS, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
+use anabranch_sim::{Built, baseline};
 use serde_json::json;
 
-/// Resolves and builds a scenario, and prints what it comes to.
+/// Resolves and builds a scenario, and prints its size, cost and resolved text.
 ///
 /// # Errors
 /// Bad input, with its place.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let written = source::written(&args.scenario)?;
+    let written = source::open(&args.scenario)?;
     let prepared = source::load(&written, &Overrides::default())?;
     question::check(&written, &Overrides::default())?;
-    let scenario = &prepared.scenario;
     let Some(first) = prepared.points.first() else {
         return Err(Failure::Input(format!("{}: there is nothing to run", args.scenario.display())));
     };
     let built = anabranch_sim::build(first).map_err(input)?;
-    let (topology, workload) = (&built.topology, &built.workload);
-    let bytes = workload.messages.iter().fold(0_u64, |sum, message| sum.saturating_add(message.bytes));
-    let faults = broken(first, topology)?;
-    let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    let faults = listed_faults(first, &built.topology)?;
     let baselines = baseline::points(&prepared.points);
     // Runs without the faults are carried out too.
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
-    let keep_losses = baselines.iter().any(|baseline| !baseline.faults.is_empty());
-    let baselines = baselines.len();
-    let cost = Cost::of(&all, Some(&built))?;
-    if args.json {
-        return print_json(&json!({
-            "scenario": scenario.title,
+    let cost = Cost::estimate(&all, Some(&built))?;
+    let checked = Checked { prepared: &prepared, built: &built, faults, baselines, cost };
+    match args.json {
+        true => print_json(&checked.json()),
+        false => print(&checked.text()),
+    }
+}
+
+/// A scenario that was resolved, with the fabric and workload of its first run.
+struct Checked<'a> {
+    prepared: &'a Prepared,
+    built: &'a Built,
+    faults: Vec<ListedFault<'a>>,
+    /// Runs without the scenario's faults.
+    baselines: Vec<RunPoint>,
+    cost: Cost,
+}
+
+impl Checked<'_> {
+    fn scheme_names(&self) -> Vec<&str> {
+        self.prepared.scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect()
+    }
+
+    /// Bytes of all messages.
+    fn message_bytes(&self) -> u64 {
+        self.built.workload.messages.iter().fold(0, |sum, message| sum.saturating_add(message.bytes))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Checked { prepared, built, .. } = self;
+        let (topology, workload) = (&built.topology, &built.workload);
+        json!({
+            "scenario": prepared.scenario.title,
             "digest": prepared.item.digest,
             "runs": prepared.points.len(),
-            "baselines": baselines,
-            "schemes": schemes,
-            "seeds": scenario.seeds,
+            "baselines": self.baselines.len(),
+            "schemes": self.scheme_names(),
+            "seeds": prepared.scenario.seeds,
             "hosts": topology.hosts,
             "switches": topology.switches.len(),
             "links": topology.links(),
@@ -50,64 +73,74 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "routing_bytes": built.routing.memory_bytes(),
             "queue_pairs": workload.qps.len(),
             "messages": workload.messages.len(),
-            "message_bytes": bytes,
-            "packet_hops": cost.packet_hops(),
-            "thread_s": cost.thread_seconds(),
-            "faults": faults.iter().map(Broken::json).collect::<Vec<_>>(),
+            "message_bytes": self.message_bytes(),
+            "packet_hops": self.cost.packet_hops(),
+            "thread_s": self.cost.thread_seconds(),
+            "faults": self.faults.iter().map(ListedFault::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
             "diagnostics": prepared.warnings,
-            "files": scenario.files.keys().collect::<Vec<_>>(),
+            "files": prepared.scenario.files.keys().collect::<Vec<_>>(),
             "ground": prepared.ground,
             "resolved_toml": prepared.item.toml,
-        }));
+        })
     }
-    let without = match baselines {
-        0 => String::new(),
-        some if keep_losses => format!(", and {some} with the losses of the topology file alone"),
-        some => format!(", and {some} without faults"),
-    };
-    let sweep = if scenario.sweep.is_empty() {
-        ""
-    } else {
-        " (the fabric and workload below are those of the \
-        first sweep point)"
-    };
-    print(&format!(
-        "{}\n\n\
-         runs       {} = {} x {} x {}{without}{sweep}\n\
-         hosts      {}\n\
-         switches   {}\n\
-         links      {} (directed)\n\
-         memory     {} fabric, {} routing\n\
-         messages   {} on {} queue pairs, {} in all\n\
-         cost       {}\n\
-         setup      {}\n\
-         {}digest     {}\n\n\
-         {}\
-         # The resolved scenario, every default explicit:\n\n{}",
-        scenario.title,
-        prepared.points.len(),
-        counted(schemes.len(), "scheme"),
-        counted(prepared.points.len() / (schemes.len() * scenario.seeds.len()).max(1), "sweep point"),
-        counted(scenario.seeds.len(), "seed"),
-        topology.hosts,
-        topology.switches.len(),
-        topology.links(),
-        Bytes(topology.memory_bytes() as u64).about(),
-        Bytes(built.routing.memory_bytes() as u64).about(),
-        workload.messages.len(),
-        workload.qps.len(),
-        Bytes(bytes).about(),
-        cost.line(),
-        prepared.ground.setup,
-        faults.iter().map(Broken::line).collect::<String>(),
-        prepared.item.digest,
-        ground(&prepared.ground),
-        prepared.item.toml,
-    ))
+
+    fn text(&self) -> String {
+        let Checked { prepared, built, .. } = self;
+        let (scenario, topology, workload) = (&prepared.scenario, &built.topology, &built.workload);
+        let (schemes, seeds) = (scenario.schemes.len(), scenario.seeds.len());
+        let sweep = match scenario.sweep.is_empty() {
+            true => "",
+            false => " (the fabric and workload below are those of the first sweep point)",
+        };
+        format!(
+            "{}\n\n\
+             runs       {} = {} x {} x {}{}{sweep}\n\
+             hosts      {}\n\
+             switches   {}\n\
+             links      {} (directed)\n\
+             memory     {} fabric, {} routing\n\
+             messages   {} on {} queue pairs, {} in all\n\
+             cost       {}\n\
+             setup      {}\n\
+             {}digest     {}\n\n\
+             {}\
+             # The resolved scenario, every default explicit:\n\n{}",
+            scenario.title,
+            prepared.points.len(),
+            counted(schemes, "scheme"),
+            counted(prepared.points.len() / (schemes * seeds).max(1), "sweep point"),
+            counted(seeds, "seed"),
+            self.baselines_clause(),
+            topology.hosts,
+            topology.switches.len(),
+            topology.links(),
+            Bytes(topology.memory_bytes() as u64).about(),
+            Bytes(built.routing.memory_bytes() as u64).about(),
+            workload.messages.len(),
+            workload.qps.len(),
+            Bytes(self.message_bytes()).about(),
+            self.cost.line(),
+            prepared.ground.setup,
+            self.faults.iter().map(ListedFault::line).collect::<String>(),
+            prepared.item.digest,
+            ground(&prepared.ground),
+            prepared.item.toml,
+        )
+    }
+
+    /// `, and 3 without faults`; empty without baselines.
+    fn baselines_clause(&self) -> String {
+        let keep_losses = self.baselines.iter().any(|baseline| !baseline.faults.is_empty());
+        match self.baselines.len() {
+            0 => String::new(),
+            some if keep_losses => format!(", and {some} with the losses of the topology file alone"),
+            some => format!(", and {some} without faults"),
+        }
+    }
 }
 
-/// In what the ground of the schemes differs.
+/// The differences between the setups of the schemes.
 fn ground(ground: &Ground) -> String {
     if ground.differences.is_empty() {
         return String::new();
@@ -125,28 +158,28 @@ fn ground(ground: &Ground) -> String {
     for (scheme, needs) in ground.schemes.iter().zip(&ground.needs).filter(|(_, needs)| !needs.is_empty()) {
         text.push_str(&format!("{scheme} needs {needs}\n"));
     }
-    if let Some(sentence) = &ground.not_the_same {
+    if let Some(sentence) = &ground.mismatch {
         text.push_str(&format!("{sentence}\n"));
     }
     text + "\n"
 }
 
-/// A fault, with what it takes at the first seed.
-struct Broken<'a> {
+/// A fault, with its targets at the first seed.
+struct ListedFault<'a> {
     number: usize,
     fault: &'a FaultSpec,
     switches: Vec<String>,
     links: Vec<String>,
-    /// The lines of the topology's file that say it; none where the scenario does.
+    /// The lines of the topology's file that declare it; none where the scenario does.
     in_file: Option<String>,
 }
 
-fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>>, Failure> {
+fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<ListedFault<'a>>, Failure> {
     let inputs = format!("{INPUTS}/");
     let find = |(i, fault): (usize, &'a FaultSpec)| {
         let taken = fault.targets(i, topology, point.seed).map_err(input)?;
         let file = point.topology.file().map(|file| file.strip_prefix(&inputs).unwrap_or(file));
-        Ok(Broken {
+        Ok(ListedFault {
             number: i,
             fault,
             switches: taken.switches.iter().map(|&node| topology.node_name(node)).collect(),
@@ -157,12 +190,12 @@ fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>
     point.faults.iter().enumerate().map(find).collect()
 }
 
-/// Links of a fault that are named one by one.
+/// The most links of a fault that are named one by one.
 const MOST_NAMED: usize = 8;
 
-impl Broken<'_> {
-    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; behind what chance decides
-    /// stands its probability, and behind what a file says its lines.
+impl ListedFault<'_> {
+    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; a random fault has its
+    /// probability, and one from a topology's file its lines there.
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));

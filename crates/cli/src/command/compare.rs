@@ -1,16 +1,16 @@
 //! `anabranch compare`: results side by side.
 
 use crate::args::CompareArgs;
+use crate::campaign_results;
 use crate::failure::{Failure, reason};
 use crate::output::{aligned, print, print_json};
 use crate::source::input;
-use crate::whole;
 use anabranch_report::{ComparedRow, compare as side_by_side};
 use anabranch_results::ResultSet;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Keys that differ which the terminal shows; the page has all of them.
+/// The most differing keys that the terminal shows; the page has all of them.
 const MOST_KEYS: usize = 20;
 
 /// Compares folders of results, prints the table and writes the page.
@@ -21,7 +21,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let sets: Vec<(String, ResultSet)> = args
         .folders
         .iter()
-        .map(|folder| Ok((folder.display().to_string(), whole::open(folder)?)))
+        .map(|folder| Ok((folder.display().to_string(), campaign_results::open(folder)?)))
         .collect::<Result<_, Failure>>()?;
     let borrowed: Vec<(String, &ResultSet)> = sets.iter().map(|(name, set)| (name.clone(), set)).collect();
     let compared = side_by_side(&borrowed).map_err(input)?;

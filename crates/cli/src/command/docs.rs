@@ -1,13 +1,14 @@
 //! `anabranch docs`: the reference entry of a parameter, or of a key of a scenario.
 
 use super::keys;
-use super::parameters::{self, Entry};
+use super::parameters::{self, Entry, Form};
 use crate::args::DocsArgs;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
 use serde_json::json;
 
-/// Prints what a parameter may be, for each part and kind that has it; of a table like `fabric.pfc`, what is in it.
+/// Prints the entry of a parameter for each part and kind that has it; for a table like `fabric.pfc` or a kind like
+/// `poisson`, the entries of all in it.
 ///
 /// # Errors
 /// No parameter and no key of that name, with the nearest; or standard output cannot be written.
@@ -19,16 +20,20 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         found = all.iter().filter(|entry| entry.is_within(&args.key)).collect();
     }
     if found.is_empty() && of_scenario.is_empty() {
+        if keys::is_section(&args.key) {
+            return keys::list(Some(&args.key), if args.json { Form::Json } else { Form::Text });
+        }
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
         names.extend(keys::names());
         names.sort_unstable();
         names.dedup();
         let last = args.key.rsplit('.').next().unwrap_or_default();
-        // A name without its table is like the table of a path.
+        // A name is compared with names, a path with paths.
         let alike = names.iter().copied().filter(|name| name.contains('.') == args.key.contains('.'));
-        let near = match did_you_mean(&args.key, alike) {
-            none if none.is_empty() => did_you_mean(last, names),
-            near => near,
+        let near = match (keys::meant(&args.key), did_you_mean(&args.key, alike)) {
+            (Some(key), _) => format!("; did you mean {key:?}?"),
+            (None, none) if none.is_empty() => did_you_mean(last, names),
+            (None, near) => near,
         };
         return Err(Failure::Input(format!(
             "no parameter of a scheme and no key of a scenario is called {:?}{near}\n  help: `anabranch list parameters` and \

@@ -1,10 +1,10 @@
 //! `anabranch export`: a table of results as CSV.
 
 use crate::args::{ExportArgs, FormatArg, TableArg};
+use crate::campaign_results::is_campaign;
 use crate::failure::{Failure, reason};
 use crate::one_run;
 use crate::source::input;
-use crate::whole::is_campaign;
 use anabranch_results::{Dataset, ResultsError, Table, write_csv};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;

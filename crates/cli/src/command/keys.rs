@@ -3,7 +3,8 @@
 use super::parameters::Form;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
-use anabranch_sim::scenario::{Key, Section, Unless, sections};
+use anabranch_base::nearest;
+use anabranch_sim::scenario::{Key, KeyDefault, Section, also_called, sections};
 use serde_json::{Value, json};
 
 /// Prints the keys of all tables, or of one.
@@ -58,7 +59,24 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// For people at a terminal.
+/// The key that an unknown name stands for: its name here, or the nearest of its table.
+pub fn meant(wanted: &str) -> Option<String> {
+    let (table, name) = wanted.rsplit_once('.').map_or((None, wanted), |(table, name)| (Some(table), name));
+    let whole = |key: &str| table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"));
+    let called = also_called(name).map(whole).find(|key| !entries(key).is_empty());
+    called.or_else(|| {
+        let beside = sections().iter().filter(|section| table.is_some_and(|table| is_called(section, table)));
+        let known: Vec<&str> = beside.flat_map(|section| section.keys).map(|key| key.name).collect();
+        nearest(name, &known).map(whole)
+    })
+}
+
+/// Whether a table or a kind is called so.
+pub fn is_section(wanted: &str) -> bool {
+    sections().iter().any(|section| is_called(section, wanted))
+}
+
+/// A key as text for a terminal.
 pub fn entry(section: &Section, key: &Key) -> String {
     let rows = [
         ("may be", key.is.replace('`', "")),
@@ -70,11 +88,11 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// As JSON has it.
+/// A key as JSON.
 pub fn row(section: &Section, key: &Key) -> Value {
-    let default = match key.unless_said {
-        Unless::Is(value) => Some(value),
-        Unless::Needed | Unless::Told(_) => None,
+    let default = match key.default {
+        KeyDefault::Value(value) => Some(value),
+        KeyDefault::Required | KeyDefault::Described(_) => None,
     };
     json!({
         "table": section.table,
@@ -82,7 +100,7 @@ pub fn row(section: &Section, key: &Key) -> Value {
         "section": section.name,
         "name": key.name,
         "may_be": key.is.replace('`', ""),
-        "needed": key.unless_said == Unless::Needed,
+        "needed": key.default == KeyDefault::Required,
         "default": default,
         "unless_said": self::default(key, ""),
         "example": example(key),
@@ -106,11 +124,11 @@ fn heading(section: &Section) -> String {
 }
 
 fn default(key: &Key, mark: &str) -> String {
-    match key.unless_said {
-        Unless::Needed => "required".to_owned(),
-        Unless::Is(value) => format!("{mark}{value}{mark}"),
-        Unless::Told(words) if mark.is_empty() => words.replace('`', ""),
-        Unless::Told(words) => words.to_owned(),
+    match key.default {
+        KeyDefault::Required => "required".to_owned(),
+        KeyDefault::Value(value) => format!("{mark}{value}{mark}"),
+        KeyDefault::Described(words) if mark.is_empty() => words.replace('`', ""),
+        KeyDefault::Described(words) => words.to_owned(),
     }
 }
 

@@ -27,13 +27,17 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         ScaleArg::Paper => Scale::Paper,
     };
     let files = choose(&args.scenarios)?;
-    // All are read before the first one runs, so that a fault shows at once.
-    let scenarios: Vec<Asked<'_>> =
-        files.iter().map(|file| Asked::read(file, scale, &args.seeds)).collect::<Result<_, Failure>>()?;
+    // All are read before the first one runs, so that an error shows at once.
+    let scenarios: Vec<LeagueScenario<'_>> = files
+        .iter()
+        .map(|file| LeagueScenario::read(file, scale, &args.seeds))
+        .collect::<Result<_, Failure>>()?;
     interrupt::catch()?;
-    let mut left = TimeLeft::of(&scenarios, Asked::cost, args.output.threads)?;
+    let mut left = TimeLeft::new(&scenarios, LeagueScenario::cost, args.output.threads)?;
     let mut contests = Vec::new();
-    for (place, Asked { name, explanation, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
+    for (place, LeagueScenario { name, explanation, on_common: scenario, on_own }) in
+        scenarios.iter().enumerate()
+    {
         note(&left.begin(&format!("league/{name}"), place));
         let stored = format!("league-{name}-{}", figures::scale_name(scale));
         let prepared = source::prepare(stored, scenario.clone())?;
@@ -43,7 +47,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         }
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
-        let sizes = sizes::of(&prepared.points);
+        let sizes = sizes::describe(&prepared.points);
         let mut contest = LeagueEntry::of(name, &done.results, sizes, page, explanation.as_ref());
         let mut stored = done.stored;
         for (setup, scenario) in on_own {
@@ -85,18 +89,18 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
 }
 
 /// A scenario of the league.
-struct Asked<'f> {
+struct LeagueScenario<'f> {
     name: &'f str,
-    /// What its times are held against.
+    /// The ideal times that its times are compared with.
     explanation: Option<Explanation>,
-    /// All of its schemes, on one ground.
+    /// All of its schemes, under the common setup.
     on_common: Scenario,
-    /// Those that a paper brings, on the ground of that paper, by the name of the setup.
+    /// The schemes of papers, each under its paper's setup, by the name of the setup.
     on_own: Vec<(&'static str, Scenario)>,
 }
 
-impl<'f> Asked<'f> {
-    fn read(file: &'f FigureFile, scale: Scale, seeds: &[u64]) -> Result<Asked<'f>, Failure> {
+impl<'f> LeagueScenario<'f> {
+    fn read(file: &'f FigureFile, scale: Scale, seeds: &[u64]) -> Result<LeagueScenario<'f>, Failure> {
         let figure = file.read(scale)?;
         let explanation = figure.explain.clone();
         let on_common = scenario(file, figure, seeds)?;
@@ -106,7 +110,7 @@ impl<'f> Asked<'f> {
             if setup.systems.iter().any(asked) {
                 let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
                 own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
-                // Of a fabric whose round trip is above its RTO a paper says nothing.
+                // A paper says nothing about a fabric whose round trip exceeds its RTO.
                 let facts = own.examine()?.facts;
                 let fits = |(scheme, facts): (&Scheme, &PathFacts)| {
                     scheme.transport.rto().on(facts) > facts.base_rtt
@@ -116,10 +120,10 @@ impl<'f> Asked<'f> {
                 }
             }
         }
-        Ok(Asked { name: file.name(), explanation, on_common, on_own })
+        Ok(LeagueScenario { name: file.name(), explanation, on_common, on_own })
     }
 
-    /// Of all its runs, on every ground and without its faults.
+    /// The cost of all its runs, under every setup, and of the baselines without its faults.
     fn cost(&self) -> Result<Cost, Failure> {
         let grounds = self.on_own.iter().map(|(_, scenario)| scenario).chain([&self.on_common]);
         let mut points = Vec::new();
@@ -128,7 +132,7 @@ impl<'f> Asked<'f> {
             points.extend(baseline::points(&with_faults));
             points.extend(with_faults);
         }
-        Cost::of(&points, None)
+        Cost::estimate(&points, None)
     }
 }
 

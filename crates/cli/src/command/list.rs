@@ -17,7 +17,7 @@ use anabranch_sim::scenario::{scheme, schemes, setups};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Values of `kind` in `[workload]` and what they mean.
+/// Values of `kind` in `[workload]` and their meanings.
 const WORKLOADS: &[(&str, &str)] = &[
     ("permutation", "every host sends one message and receives one, never its own"),
     ("tornado", "host i sends to its twin in the other half of the fabric"),
@@ -33,7 +33,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Values of `kind` in `[topology]` and what they mean.
+/// Values of `kind` in `[topology]` and their meanings.
 const TOPOLOGIES: &[(&str, &str)] = &[
     ("fat-tree", "2 or 3 tiers of any radix and oversubscription; also from a .topo file"),
     ("leaf-spine", "a fat tree of 2 tiers, by its numbers of leaves and spines"),
@@ -43,7 +43,7 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("graph", "any graph, from an ns-3 topology file"),
 ];
 
-/// Values of `kind` in `[[fault]]` and what they mean.
+/// Values of `kind` in `[[fault]]` and their meanings.
 const FAULTS: &[(&str, &str)] = &[
     ("link-down", "links carry nothing (links)"),
     ("link-flap", "links go down and come up again, period after period (links, period, down_for)"),
@@ -57,7 +57,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bit-errors", "bit error rate: a packet with a bit error is lost (links, probability)"),
 ];
 
-/// Values of `series` in `[[measure]]` and what they mean.
+/// Values of `series` in `[[measure]]` and their meanings.
 const SERIES: &[(&str, &str)] = &[
     ("link-utilisation", "what a link carries, in Gb/s (links)"),
     ("queue-delay", "queueing delay at the link's egress port; `above`: only delays above a time (links)"),
@@ -77,10 +77,10 @@ const SERIES: &[(&str, &str)] = &[
     ("sender-ecn", "ECN marks echoed to the sender (qps)"),
 ];
 
-/// Prints what there is.
+/// Prints a list of what a scenario or command can name.
 ///
 /// # Errors
-/// When `--state` stands where there is no state, or standard output cannot be written.
+/// When `--state` is given for a list that has no state, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(
@@ -188,8 +188,8 @@ fn state(as_json: bool) -> Result<(), Failure> {
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
 }
 
-/// Packets in flight of a queue pair, for what transports keep of them: a BDP of 400 Gb/s and 10 us in packets of 4 KiB,
-/// which is 120, as a power of two.
+/// Packets in flight of a queue pair, for the size of transports' per-packet state: a BDP of 400 Gb/s and 10 us in
+/// packets of 4 KiB, which is 120, as a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
 /// By scheme, the bits that its balancer and transport keep for a queue pair in NICs, with [`IN_FLIGHT`] packets, and its
@@ -210,7 +210,7 @@ pub fn state_bits() -> Result<BTreeMap<String, u64>, Failure> {
     Ok(all)
 }
 
-/// What a transport keeps of packets in flight, in words and as JSON.
+/// The state of a transport for packets in flight, in words and as JSON.
 fn transport_state(transport: &TransportConfig) -> (String, Value) {
     let fields = transport.tracking(IN_FLIGHT);
     let total = bits(&fields);
@@ -228,7 +228,7 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
     (text, json)
 }
 
-/// What DCP keeps of messages among `fields`, in words and as JSON.
+/// The state of DCP for messages among `fields`, in words and as JSON.
 fn message_state(config: &DcpConfig, fields: &[StateField]) -> (String, Value) {
     let of_messages: Vec<StateField> =
         fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();

@@ -1,4 +1,4 @@
-//! `anabranch completions` and `anabranch man`: what shells and `man` read, from the declarations of the arguments.
+//! `anabranch completions` and `anabranch man`: completion scripts and the manual page, from the declared arguments.
 
 use crate::args::Cli;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub fn man() -> Result<(), Failure> {
     let mut command = Cli::command();
     command.build();
     let mut text = Vec::new();
-    // Of a buffer in memory no write fails.
+    // Writes to a buffer in memory do not fail.
     let rendered = clap_mangen::Man::new(command.clone()).render(&mut text);
     let of_commands = command.get_subcommands().filter(|known| !known.is_hide_set());
     let rendered = of_commands.fold(rendered, |done, known| {

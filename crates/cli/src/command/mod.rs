@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one per file.
 
 pub mod bench;
 pub mod campaign;
@@ -16,6 +16,6 @@ pub mod pcap;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod sensitivity;
 mod simulate;
 pub mod trace;
-pub mod unsaid;

@@ -1,4 +1,4 @@
-//! `anabranch list parameters`: what every parameter of a scheme may be.
+//! `anabranch list parameters`: the parameters of schemes with their units, ranges, defaults and sources.
 
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
@@ -6,10 +6,10 @@ use anabranch_sim::Parameter;
 use anabranch_sim::scenario::{KindListing, PartListing, Registry, SchemeListing, schemes};
 use serde_json::{Value, json};
 
-/// How the parameters are printed.
+/// The form in which parameters are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For people at a terminal.
+    /// Text for a terminal.
     Text,
     /// The page of the reference.
     Markdown,
@@ -33,7 +33,7 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
         if !kinds.is_empty() {
             beside = format!(
                 "\n{wanted:?} is a scheme too, {}: its other parameters are those of {}.\n",
-                named(&kinds),
+                kind_list(&kinds),
                 listed(&commands)
             );
         }
@@ -47,7 +47,7 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
 
 /// A parameter of a part of schemes, or of a kind of one.
 pub struct Entry {
-    /// As `[set]` names it behind the scheme: `lb.buffer`.
+    /// The path in `[set]` behind the scheme: `lb.buffer`.
     pub path: String,
     part: &'static str,
     kind: KindListing,
@@ -82,13 +82,13 @@ impl Entry {
         &self.kind.parameters[self.place]
     }
 
-    /// Whether `key` names it: its path, with a scheme in front or not, or the end of it.
+    /// Whether `key` names it: its path, with or without a scheme in front, or the end of its path.
     pub fn is(&self, key: &str) -> bool {
         let whole = |key: &str| self.path == key || self.path.ends_with(&format!(".{key}"));
         whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
     }
 
-    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with a scheme in front or not, or the end of it.
+    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with or without a scheme, or its end.
     pub fn is_within(&self, key: &str) -> bool {
         let path = self.path.replace("[]", "");
         let within = |key: &str| path.starts_with(&format!("{key}."));
@@ -97,12 +97,12 @@ impl Entry {
             || key.split_once('.').is_some_and(|(_, key)| within(key))
     }
 
-    /// As `anabranch list parameters --json` has it.
+    /// The parameter in `anabranch list parameters --json`.
     pub fn json(&self) -> Value {
         row(self.part, &self.kind, self.parameter())
     }
 
-    /// For people at a terminal.
+    /// Text for a terminal.
     pub fn text(&self) -> String {
         let [_, unit, range, default, example, source, meaning] = columns(self.parameter());
         let of = match (&self.kind.name, self.part) {
@@ -122,12 +122,12 @@ impl Entry {
     }
 }
 
-/// As `[set]` names it behind the scheme.
+/// The path of a parameter in `[set]` behind the scheme.
 fn path(part: &str, parameter: &Parameter) -> String {
     if part.is_empty() { parameter.name().to_owned() } else { format!("{part}.{}", parameter.name()) }
 }
 
-/// The parts of a scheme that have kinds, each with its kind; none where no scheme is called so.
+/// The parts of a scheme that have kinds, each with its kind; none where no scheme has this name.
 fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
     let is_one = |listing: &SchemeListing| listing.name == scheme;
     let whole = schemes().iter().any(is_one).then(|| anabranch_sim::scenario::scheme(scheme).ok())??;
@@ -140,7 +140,7 @@ fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
 }
 
 /// `transport = "sack", cc = "dctcp" and lb = "reps"`.
-fn named(kinds: &[(&str, String)]) -> String {
+fn kind_list(kinds: &[(&str, String)]) -> String {
     listed(&kinds.iter().map(|(part, kind)| format!("{part} = {kind:?}")).collect::<Vec<String>>())
 }
 
@@ -182,7 +182,7 @@ fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Fai
         return Err(Failure::Input(format!(
             "{wanted:?} is a scheme, and parameters are listed by the parts of schemes and their kinds\n  help: it is {}: write \
              {}",
-            named(&kinds),
+            kind_list(&kinds),
             listed(&commands)
         )));
     }
@@ -193,7 +193,7 @@ fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Fai
     )))
 }
 
-/// What stands above the parameters of a kind.
+/// The heading of the parameters of a kind.
 fn heading(part: &str, kind: &KindListing) -> String {
     match (&kind.name, part) {
         (Some(name), part) => format!("{part} = {name:?}"),
@@ -202,7 +202,7 @@ fn heading(part: &str, kind: &KindListing) -> String {
     }
 }
 
-/// What a parameter is unless said.
+/// The default of a parameter.
 fn default(parameter: &Parameter) -> String {
     match parameter.default() {
         Some(default) => default.to_string(),

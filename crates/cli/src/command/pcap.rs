@@ -1,4 +1,4 @@
-//! `anabranch pcap`: what goes over chosen links of one run, as a capture.
+//! `anabranch pcap`: the packets of one run on chosen links, as a capture.
 
 use crate::args::PcapArgs;
 use crate::capture::{Capture, Snapped, Wire, pcapng};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-/// Simulates the first run of a scenario, or that of a scheme and a seed, and writes what went over links.
+/// Simulates the first run of a scenario, or that of a scheme and a seed, and writes the packets on chosen links.
 ///
 /// # Errors
 /// Bad input, a run that failed, a file that cannot be written, Ctrl-C.
@@ -39,7 +39,7 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
             return Err(Failure::Interrupted(format!("{named}: interrupted; nothing was written")));
         }
         Err(RunError::Cancelled) if is_full => Ok("ended early, with the capture full".to_owned()),
-        // What went over links before it failed may say why.
+        // The packets before a failure may show its cause.
         Err(error) => Err(failed(&error)),
     };
     let (sent, firsts) = capture.into_sent();

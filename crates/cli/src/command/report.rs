@@ -2,11 +2,11 @@
 
 use super::find::in_words;
 use crate::args::ReportArgs;
+use crate::campaign_results;
 use crate::failure::{Failure, reason};
 use crate::made_by::MadeBy;
 use crate::output::{print, width};
 use crate::store::Store;
-use crate::whole;
 use std::fs;
 
 /// Draws the page of stored results again and prints their tables.
@@ -19,7 +19,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     {
         Store::at(root).recover();
     }
-    let results = whole::open(&args.folder)?;
+    let results = campaign_results::open(&args.folder)?;
     let page = args.folder.join("report.html");
     let refused = |error: std::io::Error| {
         Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))
@@ -27,7 +27,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     // The old page stays whole until the new one is.
     let fresh = tempfile::Builder::new().prefix(".report-").suffix(".html").tempfile_in(&args.folder);
     let fresh = fresh.map_err(refused)?;
-    let made_by = MadeBy::of(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
+    let made_by = MadeBy::read(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
     fs::write(fresh.path(), anabranch_report::html(&results, &made_by)).map_err(refused)?;
     #[cfg(unix)]
     fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))

@@ -14,7 +14,7 @@ use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
 use serde_json::json;
 
-/// Runs figures and prints what became of their claims.
+/// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
 /// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is none.
@@ -27,10 +27,10 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         return Err(Failure::Input(which(&figures::all(args.figures_dir.as_deref())?)));
     }
     if args.unsaid {
-        return super::unsaid::vary(args, scale);
+        return super::sensitivity::vary(args, scale);
     }
-    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.wanted())?;
-    // All are read before the first one runs, so that a fault shows at once.
+    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.selection())?;
+    // All are read before the first one runs, so that an error shows at once.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
     interrupt::catch()?;
     let mut claims = Vec::new();
@@ -38,7 +38,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut interrupted = None;
     let mut exhibits = Vec::new();
-    let mut left = TimeLeft::of(&chosen, cost, args.output.threads)?;
+    let mut left = TimeLeft::new(&chosen, cost, args.output.threads)?;
     for (place, figure) in chosen.iter().enumerate() {
         let named = format!("{} at {} scale", figure.id, figures::scale_name(scale));
         note(&left.begin(&named, place));
@@ -54,13 +54,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             print(&text(figure, &done))?;
         }
         claims.extend_from_slice(judged);
-        exhibits.extend(done.results.figure.clone().map(|figure| {
-            let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
-            GalleryEntry {
-                figure,
-                page: folder.map(|name| format!("{}/report.html", name.to_string_lossy())),
-            }
-        }));
+        exhibits.extend(gallery_entry(&done));
         match verdict {
             Ok(()) => {}
             Err(Failure::Interrupted(why)) => {
@@ -90,7 +84,14 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// What there is, for one who names nothing: all of it takes long, and is asked for.
+/// The figure's entry in the index; none for one without results.
+fn gallery_entry(done: &Simulated) -> Option<GalleryEntry> {
+    let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
+    let page = folder.map(|name| format!("{}/report.html", name.to_string_lossy()));
+    done.results.figure.clone().map(|figure| GalleryEntry { figure, page })
+}
+
+/// The answer to a command that names no figure: all figures take long, so that they are run only with `--all`.
 fn which(all: &[figures::FigureFile]) -> String {
     let mut papers: Vec<(&str, usize)> = Vec::new();
     for file in all {
@@ -110,20 +111,20 @@ fn which(all: &[figures::FigureFile]) -> String {
     )
 }
 
-/// What a figure costs. A model costs next to nothing.
+/// The cost of a figure. A model costs next to nothing.
 fn cost(figure: &Figure) -> Result<Cost, Failure> {
     match &figure.scenario {
-        Some(scenario) => Cost::of(&scenario.points()?, None),
+        Some(scenario) => Cost::estimate(&scenario.points()?, None),
         None => Ok(Cost::default()),
     }
 }
 
-/// Runs one figure; the digest of what was run, and what came of it.
+/// Runs one figure. Returns the digest of its scenario or model, and the outcome.
 fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
     if let Some(scenario) = &figure.scenario {
         let prepared = source::prepare(name, scenario.clone())?;
-        let sizes = sizes::of(&prepared.points);
+        let sizes = sizes::describe(&prepared.points);
         let judge = |set: &_| {
             let judged = figures::judge(figure, scale, set)?;
             Ok(Some(results::Figure { sizes: sizes.clone(), ..judged }))

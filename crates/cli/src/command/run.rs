@@ -15,7 +15,7 @@ use serde_json::json;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
-    let written = source::written(&args.scenario)?;
+    let written = source::open(&args.scenario)?;
     let prepared = source::load(&written, &over)?;
     question::check(&written, &over)?;
     let done = scenario(&prepared, !args.no_baseline, &args.output)?;

@@ -1,11 +1,11 @@
-//! What `run`, `reproduce` and `league` share: simulate unless the results are stored, and store them.
+//! The common part of `run`, `reproduce` and `league`: simulate unless the results are stored, and store them.
 
 use crate::args::OutputArgs;
 use crate::execute::{Outcome, execute_with_baselines};
 use crate::failure::Failure;
-use crate::kept::Kept;
 use crate::made_by::MadeBy;
 use crate::output::{note, width};
+use crate::run_cache::RunCache;
 use crate::simulated::Simulated;
 use crate::source::Prepared;
 use crate::spool::Spool;
@@ -16,22 +16,22 @@ use std::path::PathBuf;
 
 /// Something that can be simulated and stored.
 pub struct Job<'a> {
-    /// What is stored of it.
+    /// The item that is stored with its results.
     pub item: &'a Item,
-    /// One line for people.
+    /// The title of its results.
     pub title: &'a str,
-    /// How many runs it has, the baselines among them.
+    /// The number of its runs, baselines included.
     pub runs: usize,
-    /// How many of these are baselines.
+    /// The number of baselines among the runs.
     pub baselines: usize,
     /// Simulates it, except for the runs that are kept, with room for curves on disk.
-    pub simulate: &'a dyn Fn(&Kept, &Spool) -> Result<Outcome, Failure>,
+    pub simulate: &'a dyn Fn(&RunCache, &Spool) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
 }
 
 impl Job<'_> {
-    /// Simulates, or takes what is stored.
+    /// Simulates, or returns stored results.
     ///
     /// # Errors
     /// When the folder of results refuses something. Failed and stopped runs are part of what is returned.
@@ -49,7 +49,7 @@ impl Job<'_> {
             return self.judge_again(&store, folder, results);
         }
         let pending = store.begin(self.item)?;
-        let kept = store.kept(self.item, output.fresh);
+        let kept = store.run_cache(self.item, output.fresh);
         let spool = pending.spool();
         let outcome = (self.simulate)(&kept, &spool)?;
         let whole = outcome.is_whole();
@@ -85,10 +85,10 @@ impl Job<'_> {
     }
 }
 
-/// Simulates a scenario, with `baselines` also without its faults, or takes what is stored.
+/// Simulates a scenario, with `baselines` also without its faults, or returns stored results.
 ///
 /// # Errors
-/// Those of [`Job::perform`].
+/// The errors of [`Job::perform`].
 pub fn scenario(prepared: &Prepared, baselines: bool, output: &OutputArgs) -> Result<Simulated, Failure> {
     let mut points = prepared.points.clone();
     let actual = points.len();
@@ -106,7 +106,7 @@ pub fn scenario(prepared: &Prepared, baselines: bool, output: &OutputArgs) -> Re
     job.perform(output)
 }
 
-/// Says what the runs warn of. What the scenario does was said when it was read.
+/// Notes the warnings of the runs. Those of the scenario were noted when it was read.
 fn warn(results: &ResultSet) {
     results.run_warnings().iter().for_each(|warning| note(&format!("warning: {warning}")));
 }

@@ -37,7 +37,7 @@ fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
             assert!(fails < holds && holds < 1.15 * fails, "{seed}");
             assert_eq!(seed["contradictions"].as_array().unwrap().len(), 0, "{seed}");
         }
-        // What was found is so: a run of it drops nothing, and one of what fails does.
+        // A run at the value that was found drops nothing, and one at the value that fails does.
         let first = &answer["seeds"][0];
         for (value, dropped) in [(&first["value"], false), (&first["fails_at"], true)] {
             let set = format!("\"*.fabric.queue\" = {value}\n");
@@ -105,7 +105,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     let text = ask("smallest = [\"10KB\", \"4MB\"]", &[]).stdout;
     let (said, other) = text.split_once(", but between them; ").unwrap_or_else(|| panic!("{text}"));
     assert!(said.ends_with(", so that it holds at neither end (\"10KB\" and \"4MB\")"), "{text}");
-    // The other limit is asked as it is said.
+    // The other limit is asked with the words of the message.
     let (range, _) = other.split_once(" asks for").unwrap();
     let largest = seed(ask(range, &["--json"]).json());
     assert_eq!(largest["outcome"], "found", "{range}: {largest}");
@@ -146,7 +146,7 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // Nothing below is offered: it would be refused.
+        // No lower value is offered: it would be refused.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(
@@ -179,7 +179,7 @@ fn only_schemes_that_have_the_parameter_are_asked() {
         );
         assert_eq!(json["headroom_on_top"], serde_json::json!([]));
     }
-    // The buffer of a switch is not all that it has for data.
+    // A switch has more memory for data than its buffer: the headroom.
     let question = "parameter = \"rocev2.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"4MB\"]";
     let (text, asked, json) = ask("[\"rocev2\"]", question);
     assert_eq!(asked, ["rocev2"]);
@@ -194,7 +194,7 @@ fn only_schemes_that_have_the_parameter_are_asked() {
             "parameter = \"workload.bytes\"\nsmallest = [\"50KB\", \"100KB\"]",
         ),
     );
-    // What would be needed within is that and a byte.
+    // With the headroom inside the buffer, the buffer has to hold that headroom and a byte more.
     let refused = place.run(&["check", "within.toml"]).expect(2).stderr;
     let (_, needed) = refused.rsplit_once("= \"").unwrap();
     let needed = needed.trim().trim_end_matches('"').trim_end_matches("KB").parse::<u64>().unwrap() * 1000;
@@ -226,7 +226,7 @@ fn a_run_at_the_end_of_the_range_is_what_others_are_held_against() {
             assert!(time("10KB") <= 1.05 * largest, "{seed}");
         }
     }
-    // The end is run once, for both.
+    // The end is run once, for both schemes.
     assert_eq!(seed["tried"].as_array().unwrap().len() as u64, asked["runs_simulated"].as_u64().unwrap());
 }
 
@@ -351,7 +351,7 @@ fn tables_are_exported_as_csv() {
         refused.contains("no/such.csv: cannot be written: no such file or folder\n  help: "),
         "{refused}"
     );
-    // What was there stays where nothing can be exported.
+    // An existing file stays where nothing can be exported.
     place.run(&["export", "nowhere", "--out", "flows.csv"]).expect(2);
     assert_eq!(fs::read_to_string(place.path().join("flows.csv")).unwrap(), flows);
 }

@@ -15,18 +15,18 @@ fn scenario(name: &'static str, text: String, says: &'static [&'static str]) -> 
     Case { name, files: vec![("s.toml", text.into_bytes())], args: vec!["run", "s.toml"], says }
 }
 
-/// ... with one line of it changed.
+/// A case of [`SMALL`] with one line changed.
 #[track_caller]
 fn edit(name: &'static str, from: &str, to: &str, says: &'static [&'static str]) -> Case {
     scenario(name, edited(from, to), says)
 }
 
-/// ... with more lines at the end.
+/// A case of [`SMALL`] with more lines at the end.
 fn more(name: &'static str, lines: &str, says: &'static [&'static str]) -> Case {
     scenario(name, format!("{SMALL}{lines}\n"), says)
 }
 
-/// ... with a workload or topology from a file.
+/// A case with a workload or topology from a file.
 fn with_file(
     name: &'static str,
     table: &str,
@@ -346,7 +346,7 @@ fn bad_input_is_explained_and_leaves_nothing_behind() {
     assert!(faults.is_empty(), "{} of {}:\n\n{}", faults.len(), cases.len(), faults.join("\n\n"));
 }
 
-/// What is not as it should be.
+/// Runs a case. The error is the difference to what it expects.
 fn try_case(case: &Case) -> Result<(), String> {
     let place = Place::new();
     for (name, content) in &case.files {

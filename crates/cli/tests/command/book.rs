@@ -1,4 +1,4 @@
-//! The README and the book: what they show works, and their links lead somewhere.
+//! The README and the book: their examples work, and their links have targets.
 
 use crate::common::Place;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What parts of scenarios are shown on, by the name behind `toml,on=`.
+/// Scenarios into which the parts in the book are put, by the name behind `toml,on=`.
 const BASES: [(&str, &str); 6] = [
     (
         "permutation",
@@ -58,7 +58,7 @@ const BASES: [(&str, &str); 6] = [
     ),
 ];
 
-/// A page with what is looked at in it.
+/// A page with its code blocks, links and anchors.
 struct Page {
     path: PathBuf,
     /// Language and what follows it, and the text.
@@ -137,7 +137,7 @@ fn anchor(heading: &str) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// A part of a scenario put on one of [`BASES`]: what it says takes the place of what is there.
+/// A part of a scenario put into one of [`BASES`], whose keys it replaces.
 fn on(base: &str, part: &str) -> String {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (_, base) = BASES.iter().find(|(name, _)| *name == base).unwrap_or_else(|| panic!("no base {base}"));
@@ -178,7 +178,7 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
 }
 
-/// What a crate of one's own is told to depend on is there, under that name.
+/// The dependencies that a user's crate is to declare exist under those names.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));
@@ -259,7 +259,7 @@ fn links_of_the_book_lead_somewhere() {
     }
 }
 
-/// Reads results as the book does, where Python has what it takes.
+/// Reads results as the book does, where Python has the libraries.
 #[test]
 fn queries_of_the_book_run() {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());

@@ -64,7 +64,7 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     assert!(verdict(&report).len() == 3 && verdict(&report) == verdict(&one), "{report}\n{one}");
     assert!(fs::read_to_string(folder.join("report.html")).unwrap().contains("workload.bytes"));
     place.run(&["compare", "runs", "runs"]).expect(0);
-    // The plan and each run stand alone.
+    // The plan and each run are self-contained.
     assert_eq!(
         place.run(&["campaign", "runs/plan.toml", "--out", "again", "--sample", "4"]).expect(0).stdout,
         "4 of 4 runs in again\n"
@@ -72,7 +72,7 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     let again =
         place.run(&["run", "runs/task=000005/scenario.toml", "--json", "--no-baseline"]).expect(0).json();
     assert_eq!(again["runs"][5]["digest"], expected[5].as_str());
-    // Nothing else lies about.
+    // The folder has no other files.
     let mut names: Vec<String> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -137,7 +137,7 @@ fn a_job_script_has_a_task_for_each_share() {
     assert!(script.contains("#SBATCH --time=02:00:00\n"), "{script}");
     assert!(script.contains("my plan'\\''s.toml' --out '"), "{script}");
     assert!(!place.path().join("runs").exists(), "nothing is made for it");
-    // As a task of the array has it.
+    // The environment of a task of the array.
     let file = place.write("job.sh", &script);
     let ended = std::process::Command::new("bash")
         .arg(file)

@@ -24,7 +24,7 @@ bytes = "100KB"
 /// A folder to work in; results go to `out` in it.
 pub struct Place(TempDir);
 
-/// What a command left behind.
+/// The exit code and the output of a command.
 pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,

@@ -1,5 +1,5 @@
-//! Scenarios whose curves have many points: what does not fit is refused, what fits does not fill the memory, and results
-//! do not depend on who ran beside whom.
+//! Scenarios whose curves have many points: those that do not fit are refused, those that fit do not fill the memory,
+//! and results do not depend on the runs beside each other.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use anabranch_results::{ResultSet, SeriesRow};
@@ -35,7 +35,7 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         }
     }
     assert_eq!(place.results(), Vec::<String>::new());
-    // What may fit is no fault: a second is only the longest that a run may take.
+    // A scenario that may fit is accepted: a second is only the longest that a run may take.
     place.write("s.toml", format!("{SMALL}{}", measure("1ns")));
     place.run(&["check", "s.toml"]).expect(0);
     place.run(&["run", "s.toml", "--out", "out"]).expect(0);
@@ -83,7 +83,7 @@ fn page(folder: &Path) -> String {
     fs::read_to_string(folder.join("report.html")).unwrap()
 }
 
-/// Without the line that says what was typed, and on which day.
+/// The page without the line that has the command and the date.
 fn page_except_provenance(folder: &Path) -> String {
     let page = page(folder);
     let (before, line) = page.split_once("<p class=\"sub provenance\">").unwrap();
@@ -128,7 +128,7 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     let drawn = page(&folders[0]);
     place.run(&["report", folders[0].to_str().unwrap()]).expect(0);
     assert!(page(&folders[0]) == drawn, "the page that was drawn again differs");
-    // Filed curves are those that were held before.
+    // Filed curves equal those held in memory.
     let opened = ResultSet::open(&folders[0]).unwrap();
     let points = |filed: &anabranch_results::FiledCurves| {
         let curves = filed.points("queue_depth_bytes").unwrap();

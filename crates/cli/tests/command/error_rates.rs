@@ -25,7 +25,7 @@ fn place(rate: &str, more: &str) -> Place {
     place
 }
 
-/// The runs of a document, without what the fault is called and how long they took on this machine.
+/// The runs of a document, without the name of the fault and their wall times.
 fn runs(document: &Value) -> Vec<Value> {
     let plain = |run: &Value| {
         let mut run = run.clone();
@@ -234,7 +234,7 @@ fn a_stalled_run_names_the_error_rate_and_a_stall_that_is_longer() {
     }
 }
 
-/// Inputs that peers collected: what each of them comes to. A file without an answer here fails the test.
+/// Inputs that peers collected, each with its outcome. A file without an answer here fails the test.
 #[test]
 fn collected_files_with_error_rates_are_answered() {
     let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from) else {

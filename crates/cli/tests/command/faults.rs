@@ -1,4 +1,4 @@
-//! Faults as typed: what they take, what they hit, and what explains a result.
+//! Faults as typed: their links and switches, the messages that they hit, and the explanation of a result.
 
 use crate::common::{Place, SMALL};
 
@@ -27,7 +27,7 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
     }
 }
 
-/// What `check` says of the faults, a line each.
+/// The lines of `check` about the faults.
 fn checked(faults: &str) -> Vec<String> {
     let place = Place::new();
     place.write("s.toml", format!("{SMALL}{faults}"));

@@ -1,4 +1,4 @@
-//! What a reader has to see at first sight to trust a comparison.
+//! The facts that a reader has to see at first sight to trust a comparison.
 
 use crate::common::{Place, SMALL, edited};
 
@@ -55,7 +55,7 @@ fn the_table_says_how_slow_messages_without_a_timeout_are() {
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let late = ended["runs"][0]["timeouts"].as_u64().unwrap();
     assert!(late > 0, "{ended}");
-    // Held against the rows of the messages themselves.
+    // The numbers agree with the rows of the messages.
     let csv = place.run(&["export", ended["folder"].as_str().unwrap(), "--table", "flows"]).expect(0).stdout;
     let mut lines = csv.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -90,7 +90,7 @@ fn an_answer_says_what_else_moved() {
     assert!(moved.iter().all(|row| row["parameter"] != "fabric.queue"), "{moved:?}");
     let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
     assert!(text.contains("these follow *.fabric.queue and move with it: reps, ops: "), "{text}");
-    // What holds them still, as it is said.
+    // The lines that hold the thresholds, as the note has them.
     let (_, held) = text.split_once("write below [set] what they are at ").unwrap();
     let (at, lines) = held.lines().next().unwrap().split_once(": ").unwrap();
     let lines = lines.trim_end_matches('.').replace(" and ", "\n");
@@ -109,7 +109,7 @@ fn an_answer_says_what_else_moved() {
         moved.iter().all(|row| !row["parameter"].as_str().unwrap().starts_with("fabric.ecn_k")),
         "{moved:?}"
     );
-    // Where all stands still nothing is said.
+    // There is no note where no parameter follows.
     let load = question
         .replace("*.fabric.queue", "workload.bytes")
         .replace("smallest", "largest")
@@ -161,7 +161,7 @@ fn the_matrix_tells_needs_from_what_the_setup_gives_and_from_what_nobody_heeds()
         "{text}"
     );
     assert!(row(&text, "maximum window").ends_with("none *"), "{text}");
-    // HPCC hears no marks, and where the others agree there is nothing to show.
+    // HPCC does not react to ECN, and the others agree, so that there is nothing to show.
     let three = edited("[\"reps\", \"ops\"]", "[\"reps\", \"hpcc\", \"rocev2\"]");
     place.write("s.toml", &three);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;

@@ -273,7 +273,7 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     place.write("resolved.toml", document["resolved_toml"].as_str().unwrap());
     assert_eq!(place.run(&["check", "resolved.toml", "--json"]).expect(0).json(), document);
     assert!(place.results().is_empty());
-    // What a run comes to, told before it.
+    // `check` gives the size of the run.
     let ran = place.run(&["run", "s.toml", "--json"]).expect(0).json();
     let hops = ran["runs"].as_array().unwrap().iter().map(|run| run["packet_hops"].as_f64().unwrap());
     let (told, were) = (document["packet_hops"].as_f64().unwrap(), hops.sum::<f64>());

@@ -1,4 +1,4 @@
-//! What a message offers instead works when it is written, and means what was meant.
+//! The correction that a message offers works when it is written, and means what the user meant.
 
 use crate::common::{Place, SMALL, edited};
 
@@ -181,7 +181,7 @@ fn a_kind_of_fault_is_answered_with_the_nearest() {
     place.write("s.toml", wrong("flap"));
     let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
     assert!(refused.contains("link-flap"), "{refused}");
-    // What it takes is said one after the other.
+    // Its required keys are named one after the other.
     let flap = wrong("link-flap");
     place.write("s.toml", &flap);
     let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
@@ -439,7 +439,7 @@ fn a_switch_that_fails_is_answered_with_one_that_is_down() {
         let resolved = followed(&wrong, &line, "kind = \"switch-down\"");
         assert!(resolved.contains("switch-down spine:0"), "{resolved}");
     }
-    // What to name of it is said too.
+    // The message has the key that names its target too.
     let wrong = format!("{SMALL}[[fault]]\nkind = \"switch-fail\"\nduration = \"5us\"\n");
     let whole = "kind = \"switch-down\" with switches = \"spine:0\"";
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! How sure a comparison is, what it is compared with, and what it says first.
+//! The confidence of a comparison, its baseline, and its first sentence.
 
 use crate::common::{Place, SMALL, edited};
 use serde_json::Value;

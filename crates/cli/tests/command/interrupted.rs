@@ -1,4 +1,4 @@
-//! Runs that do not come to their end, folders that refuse, and readers that go away.
+//! Runs that do not finish, folders that cannot be written, and readers that go away.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use std::fs;
@@ -25,7 +25,7 @@ fn a_run_that_cannot_finish_names_its_flows() {
     assert!(document["runs"][0]["flows_finished"].as_u64().unwrap() < 16);
     let names = place.results();
     assert!(names.len() == 1 && names[0].ends_with("-partial"), "{names:?}");
-    // What failed is not taken for a result the next time.
+    // A failed run is not reused as a result the next time.
     place.run(&["run", "s.toml", "--out", "out"]).expect(1);
 }
 
@@ -73,7 +73,7 @@ fn the_next_time_goes_on_from_what_is_finished() {
     let whole = |place: &Place, out: &str| {
         place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
     };
-    // How fast the machine is decides how long it takes from the end of the first run to that of the second.
+    // The time from the end of the first run to that of the second depends on the machine's speed.
     let mut then = Duration::from_millis(400);
     while !interrupted(&place, then).stderr.contains("interrupted after 1 of 2 runs") {
         let too_late = place.results().iter().any(|name| !name.ends_with("-partial"));
@@ -85,7 +85,7 @@ fn the_next_time_goes_on_from_what_is_finished() {
     assert!(second.stderr.contains("1 of 2 runs were finished before"), "{}", second.stderr);
     let digests = |ended: &Ended| [0, 1].map(|run| ended.json()["runs"][run]["digest"].to_string());
     assert_eq!(digests(&second), digests(&whole(&place, "other")));
-    // Nothing but the whole results is left.
+    // Only the complete results are left.
     let left: Vec<_> =
         fs::read_dir(place.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.len() == 1 && !left[0].to_string_lossy().ends_with("-partial"), "{left:?}");

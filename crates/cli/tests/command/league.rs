@@ -27,12 +27,12 @@ fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
     assert!(best.clone().count() >= 1 && best.clone().all(|row| row["rank"] == 1));
     let page = fs::read_to_string(place.path().join(document["page"].as_str().unwrap())).unwrap();
     assert!(page.contains(">reps</button>") && page.contains("3 seeds"));
-    // What is sent again passes the one port twice.
+    // A retransmission passes the one port again.
     let explained = &incast["explained_by"];
     assert_eq!(explained["measure"], "retransmissions");
     assert!(explained["rank_correlation"].as_f64().unwrap() > 0.5, "{explained}");
     assert!(page.contains("Rank correlation (Spearman)") && page.contains("id=\"map\""));
-    // Each paper's system on the ground of its own paper, where packets and buffers are others than on common ground.
+    // Each paper's system under its own paper's setup, where packets and buffers differ from the common setup.
     let own = incast["own_ground"].as_array().unwrap();
     let of =
         |row: &Value| (row["scheme"].as_str().unwrap().to_owned(), row["setup"].as_str().unwrap().to_owned());
@@ -82,7 +82,7 @@ fn no_scheme_is_left_out() {
     let far: BTreeSet<String> =
         ["dcqcn", "themis-longhaul", "pnp-only", "trp-only", "annulus", "bicc"].map(str::to_owned).into();
     assert!(far.is_subset(&schemes("two-data-centres")));
-    // With an ACK per 8 packets they stand on other ground.
+    // With an ACK per 8 packets their setup differs.
     let apart: BTreeSet<String> = ["reps-carry", "reps-reuse"].map(str::to_owned).into();
     let near: BTreeSet<String> =
         all.iter().filter(|name| !far.contains(*name) && !apart.contains(*name)).cloned().collect();

@@ -102,8 +102,22 @@ fn keys_of_a_scenario_are_listed_and_explained() {
     assert!(text.contains("load ([workload], kind = \"poisson\")") && text.contains("0.6"), "{text}");
     let text = place.run(&["docs", "fault.0.links"]).expect(0).stdout;
     assert!(text.contains("links ([[fault]], kind = \"link-down\")"), "{text}");
-    let refused = place.run(&["docs", "workload.conections"]).expect(2).stderr;
-    assert!(refused.contains("connections"), "{refused}");
+    for (wanted, meant) in [
+        ("workload.conections", "workload.connections"),
+        ("workload.size", "workload.bytes"),
+        ("size", "bytes"),
+        ("topology.bandwidth", "topology.link"),
+        ("topology.host", "topology.hosts"),
+        ("fabric.nic_jiter", "fabric.nic_jitter"),
+    ] {
+        let refused = place.run(&["docs", wanted]).expect(2).stderr;
+        assert!(refused.contains(&format!("called {wanted:?}; did you mean {meant:?}?")), "{refused}");
+        assert!(!place.run(&["docs", meant]).expect(0).stdout.is_empty(), "{meant}");
+    }
+    for table in ["poisson", "fat-tree", "link-flap"] {
+        let listed = place.run(&["list", "keys", table]).expect(0).stdout;
+        assert_eq!(place.run(&["docs", table]).expect(0).stdout, listed, "{table}");
+    }
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
     assert!(refused.contains("no table of a scenario and no kind is called \"workloads\""), "{refused}");
 }
@@ -163,7 +177,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
 }
 
-/// What is listed of a closed list is what a wrong word is answered with.
+/// The listed words of a closed list are those that the error about a wrong word has.
 #[test]
 fn faults_and_series_are_listed_in_whole() {
     let place = Place::new();
@@ -221,7 +235,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
     );
     assert!(text.contains("\n  source   "), "{text}");
     assert_eq!(place.run(&["docs", "*.fabric.queue"]).expect(0).stdout, text);
-    // Of every part that has one.
+    // The entries of every part that has the parameter.
     let json = place.run(&["docs", "buffer", "--json"]).expect(0).json();
     let paths: Vec<&str> =
         json["parameters"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
@@ -234,7 +248,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
-    // Of a table all that is in it.
+    // The entries of all parameters in a table.
     for (table, first) in [
         ("fabric.pfc", "fabric.pfc.buffer: "),
         ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),

@@ -18,7 +18,7 @@ mod league;
 mod listing;
 mod pcap;
 mod rank_hosts;
+mod sensitivity;
 mod unfinished;
-mod unsaid;
 mod warnings;
 mod within_servers;

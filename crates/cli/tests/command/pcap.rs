@@ -18,7 +18,7 @@ probability = 0.01
 "pfc-ecmp.fabric.pfc.buffer" = "3MB"
 "#;
 
-/// What tshark says of each packet: protocols, opcode, and whether it could not make sense of it.
+/// Fields of each packet that tshark decodes: protocols, opcode, and whether it is malformed.
 fn decoded(place: &Place, file: &str) -> Vec<String> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-r", file, "-n", "-T", "fields", "-E", "separator=|"]);
@@ -41,13 +41,13 @@ fn decoded(place: &Place, file: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// What each scheme sends, by opcode, AETH syndrome and opcode of MAC control.
+/// The packets that each scheme sends, by opcode, AETH syndrome and opcode of MAC control.
 const EXPECTED: &[(&str, &[&str])] = &[
     // Writes in order, ACKs, NACKs, CNPs, and pauses.
     ("pfc-ecmp", &["6//", "7//", "8//", "17/31/", "17/96/", "129//", "//0x0101"]),
     ("rocev2-4qp", &["6//", "7//", "8//", "17/31/"]),
     ("reps", &["10//", "17/31/"]),
-    // Sends of DCP, its ACKs, and what was trimmed, which looks like the middle of a message.
+    // Sends of DCP, its ACKs, and trimmed packets, which look like the middle of a message.
     ("dcp", &["0//", "1//", "2//", "17/0/"]),
     ("strack", &["10//", "17/31/"]),
     // Pulls have an opcode of their own.

@@ -1,4 +1,4 @@
-//! Runs of which not everything finished: what they did not come to is no number anywhere.
+//! Runs in which not everything finished: values that they did not measure are no numbers anywhere.
 
 use crate::common::{Place, SMALL};
 use serde_json::Value;
@@ -84,7 +84,7 @@ fn a_scheme_whose_jobs_did_not_finish_wins_no_claim() {
     }
 }
 
-/// What was found about the paper's scale is not told about the numbers of another.
+/// A finding at the paper's scale names that scale where it stands beside the numbers of another.
 #[test]
 fn findings_name_their_scale_and_sizes_are_those_that_ran() {
     let place = Place::new();

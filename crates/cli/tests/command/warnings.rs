@@ -1,4 +1,4 @@
-//! What runs but cannot mean much is said: on standard error, in `--json`, and on top of the page.
+//! Warnings about scenarios that run but cannot mean much: on standard error, in `--json`, and on top of the page.
 
 use crate::common::{Place, SMALL, edited};
 
@@ -112,7 +112,7 @@ fn thresholds_that_no_queue_reaches() {
     let far = "\"reps.fabric.queue\" = \"50KB\"\n\"reps.fabric.ecn_kmin\" = \"830KB\"\n\"reps.fabric.ecn_kmax\" = \"900KB\"";
     warned(&set(far), &[says]);
     warned(&set(&far.replace("830KB", "10KB").replace("900KB", "40KB")), &[]);
-    // Where one packet fits, the queue is too short for any threshold.
+    // A queue that holds one packet is too short for any threshold.
     let says = "scheme \"reps\": fabric.queue = \"5KB\" holds 1 full packet(s) of 4174B: no threshold (fabric.ecn_kmin is 1KB) \
                 is of use below that, nothing is ever marked; write: \"reps.fabric.queue\" = \"100packets\"";
     warned(&set("\"reps.fabric.queue\" = \"5KB\""), &[says]);
@@ -140,7 +140,7 @@ fn a_buffer_that_nobody_shares() {
     warned(&format!("{shared}{rto}"), &[]);
     let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
     warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
-    // Marks that the even share of a queue would never reach.
+    // Thresholds that the even share of a queue would never reach.
     let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
     warned(&format!("{shared}{rto}{marks}"), &[]);
 }
@@ -183,7 +183,7 @@ fn a_timeout_below_the_round_trip_of_messages() {
     warned(&longer, &[]);
 }
 
-/// What `anabranch check` warns of, which must be these and no more.
+/// Asserts the warnings of `anabranch check`: these and no more.
 #[track_caller]
 fn check_warns(scenario: &str, says: &[&str]) {
     let place = Place::new();
@@ -231,7 +231,7 @@ fn a_rate_that_slows_no_link() {
     check_warns(&swept, &[]);
 }
 
-/// Where a name means one direction of a slow cable, somebody has to say that it is meant; the hint does.
+/// Where a name means one direction of a slow cable, the scenario has to state the direction, as the hint does.
 #[test]
 fn a_slow_direction_that_may_not_be_meant() {
     let slow = |links: &str, more: &str| {
@@ -347,7 +347,7 @@ fn examples_warn_of_nothing() {
     let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
     for example in listed["examples"].as_array().unwrap() {
         let name = example["name"].as_str().unwrap();
-        // What takes long to resolve is alike.
+        // The others are alike, and take long to resolve.
         if ["permutation-1024", "smallest-buffer"].contains(&name) {
             continue;
         }

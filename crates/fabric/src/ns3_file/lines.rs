@@ -88,6 +88,12 @@ fn is_like_cable(words: &[&str]) -> bool {
     valid.into_iter().filter(|valid| *valid).count() > 1
 }
 
+/// Whether a line is a flow of a flow file: five to seven plain numbers, the first of which are nodes.
+fn is_flow(words: &[&str]) -> bool {
+    let are_nodes = ends(words).is_some();
+    are_nodes && (5..=7).contains(&words.len()) && words.iter().all(|word| word.parse::<f64>().is_ok())
+}
+
 /// The numbers of a line that has nothing but numbers.
 fn numbers(words: &[&str]) -> Option<Vec<u32>> {
     words.iter().map(|word| word.parse().ok()).collect()
@@ -126,6 +132,15 @@ impl<'a> File<'a> {
             return Err(TopologyError::file(name, 1, problem));
         };
         let body: Vec<_> = lines.collect();
+        if matches!(&words[..], [count] if count.parse::<u32>().is_ok())
+            && body.first().is_some_and(|(_, words)| is_flow(words))
+        {
+            let problem = format!(
+                "{name} is a flow file (a count, then a flow a line), and no topology file; it belongs below [workload], with \
+                 kind = \"ns3-flows\""
+            );
+            return Err(TopologyError::file(name, line, problem));
+        }
         let Some(dialect) = Dialect::of_header(&words) else {
             let message = format!(
                 "this line has {} columns; it must have 3: {} (HPCC), 4: {} (ns3-datacenter), or 6: {} (SimAI)",
@@ -310,6 +325,21 @@ impl<'a> File<'a> {
         let all: Vec<String> =
             there.iter().map(|id| (*id).to_owned()).chain(more.map(|id| id.to_string())).collect();
         all.join(" ")
+    }
+
+    /// The error for a line of switches where as many other nodes have several links, which only switches have.
+    pub(super) fn other_switches(&self, is_switch: &[bool], links: &[Link]) -> Option<TopologyError> {
+        let mut once = BTreeSet::new();
+        let ends = links.iter().flat_map(|link| link.ends);
+        let likely: BTreeSet<u32> = ends.filter(|node| !once.insert(*node)).collect();
+        let host = likely.iter().find(|node| !is_switch[**node as usize])?;
+        let (line, _) = self.body.first().filter(|_| likely.len() == self.header.switches as usize)?;
+        let all: Vec<String> = likely.iter().map(u32::to_string).collect();
+        let problem = Problem::with_value(
+            format!("this line must give the numbers of the switches, and has not {host}, which has several links"),
+            all.join(" "),
+        );
+        Some(self.at(*line, problem))
     }
 
     /// An error at `line`.

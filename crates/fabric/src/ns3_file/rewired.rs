@@ -27,6 +27,9 @@ impl File<'_> {
             }
         }
         let Some((link, host)) = first else { return Ok(()) };
+        if let Some(error) = self.other_switches(is_switch, links) {
+            return Err(error);
+        }
         let multihomed: Vec<u32> =
             (0..is_switch.len() as u32).filter(|node| multihomed[*node as usize]).collect();
         let problem = self.several_links(link, (host, of_host[host].0), &multihomed, is_switch);

@@ -75,6 +75,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("0 6 3\n", "0 6 7\n", "g.txt:2: there is no node 7: line 1 counts 7, numbered 0 to 6"),
     ("0 6 3\n", "0 six 3\n", "g.txt:2: this line must give the numbers of the 3 switches"),
     ("0 6 3\n", "", "g.txt:2: this line must give the numbers of the 3 switches"),
+    (
+        "0 6 3\n",
+        "1 2 4\n",
+        "g.txt:2: this line must give the numbers of the switches, and has not 0, which has several links",
+    ),
+    ("0 6 3\n", "0 1 3\n", "g.txt:2: this line must give the numbers of the switches, and has not 6"),
     ("25Gbps", "25gbps", "g.txt:6: \"25gbps\" is no rate such as 100Gbps"),
     ("25Gbps", "25", "g.txt:6: the rate 25 has no unit, and ns-3 reads it as bits a second"),
     ("2us", "2", "g.txt:6: the latency 2 has no unit, and ns-3 reads it as seconds"),
@@ -160,6 +166,17 @@ fn files_without_their_lines_are_refused() {
     assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, but the file has 7; write: 7 3 7");
     let lost = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n3 3 1Gbps 1ns 0\n";
     assert!(read(lost).unwrap_err().contains("switch 3 has no path to any host"));
+}
+
+#[test]
+fn a_flow_file_is_no_topology_file() {
+    for flow in ["0 1 3 100 5000 2.0", "0 1 3 5000 2", "0 1 3 10 2.0 9.5"] {
+        assert_eq!(
+            read(&format!("2\n{flow}\n{flow}\n")).unwrap_err(),
+            "g.txt:1: g.txt is a flow file (a count, then a flow a line), and no topology file; it belongs below [workload], \
+             with kind = \"ns3-flows\""
+        );
+    }
 }
 
 #[test]

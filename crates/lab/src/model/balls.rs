@@ -16,7 +16,7 @@
 //! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1). In `kept` they
 //! keep them.
 //!
-//! What each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
+//! Each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
 //! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
 //! `balls_removed`, `balls_left`, `threshold`, and for a game that recycles `colors_without_bin` at the end and
 //! `last_change_round`, the last round in which a colour remembered or forgot a bin (0: none ever did).

@@ -1,4 +1,4 @@
-//! How unevenly flows with all their entropy values load the uplinks of a switch (REPS, section 4.5.2, figure 14).
+//! The uneven load of a switch's uplinks by flows with all their entropy values (REPS, section 4.5.2, figure 14).
 //!
 //! Each of m flows has one ball for each entropy value, and n uplinks are the bins; the load imbalance is the most loaded
 //! uplink over the mean, less 1. `random` throws balls uniformly and independently, as the paper's model does; `hash` is the

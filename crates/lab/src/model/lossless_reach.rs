@@ -1,4 +1,4 @@
-//! How far PFC reaches: until its pause takes effect, a sender goes on for a round trip of the link, and the buffer
+//! The reach of PFC: until its pause takes effect, a sender goes on for a round trip of the link, and the buffer
 //! must absorb that, twice the one-way BDP (DCP, section 2.1, equation 1).
 
 use super::row;

@@ -19,7 +19,7 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
 /// Computes a model: one result a game or algorithm, in the order variant, parameter, seed.
 ///
-/// What stands in the rows: `load-imbalance` has the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
+/// The rows: `load-imbalance` has the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
 /// `load_imbalance` in `extra`. `balls-into-bins` has the variant's name as the scheme, `ports` in `sweep` (and
 /// `recycle_every` where there are several), and in
 /// `extra` what [`balls`] lists; its curves are `queue_length_balls` of `bin:0` and so on (in games of at most
@@ -59,7 +59,7 @@ fn field_bits(field: &StateField) -> f64 {
     f64::from(field.bits) * f64::from(field.count)
 }
 
-/// What a NIC keeps for a queue pair beside the balancer's state. Only DCP's transport declares it, since only its
+/// The state that a NIC keeps for a queue pair beside the balancer's. Only DCP's transport declares it, since only its
 /// paper says it field by field.
 fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     let TransportConfig::Dcp(config) = transport else { return BTreeMap::new() };
@@ -86,13 +86,13 @@ pub enum ModelError {
     /// The numbers of a model multiply to more than a computer should try.
     #[error("the model has {count} {what}, more than {most}; lower {keys}")]
     TooLarge {
-        /// What there are too many of.
+        /// The things that are too many.
         what: &'static str,
-        /// How many there would be.
+        /// Their number.
         count: u64,
-        /// How many there may be.
+        /// The largest number that is allowed.
         most: u64,
-        /// What to lower in `[model]`.
+        /// The keys of `[model]` to lower.
         keys: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a receiver takes to know which packets came: memory, and time for each packet (DCP, section 4.5).
+//! The memory, and the time for each packet, that a receiver needs to know which packets came (DCP, section 4.5).
 //!
 //! Three ways: bitmaps for all packets in flight, allocated at once; bitmaps of chunks that are linked as packets come
 //! further out of order; and DCP's counters, whose size is that which its transport declares.
@@ -29,7 +29,7 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
     rows
 }
 
-/// Of a queue pair, and of a packet.
+/// The memory of a queue pair, and the time of a packet.
 struct Cost {
     bytes: f64,
     cycles: f64,

@@ -21,12 +21,12 @@ pub(in crate::scenario) struct ParameterFault {
     /// Such as `lb.buffer`.
     pub path: String,
     pub message: String,
-    pub instead: Instead,
+    pub instead: ParameterFix,
 }
 
-/// What to write instead of a faulty parameter.
+/// The correction of a faulty parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::scenario) enum Instead {
+pub(in crate::scenario) enum ParameterFix {
     /// Another value of it, as TOML.
     Value(String),
     /// Another parameter with the same value.
@@ -46,7 +46,7 @@ impl ParameterFault {
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: Instead::Value(instead.into()) }
+        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Value(instead.into()) }
     }
 
     /// A fault whose cure takes words.
@@ -55,6 +55,6 @@ impl ParameterFault {
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: Instead::Words(instead.into()) }
+        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Words(instead.into()) }
     }
 }

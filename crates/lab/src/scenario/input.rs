@@ -8,7 +8,7 @@ pub trait Files {
     /// Why it cannot be read, in a few words: `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
 
-    /// The same of a file that is no text.
+    /// The contents of a file that is not text.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -27,7 +27,7 @@ impl Files for NoFiles {
     }
 }
 
-/// What the command line says over the file.
+/// Values of the command line, which replace those of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Schemes to run instead of the file's; empty: the file's.

@@ -19,12 +19,12 @@ mod tests;
 
 pub use ask::bisection::{Answer, Search};
 pub use ask::figure::{
-    BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
+    BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unspecified, read_figure,
     read_figure_under, read_figure_with,
 };
-pub use ask::question::{Find, Wanted, find_in, read_find};
+pub use ask::question::{Extremum, Find, find_in, read_find};
 pub use check::Examined;
-pub use compare::fairness::{Ground, GroundDifference, Moved};
+pub use compare::fairness::{DerivedChange, Ground, GroundDifference};
 pub use expand::resolved::Scenario;
 pub use expand::scenario::{read, read_with};
 pub use expand::self_contained::INPUTS;
@@ -34,7 +34,8 @@ pub use resolve::scheme::catalog::{KindListing, PartListing, Registry};
 pub use resolve::setup::{SetupListing, setups};
 pub use schema::keys::sections;
 pub use schema::plugins::Listed;
-pub use schema::section::{Key, Section, Unless};
+pub use schema::section::{Key, KeyDefault, Section};
+pub use schema::unknown_keys::also_called;
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};

@@ -1,4 +1,4 @@
-//! Which directed links the faults of every figure take, held against `faults.txt`: that was written by a build in which
+//! The directed links of the faults of every figure, compared with `faults.txt`, which was written by a build in which
 //! a name with a direction took both directions of its cable unless `both_directions = false` stood beside it.
 
 use crate::{figures, folder};

@@ -1,4 +1,4 @@
-//! What the schemes of every figure resolve to, at both scales, held against `figures.toml`: figures stand on the
+//! The resolved schemes of every figure, at both scales, compared with `figures.toml`: figures stand on the
 //! numbers that their papers say, wherever those are written. So do the schemes alone, on the ground of their papers.
 //!
 //! A parameter that is new since then may stand beside the others; one that was there may not change, go, or appear
@@ -172,7 +172,7 @@ fn parameters(part: &str, value: &Value) -> BTreeMap<String, String> {
     found
 }
 
-/// What differs between a scheme that was recorded and one of now.
+/// The differences between a recorded scheme and the present one.
 fn differences(before: &Form, now: &Form, known: &BTreeSet<String>) -> Vec<String> {
     let mut found = Vec::new();
     if before.0 != now.0 {

@@ -83,3 +83,38 @@ fn senders_out_of_step_get_through() {
     let run = attempted(20_000, "").unwrap_or_else(|e| panic!("{e}")).run;
     assert!(run.timeouts > 0 && run.timeouts <= 3 && run.fct_max_us < 4_300.0, "{run:?}");
 }
+
+/// The permutation of 64 KiB that loses this share of all packets on every link, and the limits.
+fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunError> {
+    let text = format!(
+        "schemes = [\"{scheme}\"]\nseeds = [1]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
+         [workload]\nkind = \"permutation\"\nbytes = \"64KiB\"\n[[fault]]\nkind = \"packet-loss\"\nlinks = \"all\"\n\
+         at = \"0us\"\nprobability = {probability}\n{limits}"
+    );
+    attempt(&points(&text, &[])[0])
+}
+
+/// The first limits that a hint proposes suffice, or the loss that it proposes beside them.
+#[test]
+fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
+    let value = |help: &str, key: &str| {
+        let (_, rest) = help.split_once(key)?;
+        rest.split([' ', ',']).next().map(str::to_owned)
+    };
+    let mut stalled = 0;
+    for scheme in ["reps", "rocev2", "irn-ecmp", "strack", "eqds", "mp-rdma", "rack-tlp"] {
+        for probability in [0.5, 0.9] {
+            let Err(RunError::Stalled { help, .. }) = lossy(scheme, probability, "") else { continue };
+            stalled += 1;
+            let stall = value(&help, "stall = ").unwrap_or_else(|| panic!("{scheme} {probability}: {help}"));
+            let max_time =
+                value(&help, "max_time = ").map_or(String::new(), |time| format!("max_time = {time}\n"));
+            let limits = format!("[limits]\nstall = {stall}\n{max_time}");
+            let lost = value(&help, "a loss of ").map_or(probability, |lost| lost.parse().unwrap());
+            let run = lossy(scheme, lost, &limits)
+                .unwrap_or_else(|e| panic!("{scheme} {probability}: {help}\n{e}"));
+            assert_eq!(run.run.flows_finished, 16, "{scheme}");
+        }
+    }
+    assert!(stalled > 8, "{stalled}");
+}

@@ -321,3 +321,15 @@ fn data_centres_far_apart() {
     let seen = compare(&text, &[], settings);
     assert!(seen.link_losses > 30, "{seen:?}");
 }
+
+#[test]
+fn a_run_of_few_bytes_has_one_thread() {
+    let threads = |bytes: &str| {
+        let text = format!(
+            "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 256\ntiers = 2\nlink = \"400Gbps\"\n\
+             [workload]\nkind = \"permutation\"\nbytes = \"{bytes}\"\n"
+        );
+        anabranch_sim::threads_of(&points(&text, &[])[0], 4, 1)
+    };
+    assert_eq!([threads("64KiB"), threads("255KiB"), threads("256KiB"), threads("8MiB")], [1, 1, 4, 4]);
+}

@@ -222,3 +222,20 @@ fn shares_that_there_are_not_are_explained() {
     let error = simulated(4, "format = \"goal\"\nlayers = [1, 2]", "", 1).map(|_| ()).unwrap_err();
     assert!(error.contains("layers is for format = \"simai\", not \"goal\""), "{error}");
 }
+
+/// A file that does not say how many ranks it has: they are the scenario's, and so is a number that does not fit.
+#[test]
+fn ranks_that_do_not_fill_the_groups_are_answered_with_some_that_do() {
+    let text = staged();
+    let text = text.replace("all_gpus: 16", "");
+    assert!(!text.contains("all_gpus"), "{text}");
+    let attempt = |ranks: u32| {
+        let keys = format!("format = \"simai\"\nwithout_pipeline = true\nranks = {ranks}");
+        simulated(16, &keys, &text, 1).map(|result| result.jobs[0].ranks)
+    };
+    for ranks in [2, 7, 9] {
+        let error = attempt(ranks).unwrap_err();
+        assert!(error.starts_with("workload.ranks: ") && error.ends_with("; write 8"), "{error}");
+    }
+    assert_eq!(attempt(8), Ok(8));
+}

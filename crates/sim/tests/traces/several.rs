@@ -125,6 +125,25 @@ fn jobs_that_make_no_sense_are_explained() {
         let error = jobs(hosts, tables).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
+    // An error of a job has the place of its key.
+    let second = |keys: &str| {
+        let first = "[[workload.job]]\nformat = \"goal\"\nfile = \"one\"\n";
+        let text = format!("kind = \"jobs\"\n{first}[[workload.job]]\nformat = \"goal\"\n{keys}");
+        let text = scenario(5, &text, "reps");
+        let scenario = scenario::read("test.toml", &text, &folder(), &Overrides::default()).unwrap();
+        let error = scenario.check().unwrap_err().to_string();
+        let line = error.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+        (line.and_then(|line| text.lines().nth(line - 1).map(str::to_owned)), error)
+    };
+    for (keys, line) in [
+        ("file = \"two\"\nrank_hosts = [0, 4]", "rank_hosts = [0, 4]"),
+        ("file = \"two\"\nrank_hosts = [2, 5]", "rank_hosts = [2, 5]"),
+        ("rank_hosts = [3]\nfile = \"two\"", "rank_hosts = [3]"),
+        ("file = \"two\"\nplacement = \"spread\"", "placement = \"spread\""),
+    ] {
+        let (there, error) = second(keys);
+        assert_eq!(there.as_deref(), Some(line), "{error}");
+    }
     let alone = simulated(2, "format = \"goal\"\nstart = \"1us\"", NINE[0].1, 1).map(|_| ()).unwrap_err();
     assert!(alone.contains("unknown key \"start\" in [workload]"), "{alone}");
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Fabric, text};
 use super::{FlowFormat, PACKET};
-use anabranch_base::{Bytes, Duration, HostId, Problem, Time};
+use anabranch_base::{Bytes, Duration, HostId, Problem, Rate, Time};
 
 const SECOND: Duration = Duration(1_000_000_000_000);
 const MOST_PORT: u64 = 65_535;
@@ -46,6 +46,26 @@ pub(super) fn may_be_rdma(words: &[&str]) -> bool {
     let instant = |word: &str| text::instant(word, "", SECOND).ok();
     text::whole(words[3], "", u64::MAX).is_ok_and(|packets| packets > 0)
         && instant(words[4]).is_some_and(|start| instant(words[5]).is_some_and(|end| end > start))
+}
+
+/// Whether a line reads as a flow of any format.
+pub(super) fn is_flow(content: &str) -> bool {
+    let words: Vec<&str> = content.split_whitespace().collect();
+    let whole = |words: &[&str]| words.iter().all(|word| text::whole(word, "", u64::MAX).is_ok());
+    let is_instant = |word: &str| text::instant(word, "", SECOND).is_ok();
+    match words.len() {
+        5 | 7 => whole(&words[..4]) && words[4..].iter().all(|word| is_instant(word)),
+        6 => may_be_hpcc(&words) && whole(&words[..3]) || may_be_rdma(&words) && whole(&words[..4]),
+        _ => false,
+    }
+}
+
+/// Whether a line is a cable of a topology file: two nodes, a rate and a latency, one of which has a unit.
+pub(super) fn is_cable(content: &str) -> bool {
+    let words: Vec<&str> = content.split_whitespace().collect();
+    let [a, b, rate, latency, ..] = words[..] else { return false };
+    [a, b].iter().all(|node| text::whole_u32(node, "").is_ok())
+        && (rate.parse::<Rate>().is_ok() || latency.parse::<Duration>().is_ok())
 }
 
 impl<'a> Columns<'a> {

@@ -192,12 +192,14 @@ fn mistakes_without_a_likely_line_are_explained() {
         ("0\n", "f.txt:1: it counts no flows, and a workload needs at least one"),
         (
             "1\n1 2 616 2",
-            "f.txt:2: expected `src dst pg dport bytes start_s` (HPCC), `src dst pg bytes start_s` (ConWeave), `source \
-             destination priority packets start_s end_s` (ns3-rdma), but there are 4 columns",
+            "f.txt:2: expected `src dst pg dport bytes start_s` (HPCC), `source destination priority packets start_s \
+             end_s` (ns3-rdma), `src dst pg bytes start_s` (ConWeave), but there are 4 columns",
         ),
         (
             "2\n1 2 3 616 2\n1 2 3 100 616 2",
-            "f.txt:3: expected 5 columns as in the flows before, but there are 6",
+            "f.txt:3: 6 columns are those of `src dst pg dport bytes start_s` (HPCC) or `source destination priority packets \
+             start_s end_s` (ns3-rdma), but other flows have 5, as `src dst pg bytes start_s` (ConWeave) has; set format in \
+             [workload] to the one that is meant",
         ),
         ("1\nx 2 3 616 2", "f.txt:2: the source must be a whole number, not `x`"),
         ("1\n1 16 3 616 2", "f.txt:2: the destination 16 is not a host; the fabric has hosts 0 to 15"),
@@ -207,8 +209,90 @@ fn mistakes_without_a_likely_line_are_explained() {
     ] {
         assert_eq!(wrong(text), expected);
     }
-    let said = read("1\n1 2 3 616 2", Some(FlowFormat::Hpcc), &by_keys(16)).unwrap_err();
-    assert_eq!(said, "f.txt:2: expected `src dst pg dport bytes start_s` (HPCC), but there are 5 columns");
+}
+
+/// A file of HPCC's, one of ConWeave's and one of ns3-rdma's.
+const DIALECTS: [(FlowFormat, &str); 3] = [
+    (FlowFormat::Hpcc, "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n"),
+    (FlowFormat::Conweave, "2\n1 2 3 500000 2\n2 1 3 1000 2.0005\n"),
+    (FlowFormat::Ns3Rdma, "2\n1 2 3 500 2.0 9\n2 1 3 1 2.0005 9.5\n"),
+];
+
+#[test]
+fn a_wrong_format_is_answered_with_the_one_that_the_flows_look_like() {
+    for (is, text) in DIALECTS {
+        assert!(read(text, None, &by_keys(16)).is_ok(), "{text}");
+        for (name, said) in FlowFormat::ALL {
+            let read_as = read(text, Some(said), &by_keys(16));
+            if said == is {
+                assert!(read_as.is_ok(), "{name}");
+                continue;
+            }
+            let (right, _) = FlowFormat::ALL.into_iter().find(|(_, format)| *format == is).unwrap();
+            let expected =
+                format!("; the flows look like {}; write format = \"{right}\" in [workload]", is.names());
+            let error = read_as.unwrap_err();
+            assert!(error.starts_with("f.txt:2: ") && error.ends_with(&expected), "{name}: {error}");
+            assert_eq!(error.matches("; write ").count(), 1, "{error}");
+        }
+    }
+}
+
+#[test]
+fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
+    // A size that is no whole number makes a flow of ns3-rdma.
+    for (odd, most, lines) in [
+        (2, 3, ["1 2 3 100 1.5 2", "2 1 3 100 1000 2", "3 1 3 100 1000 2"]),
+        (3, 2, ["2 1 3 100 1000 2", "1 2 3 100 1.5 2", "3 1 3 100 1000 2"]),
+        (4, 2, ["1 2 3 100 1.5 2", "2 1 3 100 1.5 2", "3 1 3 100 1000 2"]),
+    ] {
+        let error = wrong(&format!("3\n{}", lines.join("\n")));
+        let place = format!("f.txt:{odd}: the 6 columns fit ");
+        assert!(error.starts_with(&place), "{error}");
+        assert!(error.contains(&format!(" alone, and those of line {most} `s")), "{error}");
+        assert!(["(HPCC)", "(ns3-rdma)"].iter().all(|whose| error.contains(whose)), "{error}");
+        let hint = "; write format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
+        assert!(error.ends_with(hint), "{error}");
+    }
+    let said = read("2\n1 2 3 100 1.5 2\n2 1 3 100 1000 2", Some(FlowFormat::Hpcc), &by_keys(16));
+    assert!(said.unwrap_err().starts_with("f.txt:2: the flow's size in bytes must be a whole number"));
+    // Of different counts of columns, the one that fewer flows have is wrong, wherever it stands.
+    let error = wrong("3\n1 2 3 1000 2\n2 1 3 100 1000 2\n3 1 3 100 1000 2");
+    assert!(
+        error.starts_with("f.txt:2: 5 columns are those of `src dst pg bytes start_s` (ConWeave), "),
+        "{error}"
+    );
+    let error = wrong("3\n1 2 3 1000 2\n2 1 3 1000 2\n3 1 3 100 1000 2");
+    assert!(
+        error.starts_with("f.txt:4: 6 columns are those of `src dst pg dport bytes start_s` (HPCC) or "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_topology_file_is_no_flow_file() {
+    for topology in [
+        "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n",
+        "3 1 1 2\n2\n0 2 100000000000.0 1us 0\n1 2 100000000000.0 1us 0\n",
+    ] {
+        assert_eq!(
+            wrong(topology),
+            "f.txt:1: f.txt is a topology file (`nodes switches links`, then a cable a line), and no flow file; it belongs \
+             below [topology], with kind = \"graph\""
+        );
+    }
+}
+
+#[test]
+fn prose_behind_the_flows_is_not_counted_as_flows() {
+    let prose = "1 comment: first\n2. the columns are\n3 src, 4 dst and 5 bytes\n2.5 3 4\n1 2 3 4 five 6\n";
+    let text = format!("1\n1 2 3 616 2\n{prose}");
+    assert_eq!(read(&text, None, &by_keys(16)).unwrap().messages.len(), 1);
+    assert_eq!(warned(&text), [""; 0]);
+    for flow in ["2 1 3 616 2.5", "2 1 3 100 616 2.5", "2 1 3 10 2.5 9", "2 1 3 10 2.0 2.5 40"] {
+        let said = "f.txt:1: left out of f.txt, as its simulator does: 1 flow behind the 1 that its first line counts";
+        assert_eq!(warned(&format!("{text}{flow}\n")), [said], "{flow}");
+    }
 }
 
 /// A file in which the hint is followed can be read, whatever value its author had in mind.

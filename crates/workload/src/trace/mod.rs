@@ -382,22 +382,55 @@ fn take_named_hosts(
     Ok(hosts.to_vec())
 }
 
-/// The workload of the jobs of traces, each on hosts that are still free; `text_of` returns the text of a file.
+/// The workload of one job; `text_of` returns the text of its file.
 ///
 /// # Errors
 /// A malformed text, with its place, or more ranks than hosts.
-pub(super) fn build<'a>(
-    jobs: &[TraceSpec],
+pub(super) fn single<'a>(
+    spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
-    let mut builder = WorkloadBuilder::new();
-    let mut free: Vec<u32> = (0..fabric.hosts).collect();
-    for (number, spec) in (0..).zip(jobs) {
-        let file = spec.file.as_str();
-        let text = text_of(file)?;
-        let (graph, place) = spec.read(text, free.len() as u32)?;
+    let mut jobs = Jobs::new(fabric, seed);
+    jobs.add(0, spec, text_of(&spec.file)?)?;
+    jobs.builder.build()
+}
+
+/// The workload of several jobs, each on hosts that are still free.
+///
+/// # Errors
+/// The errors of [`single`], with the number of the job.
+pub(super) fn several<'a>(
+    specs: &[TraceSpec],
+    text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
+    fabric: &Fabric,
+    seed: u64,
+) -> Result<Workload, WorkloadError> {
+    let mut jobs = Jobs::new(fabric, seed);
+    for (number, spec) in (0..).zip(specs) {
+        let text = text_of(&spec.file)?;
+        jobs.add(number, spec, text).map_err(|error| error.in_job(number))?;
+    }
+    jobs.builder.build()
+}
+
+/// A workload under construction and the hosts without a job.
+struct Jobs<'a> {
+    builder: WorkloadBuilder,
+    free: Vec<u32>,
+    fabric: &'a Fabric,
+    seed: u64,
+}
+
+impl<'a> Jobs<'a> {
+    fn new(fabric: &'a Fabric, seed: u64) -> Self {
+        Jobs { builder: WorkloadBuilder::new(), free: (0..fabric.hosts).collect(), fabric, seed }
+    }
+
+    fn add(&mut self, number: u32, spec: &TraceSpec, text: &str) -> Result<(), WorkloadError> {
+        let (fabric, file) = (self.fabric, spec.file.as_str());
+        let (graph, place) = spec.read(text, self.free.len() as u32)?;
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
             return Err(WorkloadError::file(
@@ -405,8 +438,8 @@ pub(super) fn build<'a>(
                 Problem::with_text("it has no ranks", "a file of 2 or more"),
             ));
         }
-        if ranks as usize > free.len() {
-            let beside = match fabric.hosts as usize - free.len() {
+        if ranks as usize > self.free.len() {
+            let beside = match fabric.hosts as usize - self.free.len() {
                 0 => String::new(),
                 taken => format!(", of which other jobs have {taken}"),
             };
@@ -414,15 +447,15 @@ pub(super) fn build<'a>(
                 format!("it has {ranks} ranks, and the fabric has {} hosts{beside}", fabric.hosts),
                 format_args!(
                     "a fabric of {} hosts or more",
-                    ranks as usize + fabric.hosts as usize - free.len()
+                    ranks as usize + fabric.hosts as usize - self.free.len()
                 ),
             );
             return Err(WorkloadError::file(file, what));
         }
         let hosts = match &spec.rank_hosts {
-            RankHosts::Named { rank_hosts } => take_named_hosts(rank_hosts, ranks, &mut free, fabric)?,
+            RankHosts::Named { rank_hosts } => take_named_hosts(rank_hosts, ranks, &mut self.free, fabric)?,
             RankHosts::Placed { placement } => {
-                place_job(*placement, ranks, (&mut free, number), fabric, seed)?
+                place_job(*placement, ranks, (&mut self.free, number.into()), fabric, self.seed)?
             }
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
@@ -430,7 +463,8 @@ pub(super) fn build<'a>(
         let control =
             spec.format == Format::Chakra && !spec.without_control && chakra::waiting_by_control(text) > 0;
         let naming = Naming { file, place, control, format: spec.format };
-        graph.lower(&mut builder, spec.format.name(), mapping, naming)?;
+        let builder = &mut self.builder;
+        graph.lower(builder, spec.format.name(), mapping, naming)?;
         if builder.messages() > MAX_MESSAGES {
             let what = format!(
                 "with it the jobs come to {} messages, and the most is {MAX_MESSAGES}",
@@ -438,6 +472,6 @@ pub(super) fn build<'a>(
             );
             return Err(WorkloadError::file(file, what));
         }
+        Ok(())
     }
-    builder.build()
 }

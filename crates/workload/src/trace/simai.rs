@@ -33,7 +33,7 @@ use crate::collective::Algorithm;
 use crate::text;
 use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::{Bytes, Duration, Problem};
-use groups::{Group, Groups};
+use groups::{Group, GroupError, Groups};
 use layer::{Layer, Part};
 
 /// The part of a file that is simulated.
@@ -162,7 +162,10 @@ impl<'a> Head<'a> {
                 "it is empty; its first line begins with HYBRID_TRANSFORMER_FWD_IN_BCKWD, or is MICRO",
             ));
         };
-        let groups = Groups::read(header, share).map_err(|what| WorkloadError::line(file, line, what))?;
+        let groups = Groups::read(header, share).map_err(|error| match error {
+            GroupError::Header(what) => WorkloadError::line(file, line, what),
+            GroupError::Ranks(what) => WorkloadError::key("ranks", what),
+        })?;
         let Some((count_line, count)) = lines.next() else {
             return Err(WorkloadError::file(file, "its second line must be the number of layers"));
         };

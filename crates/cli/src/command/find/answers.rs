@@ -5,7 +5,7 @@ use super::search::Lane;
 use super::words::{holds_between_ends, plain, unanswered};
 use crate::question::Condition;
 use crate::source::Folder;
-use anabranch_sim::scenario::{Answer, Find, Wanted};
+use anabranch_sim::scenario::{Answer, Extremum, Find};
 use serde_json::{Value, json};
 
 /// The searches of a scheme.
@@ -24,7 +24,7 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
             None => answers.push(SchemeAnswer { scheme: &lane.scheme, lanes: vec![lane] }),
         }
     }
-    let sign = if find.wanted == Wanted::Smallest { 1.0 } else { -1.0 };
+    let sign = if find.wanted == Extremum::Smallest { 1.0 } else { -1.0 };
     for answer in &mut answers {
         answer.lanes.sort_by(|a, b| (sign * a.search.place()).total_cmp(&(sign * b.search.place())));
     }
@@ -43,8 +43,8 @@ pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l L
         }
     }
     match find.wanted {
-        Wanted::Smallest => places.into_iter().max_by(f64::total_cmp),
-        Wanted::Largest => places.into_iter().min_by(f64::total_cmp),
+        Extremum::Smallest => places.into_iter().max_by(f64::total_cmp),
+        Extremum::Largest => places.into_iter().min_by(f64::total_cmp),
     }
 }
 
@@ -74,12 +74,12 @@ impl<'a> SchemeAnswer<'a> {
         let [first, last] = find.ends();
         let easiest = match (found.len() == self.lanes.len(), find.wanted) {
             (true, _) => found[0].clone(),
-            (false, Wanted::Smallest) => format!("{} or less", plain(&first)),
-            (false, Wanted::Largest) => format!("{} or more", plain(&last)),
+            (false, Extremum::Smallest) => format!("{} or less", plain(&first)),
+            (false, Extremum::Largest) => format!("{} or more", plain(&last)),
         };
         Some(match find.wanted {
-            Wanted::Smallest => format!("{easiest} to {hardest}"),
-            Wanted::Largest => format!("{hardest} to {easiest}"),
+            Extremum::Smallest => format!("{easiest} to {hardest}"),
+            Extremum::Largest => format!("{hardest} to {easiest}"),
         })
     }
 
@@ -169,8 +169,8 @@ impl<'a> SchemeAnswer<'a> {
         let values: Vec<toml::Value> = found.into_iter().filter(|_| all).map(|(_, value, _)| value).collect();
         let (easiest, hardest) = (values.first().cloned(), values.last().cloned());
         let (lowest, highest) = match find.wanted {
-            Wanted::Smallest => (easiest, hardest),
-            Wanted::Largest => (hardest, easiest),
+            Extremum::Smallest => (easiest, hardest),
+            Extremum::Largest => (hardest, easiest),
         };
         let seeds = self.lanes.iter().map(|lane| {
             let (outcome, value, fails) = match lane.search.answer() {

@@ -12,14 +12,14 @@ use crate::failure::Failure;
 use crate::made_by::MadeBy;
 use crate::output::{aligned, print, print_json};
 use crate::question::{self, Condition};
-use crate::source::{self, Folder, Prepared, Written, input};
+use crate::source::{self, Folder, Prepared, ScenarioText, input};
 use crate::store::Store;
 use crate::{clock, interrupt};
 use anabranch_base::Bytes;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{ResultSet, SearchAnswer};
 use anabranch_sim::Control;
-use anabranch_sim::scenario::{Find, Moved, Overrides, read_find};
+use anabranch_sim::scenario::{DerivedChange, Find, Overrides, read_find};
 use answers::{SchemeAnswer, answers, hardest, table};
 use measured::compared;
 use notes::{followers_note, headroom_note, not_asked_note, overrides_to_hold};
@@ -43,14 +43,14 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let Question { written, find, holds, prepared } = read(args)?;
     let moved = prepared.scenario.moved(&prepared.facts);
     let headroom = headroom(&prepared, &find)?;
-    let not_asked = prepared.scenario.untouched();
+    let not_asked = prepared.scenario.unaffected_schemes();
     let searched = searched(&prepared, &not_asked);
 
     let store = Store::at(&args.output.folder);
     let stored = if args.output.fresh { None } else { store.stored(&prepared.item) };
     let (folder, before) = stored.map_or((None, Vec::new()), |(folder, set)| (Some(folder), split(set)));
     let pending = store.begin(&prepared.item)?;
-    let kept = store.kept(&prepared.item, args.output.fresh);
+    let kept = store.run_cache(&prepared.item, args.output.fresh);
     let spool = pending.spool();
     let searches = Searches {
         find: &find,
@@ -110,7 +110,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
 
 /// A question and the scenario of its ends.
 struct Question {
-    written: Written,
+    written: ScenarioText,
     find: Find,
     holds: Condition,
     prepared: Prepared,
@@ -119,7 +119,7 @@ struct Question {
 fn read(args: &FindArgs) -> Result<Question, Failure> {
     let (schemes, seeds) = (args.schemes.clone(), args.seeds.clone());
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
-    let written = source::written(&args.scenario)?;
+    let written = source::open(&args.scenario)?;
     let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
     let holds = question::measure(&find)?;
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
@@ -130,7 +130,7 @@ fn read(args: &FindArgs) -> Result<Question, Failure> {
 
 /// The results of all runs, with the answer.
 fn results(prepared: &Prepared, answer: &SearchAnswer, runs: Vec<Run>) -> ResultSet {
-    let outcome = Outcome::of(runs.into_iter().map(|run| run.ran));
+    let outcome = Outcome::finished(runs.into_iter().map(|run| run.ran));
     ResultSet {
         warnings: prepared.item.warnings.clone(),
         answer: Some(answer.clone()),
@@ -208,7 +208,7 @@ fn ended(lanes: Vec<Lane<'_>>) -> (Vec<Lane<'_>>, Vec<Run>, Option<Failure>) {
 /// The effects of a search beside its parameter.
 struct Changes<'a> {
     /// Parameters that follow it.
-    moved: &'a [Moved],
+    moved: &'a [DerivedChange],
     /// The headroom of each scheme's switches beside the buffer.
     headroom: &'a [(&'a str, Bytes)],
     /// Schemes that the parameter does not affect.

@@ -4,7 +4,7 @@ use super::answers::SchemeAnswer;
 use super::words::plain;
 use crate::source::Folder;
 use anabranch_base::Bytes;
-use anabranch_sim::scenario::{Find, Moved};
+use anabranch_sim::scenario::{DerivedChange, Find};
 
 /// The thresholds of ECN marking, which go together.
 const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
@@ -12,7 +12,7 @@ const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
 /// A note on the parameters that follow the searched one: the answer holds for all of these together.
 pub(super) fn followers_note(
     find: &Find,
-    moved: &[Moved],
+    moved: &[DerivedChange],
     held: Option<(toml::Value, Vec<String>)>,
 ) -> Option<String> {
     let mut by_change: Vec<(String, Vec<&str>)> = Vec::new();
@@ -49,16 +49,16 @@ pub(super) fn followers_note(
 /// the answer, and that answer; none where nothing was found.
 pub(super) fn overrides_to_hold(
     find: &Find,
-    moved: &[Moved],
+    moved: &[DerivedChange],
     answers: &[SchemeAnswer],
     folder: &Folder,
 ) -> Option<(toml::Value, Vec<String>)> {
     let scheme = &moved.first()?.scheme;
     let of_it = answers.iter().find(|answer| answer.scheme == scheme);
     let (at, _) = of_it?.in_every_seed(find)?;
-    let of_scheme: Vec<&Moved> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
+    let of_scheme: Vec<&DerivedChange> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
     // The two thresholds make sense together only.
-    let both: Vec<&Moved> =
+    let both: Vec<&DerivedChange> =
         of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
     let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
     let [first, _] = find.ends();

@@ -1,10 +1,10 @@
 //! The searches, one for each scheme and seed, and their runs.
 
-use crate::execute::{End, one_alone};
+use crate::execute::{RunEnd, one_alone};
 use crate::failure::Failure;
-use crate::kept::Kept;
 use crate::question::{self, Condition, SCHEME};
-use crate::ran::Ran;
+use crate::run_cache::RunCache;
+use crate::run_outcome::RunOutcome;
 use crate::source::{Folder, input};
 use crate::spool::Spool;
 use anabranch_report::Measure;
@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MOST_TRIED: usize = 1000;
 
 /// Splits results into their runs.
-pub(super) fn split(set: ResultSet) -> Vec<Ran> {
+pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {
     let ResultSet { runs, flows, jobs, parts, filed, .. } = set;
-    let mut rans: Vec<Ran> = runs
+    let mut rans: Vec<RunOutcome> = runs
         .into_iter()
-        .map(|run| Ran {
+        .map(|run| RunOutcome {
             result: RunResult {
                 run,
                 flows: Vec::new(),
@@ -50,8 +50,8 @@ pub(super) struct Searches<'a> {
     pub holds: &'a Condition,
     pub folder: &'a Folder,
     /// Stored runs that no search has taken yet.
-    pub before: Mutex<Vec<Ran>>,
-    pub kept: &'a Kept,
+    pub before: Mutex<Vec<RunOutcome>>,
+    pub kept: &'a RunCache,
     pub spool: &'a Spool,
     pub simulated: AtomicUsize,
     /// The limit of simulated time, in microseconds.
@@ -62,7 +62,7 @@ pub(super) struct Searches<'a> {
 pub(super) struct Run {
     pub index: usize,
     pub place: f64,
-    pub ran: Ran,
+    pub ran: RunOutcome,
 }
 
 /// The numbers of a run.
@@ -131,7 +131,7 @@ impl<'a> Searches<'a> {
         lane: &mut Lane<'a>,
         value: &toml::Value,
         control: &Control,
-    ) -> Result<(usize, Ran), Failure> {
+    ) -> Result<(usize, RunOutcome), Failure> {
         let index = number * MOST_TRIED + lane.started;
         lane.started += 1;
         Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
@@ -198,7 +198,7 @@ impl<'a> Searches<'a> {
         seed: u64,
         value: &toml::Value,
         control: &Control,
-    ) -> Result<Ran, Failure> {
+    ) -> Result<RunOutcome, Failure> {
         let scenario = self.find.scenario(std::slice::from_ref(value), self.folder).map_err(input)?;
         let points = scenario.points().map_err(input)?;
         let is_searched = |point: &RunPoint| point.scheme.name == scheme && point.seed == seed;
@@ -217,10 +217,10 @@ impl<'a> Searches<'a> {
         self.simulated.fetch_add(1, Ordering::Relaxed);
         let named = || format!("{scheme}, seed {seed}, {} = {value}", self.find.parameter);
         match one_alone(index, &point, control, self.kept, self.spool) {
-            End::Done(ran) => Ok(*ran),
-            End::Failed { partial: Some(ran), .. } => Ok(*ran),
-            End::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
-            End::Stopped => Err(Failure::Interrupted(
+            RunEnd::Done(ran) => Ok(*ran),
+            RunEnd::Failed { partial: Some(ran), .. } => Ok(*ran),
+            RunEnd::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
+            RunEnd::Stopped => Err(Failure::Interrupted(
                 "interrupted; the runs that finished are kept for the next time".to_owned(),
             )),
         }
@@ -251,7 +251,7 @@ impl<'a> Searches<'a> {
 
 /// The result of `read` for a run whose scheme has the name that `where` uses; none for a run in which something did not
 /// finish.
-fn with_results<T>(ran: &mut Ran, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
+fn with_results<T>(ran: &mut RunOutcome, read: impl FnOnce(&ResultSet) -> T) -> Option<T> {
     let row = &ran.result.run;
     if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
         return None;

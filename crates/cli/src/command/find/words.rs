@@ -1,7 +1,7 @@
 //! A question and its answer in words.
 
 use crate::source::Folder;
-use anabranch_sim::scenario::{Answer, Find, Search, Wanted};
+use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
 /// A number with four significant digits.
 pub(super) fn significant(number: f64) -> String {
@@ -17,8 +17,8 @@ pub(super) fn significant(number: f64) -> String {
 pub(super) fn holds_between_ends(find: &Find, value: &toml::Value) -> String {
     let [first, last] = find.ends();
     let (key, range) = match find.wanted {
-        Wanted::Smallest => ("largest", [value, &last]),
-        Wanted::Largest => ("smallest", [&first, value]),
+        Extremum::Smallest => ("largest", [value, &last]),
+        Extremum::Largest => ("smallest", [&first, value]),
     };
     let other = match find.is_list() {
         true => String::new(),
@@ -46,7 +46,7 @@ pub(super) fn plain(value: &toml::Value) -> String {
 /// A clause about a search without an answer, with a range to try instead.
 pub(super) fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: &Folder) -> String {
     let [first, last] = find.ends();
-    let smallest = find.wanted == Wanted::Smallest;
+    let smallest = find.wanted == Extremum::Smallest;
     let try_instead = |beyond_last: bool| match range_beyond(find, beyond_last, folder) {
         Some(Ok([low, high])) => format!(
             "; try {} = [{low}, {high}], and where that changes nothing, {} does not decide it",

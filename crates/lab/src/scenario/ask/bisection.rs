@@ -1,6 +1,6 @@
 //! The search for the value at which the answer to a question changes.
 
-use crate::scenario::ask::question::{Find, Wanted};
+use crate::scenario::ask::question::{Extremum, Find};
 
 /// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
 ///
@@ -10,7 +10,7 @@ use crate::scenario::ask::question::{Find, Wanted};
 #[derive(Debug)]
 pub struct Search<'a> {
     find: &'a Find,
-    /// What was tried, in that order.
+    /// Places that were tried, in order, and whether it held there.
     tried: Vec<(f64, bool)>,
     /// Nearest to each other: where it holds and where it does not.
     good: f64,
@@ -35,7 +35,7 @@ enum Stage {
     Done,
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// The last value for which it holds, and the next one tried, for which it does not.
@@ -56,8 +56,8 @@ pub enum Answer {
 impl<'a> Search<'a> {
     /// Nothing tried yet.
     pub fn new(find: &'a Find) -> Search<'a> {
-        let good = find.end(find.wanted == Wanted::Smallest);
-        let bad = find.end(find.wanted == Wanted::Largest);
+        let good = find.end(find.wanted == Extremum::Smallest);
+        let bad = find.end(find.wanted == Extremum::Largest);
         let (inside, stage) = (Vec::new().into_iter(), Stage::GoodEnd);
         Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
     }
@@ -74,7 +74,7 @@ impl<'a> Search<'a> {
         if self.stage == Stage::Between {
             *(if holds { &mut self.good } else { &mut self.bad }) = place;
         }
-        let bad_end = self.find.end(self.find.wanted == Wanted::Largest);
+        let bad_end = self.find.end(self.find.wanted == Extremum::Largest);
         match self.stage {
             Stage::GoodEnd if holds => self.anchor = Some(place),
             Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
         self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
     }
 
-    /// What it came to; none before all is known.
+    /// The result; none before the search is over.
     pub fn answer(&self) -> Option<Answer> {
         if self.next.is_some() {
             return None;
@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
         self.good
     }
 
-    /// What was tried, in that order: its place among all values, the value, and whether it held.
+    /// The values that were tried, in order: each one's place among all values, the value, and whether it held.
     pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
         self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
     }

@@ -4,25 +4,22 @@ use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
 use crate::scenario::expand::sweep::ZIP;
 use crate::scenario::input::{Files, Overrides};
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::as_toml;
-use crate::scenario::read::source_map::Asked;
+use crate::scenario::read::source_map::SearchRange;
 use crate::scenario::read::table::{Table, fault};
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::Span;
-use anabranch_base::{Bytes, Duration, Rate};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
 /// Relative distance at which a bisection ends unless said.
 const RESOLUTION: f64 = 0.02;
-/// How much further a range to try instead may go.
+/// Factors by which a range to try instead may be wider.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
-/// How often a range is halved before it is said that it holds nowhere in it: 7 values.
+/// Halvings of a range before the answer is that it holds nowhere in it: 7 values.
 const RANGE_HALVINGS: usize = 3;
-/// Likewise a list, of which people write every value: all of 65.
+/// Halvings of a list, of which people write every value: all of 65.
 const LIST_HALVINGS: usize = 6;
 /// The example of a range in messages.
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
@@ -32,9 +29,9 @@ const RANGE: &str = "[\"16KB\", \"8MB\"]";
 pub struct Find {
     /// The parameter, by its path as `[set]` and `[sweep]` take it.
     pub parameter: String,
-    /// Which value is wanted among those for which it holds.
-    pub wanted: Wanted,
-    /// What has to hold, as a measure that is 1 or 0.
+    /// The end of the values for which it holds that is searched for.
+    pub wanted: Extremum,
+    /// The condition, as a measure that is 1 or 0.
     pub holds: String,
     /// Relative distance at which a bisection ends.
     pub resolution: f64,
@@ -49,12 +46,12 @@ pub struct Find {
     over: Overrides,
 }
 
-/// Which end of the values for which something holds is wanted.
+/// The end of the values for which a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// What holds for a value holds for every larger one.
+pub enum Extremum {
+    /// The smallest: a condition that holds for a value holds for every larger one.
     Smallest,
-    /// What holds for a value holds for every smaller one.
+    /// The largest: a condition that holds for a value holds for every smaller one.
     Largest,
 }
 
@@ -67,7 +64,7 @@ enum Values {
     Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
 }
 
-/// How a number between two ends is written.
+/// The form in which a number between two ends is written.
 #[derive(Debug)]
 enum Spelling {
     Whole,
@@ -123,11 +120,11 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
     }))
 }
 
-/// What stands in `[find]`.
+/// The table `[find]` as written.
 struct Question {
     parameter: String,
     at: Place,
-    wanted: Wanted,
+    wanted: Extremum,
     holds: String,
     where_at: Place,
     resolution: f64,
@@ -155,8 +152,8 @@ impl Question {
             return Err(table.wrong("resolution", message, Fix::set("resolution", RESOLUTION)));
         }
         let (key, wanted) = match (table.node("smallest"), table.node("largest")) {
-            (Some(_), None) => ("smallest", Wanted::Smallest),
-            (None, Some(_)) => ("largest", Wanted::Largest),
+            (Some(_), None) => ("smallest", Extremum::Smallest),
+            (None, Some(_)) => ("largest", Extremum::Largest),
             (Some(_), Some(_)) => {
                 return Err(table.wrong("largest", "smallest and largest exclude each other", "one of them"));
             }
@@ -230,7 +227,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// How many times one number or quantity the next one is, where they are of one kind.
+/// The next number or quantity divided by this one, where they are of one kind.
 fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     match (one.as_str(), next.as_str()) {
         (Some(one), Some(next)) => times(one, next),
@@ -265,7 +262,16 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
-/// How many times `low` the quantity `high` is, where both have units of one kind.
+/// The unit that all numbers of a list get, where one alone would get `unit`: bytes, if another is too large for a size in
+/// `unit`.
+fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
+    let one = format!("1{unit}");
+    let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();
+    let is_too_large = |value: f64| in_unit_of(&one, value).is_none();
+    if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
+}
+
+/// The quantity `high` divided by `low`, where both have units of one kind.
 fn times(low: &str, high: &str) -> Option<f64> {
     let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
     let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
@@ -291,7 +297,7 @@ impl Find {
         document.insert("sweep".to_owned(), Node { at: self.at, item: Item::Table(sweep) });
         let scenario = scenario::resolve(&Registry::new(), &self.file, document, files, &self.over);
         let scenario = scenario.map_err(|error| self.in_find(error))?;
-        Ok(scenario.asking(Asked { key: self.key(), values: own, at: self.values_at[0] }))
+        Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
     /// A fault of the sweep that stands for the question, in terms of the question.
@@ -322,12 +328,17 @@ impl Find {
         let (Some(which), Some(value)) = (which, value) else { return error };
         // A unit that one number lacked the others lack too.
         let bare = mended[which].to_string();
-        if let Some(unit) = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())) {
-            for other in mended.iter_mut().filter(|other| number(other).is_some()) {
-                *other = format!("{other}{unit}").into();
+        let unit = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())).map(str::to_owned);
+        mended[which] = match &unit {
+            Some(unit) => {
+                let unit = common_unit(unit, &mended);
+                for other in mended.iter_mut().filter(|other| number(other).is_some()) {
+                    *other = format!("{other}{unit}").into();
+                }
+                format!("{bare}{unit}").into()
             }
-        }
-        mended[which] = value;
+            None => value,
+        };
         match values(mended.clone()) {
             Ok(_) => {
                 let fix = Fix::set(self.key(), toml::Value::Array(mended));
@@ -337,11 +348,11 @@ impl Find {
         }
     }
 
-    /// What is wanted, as it is written: `smallest` or `largest`.
+    /// The key of `[find]` that is used: `smallest` or `largest`.
     pub fn key(&self) -> &'static str {
         match self.wanted {
-            Wanted::Smallest => "smallest",
-            Wanted::Largest => "largest",
+            Extremum::Smallest => "smallest",
+            Extremum::Largest => "largest",
         }
     }
 
@@ -469,199 +480,4 @@ impl Find {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::ask::bisection::{Answer, Search};
-
-    const HEAD: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
-                        [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
-
-    fn read(question: &str) -> Result<Find, Diagnostic> {
-        read_find("f.toml", &format!("{HEAD}[find]\n{question}\n"), &Overrides::default())
-    }
-
-    fn find(parameter: &str, values: &str) -> Find {
-        read(&format!("parameter = \"{parameter}\"\n{values}\nwhere = \"drops(scheme) == 0\"")).unwrap()
-    }
-
-    /// Searches where `holds` is the truth; the answer, the number of values tried, and what contradicts.
-    fn search(
-        find: &Find,
-        holds: impl Fn(&toml::Value) -> bool,
-    ) -> (Answer, usize, Vec<(toml::Value, bool)>) {
-        let mut search = Search::new(find);
-        while let Some((_, value)) = search.next() {
-            let truth = holds(&value);
-            search.tell(truth);
-        }
-        (search.answer().unwrap(), search.tried().count(), search.contradictions())
-    }
-
-    fn bytes(value: &toml::Value) -> u64 {
-        value.as_str().unwrap().parse::<Bytes>().unwrap().0
-    }
-
-    #[test]
-    fn a_range_of_sizes_is_halved_to_the_resolution() {
-        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
-        for threshold in [16_001, 20_000, 123_456, 1_000_000, 7_900_000] {
-            let (answer, tried, wrong) = search(&find, |value| bytes(value) >= threshold);
-            let Answer::Found { value, fails } = answer else { panic!("{threshold}: {answer:?}") };
-            let (value, fails) = (bytes(&value), bytes(&fails));
-            assert!(fails < threshold && threshold <= value, "{fails} {threshold} {value}");
-            assert!(value as f64 <= 1.021 * fails as f64, "{fails} {value}");
-            assert!(tried <= 18 && wrong.is_empty(), "{tried}");
-        }
-    }
-
-    #[test]
-    fn the_largest_number_is_found_from_the_other_side() {
-        let find = find("workload.load", "largest = [0.1, 0.9]\nresolution = 0.01");
-        let (answer, _, wrong) = search(&find, |value| value.as_float().unwrap() <= 0.6543);
-        let Answer::Found { value, fails } = answer else { panic!("{answer:?}") };
-        let (value, fails) = (value.as_float().unwrap(), fails.as_float().unwrap());
-        assert!(value <= 0.6543 && 0.6543 < fails && fails < 1.011 * value, "{value} {fails}");
-        assert_eq!(wrong, []);
-    }
-
-    #[test]
-    fn whole_numbers_and_lists_are_exact() {
-        let whole = find("workload.degree", "largest = [1, 100]");
-        let (answer, ..) = search(&whole, |value| value.as_integer().unwrap() <= 7);
-        assert_eq!(answer, Answer::Found { value: 7.into(), fails: 8.into() });
-        let list = find("topology.link", "smallest = [\"100Gbps\", \"200Gbps\", \"400Gbps\", \"800Gbps\"]");
-        let (answer, ..) = search(&list, |value| ["400Gbps", "800Gbps"].contains(&value.as_str().unwrap()));
-        assert_eq!(answer, Answer::Found { value: "400Gbps".into(), fails: "200Gbps".into() });
-    }
-
-    #[test]
-    fn ends_that_answer_alike_are_told() {
-        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
-        assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
-        // The ends and seven between them.
-        assert_eq!(search(&find, |_| false), (Answer::Nowhere, 9, vec![]));
-        assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
-        assert_eq!(find.wider(true)[0], ["8MB".into(), "80000KB".into()]);
-        assert_eq!(find.wider(false)[0], ["1.6KB".into(), "16KB".into()]);
-    }
-
-    #[test]
-    fn what_holds_between_the_ends_only_is_found() {
-        for (wanted, low, high) in
-            [("smallest", 100_000, 300_000), ("largest", 100_000, 300_000), ("smallest", 30_000, 60_000)]
-        {
-            let find = find("*.fabric.queue", &format!("{wanted} = [\"16KB\", \"8MB\"]"));
-            let (answer, tried, wrong) = search(&find, |value| (low..=high).contains(&bytes(value)));
-            let Answer::Found { value, fails } = answer else { panic!("{low}: {answer:?}") };
-            let (edge, value, fails) =
-                (if wanted == "smallest" { low } else { high }, bytes(&value), bytes(&fails));
-            assert!(
-                (low..=high).contains(&value) && value.abs_diff(edge) * 40 < edge,
-                "{wanted} {edge}: {value}"
-            );
-            assert!(
-                !(low..=high).contains(&fails) && fails.abs_diff(edge) * 40 < edge,
-                "{wanted} {edge}: {fails}"
-            );
-            let far = if wanted == "smallest" { "8MB" } else { "16KB" };
-            assert!(wrong.contains(&(far.into(), false)) && tried < 20, "{tried}: {wrong:?}");
-        }
-        // Every value of a list is looked at.
-        for inside in ["32KB", "64KB", "128KB"] {
-            let list =
-                find("*.fabric.queue", "smallest = [\"16KB\", \"32KB\", \"64KB\", \"128KB\", \"8MB\"]");
-            let (answer, ..) = search(&list, |value| value.as_str() == Some(inside));
-            let Answer::Found { value, .. } = answer else { panic!("{inside}: {answer:?}") };
-            assert_eq!(value, inside.into());
-        }
-    }
-
-    #[test]
-    fn numbers_without_a_unit_get_it_all() {
-        let find = find("*.fabric.queue", "smallest = [16, 8000]");
-        let said = find.scenario(&find.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
-        assert!(said.ends_with("\n  write: smallest = [\"16B\", \"8000B\"]"), "{said}");
-        let none = read(
-            "parameter = \"*.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"8MB\"]\nwhere = \"drops(scheme) == 0\"",
-        );
-        let none = none.unwrap();
-        let said = none.scenario(&none.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
-        assert!(said.ends_with("\n  write: parameter = \"*.fabric.queue\""), "{said}");
-    }
-
-    #[test]
-    fn a_value_that_is_refused_is_mended_in_its_range() {
-        let find = find("*.fabric.ecn_pmax", "smallest = [0.5, 2.0]");
-        let said = find.scenario(&find.ends(), &crate::scenario::input::NoFiles).unwrap_err().to_string();
-        assert!(said.starts_with("f.toml:11:18: "), "{said}");
-        assert!(said.contains("\n  write: smallest = [0.5, 1"), "{said}");
-    }
-
-    #[test]
-    fn what_is_not_monotone_shows_beside_the_answer() {
-        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
-        let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=500_000 | 7_000_000..);
-        let (answer, _, wrong) = search(&find, holds);
-        let Answer::Found { .. } = answer else { panic!("{answer:?}") };
-        assert!(!wrong.is_empty());
-        // A gap close to the answer is seen, too.
-        let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=112_000 | 130_000..);
-        let (answer, _, wrong) = search(&find, holds);
-        let Answer::Found { value, .. } = answer else { panic!("{answer:?}") };
-        assert!(bytes(&value) < 103_000 && wrong.len() == 1 && !wrong[0].1, "{value}: {wrong:?}");
-    }
-
-    #[test]
-    fn the_scenario_has_the_value_and_is_labelled_by_it() {
-        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
-        let scenario = find.scenario(&["64KB".into()], &crate::scenario::input::NoFiles).unwrap();
-        let points = scenario.points().unwrap();
-        assert_eq!(points[0].sweep["*.fabric.queue"].to_string(), "64KB");
-        assert_eq!(points[0].scheme.fabric.queue.unwrap().to_string(), "64KB");
-    }
-
-    #[test]
-    fn wrong_questions_have_a_place_and_a_cure() {
-        let good = "parameter = \"*.fabric.queue\"\nwhere = \"drops(scheme) == 0\"\n";
-        for (question, expected) in [
-            ("parameter = \"*.fabric.queue\"", "[find] has no \"where\""),
-            (good, "[find] has neither smallest nor largest\n  write: smallest = [\"16KB\", \"8MB\"]"),
-            (&format!("{good}smallest = \"1MB\""), "f.toml:12:1: smallest must be a list"),
-            (
-                &format!("{good}largest = [\"8MB\", \"16KB\"]"),
-                "the ends of a range rise, but \"16KB\" is not above \"8MB\"",
-            ),
-            (
-                &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
-                "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
-            ),
-            // One that is the same is no range, two are no list.
-            (&format!("{good}largest = [\"1MB\", \"1000KB\"]"), "\n  write: largest = [\"16KB\", \"8MB\"]"),
-            (
-                &format!("{good}largest = [\"64KB\", \"16KB\", \"64KB\"]"),
-                "\n  write: largest = [\"16KB\", \"8MB\"]",
-            ),
-            (&format!("{good}largest = [0, 8, 4]"), "\n  write: largest = [0, 4, 8]"),
-            (&format!("{good}largest = [-3, -5]"), "\n  write: largest = [-5, -3]"),
-            (
-                &format!("{good}largest = [\"8MB\", \"16us\"]"),
-                "\"8MB\" and \"16us\" are no two quantities of one kind",
-            ),
-            (
-                &format!("{good}largest = [1, 2]\nsmallest = [1, 2]"),
-                "smallest and largest exclude each other",
-            ),
-            (&format!("{good}largest = [1, 2]\nuntil = 5"), "unknown key \"until\" in [find]"),
-            (&format!("{good}largest = [1, 2]\nresolution = 2"), "resolution must be between"),
-            (
-                &format!("{good}largest = [1, 2]\n[sweep]\n\"topology.hosts\" = [4, 8]"),
-                "[find] and sweep exclude each other",
-            ),
-        ] {
-            let said = read(question).unwrap_err().to_string();
-            assert!(said.contains(expected), "{said}");
-        }
-        let none = read_find("f.toml", HEAD, &Overrides::default()).unwrap_err().to_string();
-        assert!(none.contains("the scenario has no [find]\n  write: [find] and below it"), "{none}");
-    }
-}
+mod tests;

@@ -42,6 +42,6 @@ impl<'a> BuiltFabric<'a> {
 }
 
 /// A stream for selectors that draw: which links it picks does not matter to a check.
-pub(in crate::scenario) fn drawn(seed: u64) -> Stream {
+pub(in crate::scenario) fn selector_stream(seed: u64) -> Stream {
     stream(seed, 0, Purpose::FaultSelection)
 }

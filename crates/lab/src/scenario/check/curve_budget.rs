@@ -1,10 +1,9 @@
-//! How many points the curves of a scenario may have, and how many they have at least.
+//! The points that the curves of a scenario may have, and those that they have at least.
 
 use crate::scenario::expand::resolved::share_of_points;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::{Duration, LinkId, Time};
+use anabranch_base::{Diagnostic, Duration, LinkId, Time};
 use anabranch_engine::MeasureSpec;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};

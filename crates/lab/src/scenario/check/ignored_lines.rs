@@ -2,8 +2,7 @@
 
 use crate::scenario::diagnostic::in_workload_file;
 use anabranch_base::Diagnostic;
-use anabranch_fabric::TopologyError;
-use anabranch_fabric::TopologySpec;
+use anabranch_fabric::{TopologyError, TopologySpec};
 use anabranch_workload as workload;
 use anabranch_workload::WorkloadSpec;
 use std::collections::BTreeMap;

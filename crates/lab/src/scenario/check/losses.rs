@@ -2,13 +2,9 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::{Fix, Span};
-use anabranch_base::{HostId, NodeId};
-use anabranch_engine::FaultTargets;
-use anabranch_engine::{FaultKind, FaultSpec};
-use anabranch_fabric::TopologySpec;
-use anabranch_fabric::{Routing, Topology};
+use anabranch_base::{Diagnostic, Fix, HostId, NodeId, Span};
+use anabranch_engine::{FaultKind, FaultSpec, FaultTargets};
+use anabranch_fabric::{Routing, Topology, TopologySpec};
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
@@ -19,7 +15,7 @@ const PLENTY: f64 = 10.0;
 /// Pairs of ToRs whose paths are looked at; on larger fabrics nothing is said.
 const MOST_PAIRS: usize = 20_000;
 
-/// What was found at the points so far.
+/// Findings at the points so far.
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
     /// By fault: the rarest of its losses, and how many points have one that is too rare.
@@ -82,7 +78,7 @@ impl RareLoss {
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let all = self.points;
         let warning = |(number, (rare, points)): (usize, (Rare, usize))| {

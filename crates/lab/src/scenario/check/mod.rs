@@ -27,19 +27,15 @@ use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::read::table::{Table, fault, or_example};
 use crate::scenario::resolve::topology;
-use anabranch_base::Problem;
-use anabranch_base::{Bytes, Duration, Refused};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    AnyRecorder, FaultTargets, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights,
+    AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan, QpSelector,
+    Scheme, check_headrooms, weights,
 };
-use anabranch_engine::{FaultKind, FaultSpec, MeasureSpec, Scheme};
-use anabranch_fabric::TopologySpec;
-use anabranch_fabric::{Selector, SelectorError, Topology};
+use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
-use anabranch_workload::WorkloadSpec;
-use anabranch_workload::{Fabric, Workload, WorkloadError};
-use built::{BuiltFabric, drawn};
+use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
+use built::{BuiltFabric, selector_stream};
 use std::collections::BTreeSet;
 
 /// Longer times come near what a clock of picoseconds holds.
@@ -48,16 +44,16 @@ const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 /// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
 const MOST_KINDS: usize = 60_000;
 
-/// What is wrong with these in a lossless class is that they are too small.
+/// Parameters whose fault in a lossless class is that they are too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// Of so many messages at one seed there is no seed that has none.
+/// A workload with so many messages at one seed has some at every seed.
 const SURELY_SOME: u32 = 100;
 
-/// What was found of a scenario that can be run.
+/// The findings about a scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// What can be run, but hardly to what is wanted.
+    /// Inputs that can be run, but hardly give what was meant.
     pub warnings: Vec<Diagnostic>,
     /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
     pub facts: Vec<Vec<PathFacts>>,
@@ -76,7 +72,7 @@ impl Scenario {
     /// [`Scenario::check`], with what it finds out about the fabrics.
     ///
     /// # Errors
-    /// Those of [`Scenario::check`].
+    /// As for [`Scenario::check`].
     pub fn examine(&self) -> Result<Examined, Diagnostic> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<BuiltFabric<'_>> = None;
@@ -103,7 +99,7 @@ impl Scenario {
                 other => {
                     drop(other);
                     left_out.look_at_workload(step.workload, &self.files);
-                    self.lay(step.workload, &ground.topology)?
+                    self.build_workload(step.workload, &ground.topology)?
                 }
             };
             let facts: Vec<PathFacts> = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
@@ -263,7 +259,7 @@ impl Scenario {
                 || Fix::text("numbers of hosts and uplinks that are powers of two"),
                 |instead| Fix::set(written, instead),
             );
-            fault(&self.origin.file, at, message, Some(help.into()))
+            fault(&self.origin.file, at, message, Some(help))
         })
     }
 
@@ -319,17 +315,17 @@ impl Scenario {
     }
 
     /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
-    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
+    fn build_workload(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
-        let lay = |seed| {
+        let build = |seed| {
             anabranch_workload::build(spec, &fabric, seed, &text).map_err(|e| self.workload_refused(e))
         };
         let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
-        let workload = lay(first)?;
+        let workload = build(first)?;
         start_times::check(spec, &workload, &self.origin)?;
         if may_be_empty(spec, &workload) {
-            others.iter().try_for_each(|&seed| lay(seed).map(drop))?;
+            others.iter().try_for_each(|&seed| build(seed).map(drop))?;
         }
         Ok(workload)
     }
@@ -376,11 +372,11 @@ impl Scenario {
     ) -> Result<usize, Diagnostic> {
         let mut curves = 0;
         if let Some(links) = &measure.links {
-            let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+            let found = Selector::parse(links).and_then(|s| s.links(on, &mut selector_stream(seed)));
             curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
         }
         if let Some(switches) = &measure.switches {
-            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut selector_stream(seed)));
             curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
         }
         if let Some(written) = &measure.qps {
@@ -417,12 +413,22 @@ impl Scenario {
                 let at = self.origin.place(&format!("workload.{key}"));
                 fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
+            Err(WorkloadError::Job { job, key, what }) => {
+                let Problem { message, fix } = what;
+                let at = self.origin.place(&format!("workload.job.{job}.{key}"));
+                if key == "file" {
+                    // What to write is for the file, and no other name of one.
+                    return fault(&self.origin.file, at, message, fix);
+                }
+                let help = fix.map(|fix| fix.of_key(key));
+                fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
+            }
             Err(WorkloadError::Parameter(refused)) => self.refused("workload", refused),
             Err(other) => fault(&self.origin.file, self.origin.place("workload"), other.to_string(), None),
         }
     }
 
-    /// What something registered says of a parameter in the table at `path`.
+    /// The error of a registered part about a parameter in the table at `path`.
     fn refused(&self, path: &str, Refused { parameter, problem }: Refused) -> Diagnostic {
         let Problem { message, fix } = problem;
         let help = fix.map(|fix| fix.of_key(&parameter));

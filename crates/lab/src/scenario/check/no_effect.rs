@@ -1,6 +1,6 @@
-//! What a scenario says and what then changes nothing: faults, settings and depths. And what it leaves out of a file.
+//! Parts of a scenario that change nothing: faults, settings and depths. And parts of a file that it leaves out.
 
-use crate::scenario::check::built::drawn;
+use crate::scenario::check::built::selector_stream;
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::sweep;
 use crate::scenario::read::document::{Item, Place};
@@ -8,18 +8,13 @@ use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::setting;
-use anabranch_base::Span;
-use anabranch_base::{Diagnostic, Fix};
-use anabranch_base::{Duration, Rate};
-use anabranch_engine::FaultTargets;
-use anabranch_engine::{FaultKind, FaultSpec, Limits, Scheme, Several};
-use anabranch_fabric::{Selector, Topology};
-use anabranch_fabric::{TierSpec, TopologySpec};
-use anabranch_workload::Workload;
-use anabranch_workload::WorkloadSpec;
+use anabranch_base::{Diagnostic, Duration, Fix, Rate, Span};
+use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Limits, Scheme, Several};
+use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
+use anabranch_workload::{Workload, WorkloadSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was found at the points so far.
+/// Findings at the points so far.
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
     /// By fault that gives links a rate: the slowest and the fastest of these links anywhere.
@@ -40,7 +35,7 @@ pub(in crate::scenario) struct WithoutEffect {
     holds_back: bool,
     /// Notes on how the files of traces were read.
     notes: BTreeSet<String>,
-    /// How long the longest run takes at least, where the links alone decide that, and when it is most likely over.
+    /// The least duration of the longest run, where the links alone decide that, and the time when it is most likely over.
     lasts: Option<(Duration, Duration)>,
     /// Other things decide it somewhere.
     lasts_otherwise: bool,
@@ -48,7 +43,7 @@ pub(in crate::scenario) struct WithoutEffect {
 
 /// After so many times what hosts' links need at least a run is, most likely, over.
 const MUCH_LATER: f64 = 10.0;
-/// The same where nothing above the hosts' links is slower than these.
+/// That factor where nothing above the hosts' links is slower than these.
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {
@@ -68,7 +63,7 @@ impl WithoutEffect {
         let FaultKind::Rate { rate, links: Several(names), .. } = &fault.kind else { return };
         let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
         let misses_reverse = |name: &&String| {
-            let links = Selector::parse(name).and_then(|named| named.links(on, &mut drawn(1)));
+            let links = Selector::parse(name).and_then(|named| named.links(on, &mut selector_stream(1)));
             links.is_ok_and(|links| links.iter().any(|link| !taken.links.contains(&on.reverse(*link))))
         };
         if let Some(name) = names.iter().filter(is_direction).find(misses_reverse) {
@@ -125,7 +120,7 @@ impl WithoutEffect {
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
@@ -355,7 +350,7 @@ fn overridden(origin: &Origin) -> Vec<Diagnostic> {
 fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
-            running.iter().partition(|scheme| setting::takes(scheme, &set.path));
+            running.iter().partition(|scheme| setting::accepts(scheme, &set.path));
         // In what is varied, `*` says "whoever has it", so that figures of one paper can share the values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {

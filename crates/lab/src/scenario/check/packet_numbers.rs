@@ -3,12 +3,10 @@
 use crate::scenario::check::pfc::round_down;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Bytes;
-use anabranch_base::Diagnostic;
+use anabranch_base::{Bytes, Diagnostic};
 use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
-use anabranch_workload::Workload;
-use anabranch_workload::WorkloadSpec;
+use anabranch_workload::{Workload, WorkloadSpec};
 
 /// Refuses a workload in which a queue pair of `scheme` would run out of PSNs, or of MSNs.
 pub(in crate::scenario) fn check(

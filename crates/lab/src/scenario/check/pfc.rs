@@ -1,8 +1,7 @@
 //! Whether the thresholds of a lossless class make sense on a fabric.
 
 use anabranch_base::{Bytes, LinkId, NodeId};
-use anabranch_engine::PfcClass;
-use anabranch_engine::PfcSpec;
+use anabranch_engine::{PfcClass, PfcSpec};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
@@ -13,7 +12,7 @@ pub(in crate::scenario) struct WrongThreshold {
     /// The parameters that it does not go with.
     pub blamed: &'static [&'static str],
     pub problem: String,
-    /// What would do, as TOML.
+    /// A value that is valid, as TOML.
     pub instead: String,
 }
 
@@ -61,7 +60,7 @@ impl<'a> Buffer<'a> {
         Some(Buffer { node, size: class.map_or_else(scaled, |class| class.buffer), class, threshold })
     }
 
-    /// What is wrong where thresholds are dynamic.
+    /// The fault of dynamic thresholds, if any.
     fn dynamic(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let resume = pfc.resume.on(facts);
         if resume <= self.size {
@@ -89,7 +88,7 @@ impl<'a> Buffer<'a> {
         })
     }
 
-    /// What is wrong where the threshold is static.
+    /// The fault of a static threshold, if any.
     fn fixed(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let (resume, threshold) = (pfc.resume.on(facts), self.threshold?);
         if threshold > self.size {

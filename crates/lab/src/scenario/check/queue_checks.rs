@@ -4,26 +4,24 @@
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Bytes;
-use anabranch_base::Diagnostic;
-use anabranch_engine::Scheme;
-use anabranch_engine::{Unmarked, unmarked};
+use anabranch_base::{Bytes, Diagnostic};
+use anabranch_engine::{Scheme, Unmarked, unmarked};
 use anabranch_fabric::Topology;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
-/// What was found so far: by scheme and parameter, what is wrong and a value that is not.
+/// Findings so far: by scheme and parameter, the fault and a value without it.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleQueues {
-    found: BTreeMap<(String, &'static str), Found>,
+    found: BTreeMap<(String, &'static str), QueueFinding>,
     /// By scheme: how often it was looked at.
     looked: BTreeMap<String, u32>,
     /// By scheme: a queue that is long enough for a packet and for the thresholds, where one was not.
     enough: BTreeMap<String, Bytes>,
 }
 
-/// What is wrong, a value that is not, and how often that was so.
-struct Found {
+/// A fault, a value without it, and at how many points it was found.
+struct QueueFinding {
     message: String,
     instead: String,
     times: u32,
@@ -34,7 +32,7 @@ impl IdleQueues {
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
         let mut note = |parameter, problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
-            let new = Found { message, instead, times: 0 };
+            let new = QueueFinding { message, instead, times: 0 };
             self.found.entry((scheme.name.clone(), parameter)).or_insert(new).times += 1;
         };
         *self.looked.entry(scheme.name.clone()).or_default() += 1;
@@ -69,7 +67,7 @@ impl IdleQueues {
         let Some(queue) = scheme.fabric.queue else {
             let kmin = scheme.fabric.ecn_kmin.on(facts, None);
             if let Some(pfc) = &scheme.fabric.pfc
-                && hears_marks(scheme)
+                && reacts_to_ecn(scheme)
                 && scheme.fabric.ecn_from.is_empty()
                 && kmin >= pfc.buffer
             {
@@ -137,7 +135,7 @@ impl IdleQueues {
                 facts.packet
             );
             note(parameter, problem, enough.to_owned());
-        } else if hears_marks(scheme)
+        } else if reacts_to_ecn(scheme)
             && let Some(Unmarked { parameter, kmin, rate }) = unmarked(&scheme.fabric, on, facts)
         {
             let problem = format!(
@@ -165,7 +163,7 @@ impl IdleQueues {
                 _ => format!("\"{fifth}\""),
             };
             note(parameter, problem, instead);
-        } else if hears_marks(scheme) && scheme.fabric.ecn_from.is_empty() {
+        } else if reacts_to_ecn(scheme) && scheme.fabric.ecn_from.is_empty() {
             let kmin = scheme.fabric.ecn_kmin.on(facts, Some(holds));
             let kmax = scheme.fabric.ecn_kmax.on(facts, Some(holds));
             if kmax > holds {
@@ -185,7 +183,7 @@ impl IdleQueues {
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked } = self;
         // What a question looks through begins where it fails. That a queue holds no packet is told all the same.
@@ -193,23 +191,25 @@ impl IdleQueues {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
         };
-        let is_everywhere = |((scheme, parameter), found): &((String, &str), Found)| {
+        let is_everywhere = |((scheme, parameter), found): &((String, &str), QueueFinding)| {
             !asked(scheme, parameter)
                 || *parameter == "fabric.queue"
                 || looked.get(scheme).is_none_or(|looked| found.times >= *looked)
         };
-        let warning = |((scheme, parameter), Found { message, instead, .. }): ((String, &str), Found)| {
-            let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
-            // Thresholds that follow a queue have no better value where it is too short.
-            let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
-            let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
-            let longer = enough
-                .and_then(|bytes| origin.beginning_with(&scheme, "fabric.queue", &format!("\"{bytes}\"")));
-            let help = longer
-                .or_else(|| origin.beginning_with(&scheme, parameter, &instead))
-                .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
-            fault(&origin.file, at, message, Some(help.into()))
-        };
+        let warning =
+            |((scheme, parameter), QueueFinding { message, instead, .. }): ((String, &str), QueueFinding)| {
+                let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
+                // Thresholds that follow a queue have no better value where it is too short.
+                let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
+                let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
+                let longer = enough.and_then(|bytes| {
+                    origin.beginning_with(&scheme, "fabric.queue", &format!("\"{bytes}\""))
+                });
+                let help = longer
+                    .or_else(|| origin.beginning_with(&scheme, parameter, &instead))
+                    .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
+                fault(&origin.file, at, message, Some(help.into()))
+            };
         found.into_iter().filter(is_everywhere).map(warning).collect()
     }
 }
@@ -220,7 +220,7 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
         let mut fabric = scheme.fabric.clone();
         fabric.queue = Some(Size::Bytes(bytes));
         let facts = PathFacts { queue: bytes, ..*facts };
-        let reached = !hears_marks(scheme)
+        let reached = !reacts_to_ecn(scheme)
             || (unmarked(&fabric, on, &facts).is_none()
                 && (!fabric.ecn_from.is_empty() || fabric.ecn_kmax.on(&facts, Some(bytes)) <= bytes));
         bytes >= facts.packet && reached
@@ -249,7 +249,7 @@ fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
 }
 
 /// Whether anything in a scheme acts on marks.
-pub(in crate::scenario) fn hears_marks(scheme: &Scheme) -> bool {
+pub(in crate::scenario) fn reacts_to_ecn(scheme: &Scheme) -> bool {
     let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
         && scheme.all_lbs().all(|lb| matches!(lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. }))
         && scheme.fabric.program.is_none();

@@ -2,11 +2,9 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::Time;
+use anabranch_base::{Diagnostic, Time};
 use anabranch_engine::Limits;
-use anabranch_workload::WorkloadSpec;
-use anabranch_workload::{Start, Workload};
+use anabranch_workload::{Start, Workload, WorkloadSpec};
 
 /// Refuses a workload with a message that starts when no run can still go on, whatever its limits.
 pub(in crate::scenario) fn check(

@@ -2,24 +2,22 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::{Duration, HostId};
-use anabranch_engine::Ideal;
-use anabranch_engine::{Limits, Scheme};
+use anabranch_base::{Diagnostic, Duration, HostId};
+use anabranch_engine::{Ideal, Limits, Scheme};
 use anabranch_proto::{PathFacts, TransportConfig};
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// What was found so far: by the scheme (none: a limit) and the parameter, its value and whom it is too short for.
+/// Findings so far: by the scheme (none: a limit) and the parameter, its value and the round trip that is longer.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
-    found: BTreeMap<(Option<String>, &'static str), (String, Beyond)>,
+    found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,
     /// The longest of what runs take at least.
     soonest: Duration,
 }
 
 /// A round trip that takes longer than a time allows.
-struct Beyond {
+struct LongRoundTrip {
     rtt: Duration,
     /// The queue pair whose it is, and how many of how many have such a one; none: the longest path's.
     of: Option<(HostId, HostId, usize, usize)>,
@@ -41,13 +39,13 @@ impl TooShort {
         };
         for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
             if timeout.on(facts) <= facts.base_rtt
-                && let Some(beyond) = Beyond::of(workload, &ideal(), timeout.on(facts))
+                && let Some(beyond) = LongRoundTrip::of(workload, &ideal(), timeout.on(facts))
             {
                 self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), beyond);
             }
         }
         if limits.max_time <= facts.base_rtt {
-            let beyond = Beyond { rtt: facts.base_rtt, of: None };
+            let beyond = LongRoundTrip { rtt: facts.base_rtt, of: None };
             self.note(None, "max_time", limits.max_time.to_string(), beyond);
         }
     }
@@ -57,17 +55,23 @@ impl TooShort {
         self.soonest = self.soonest.max(soonest);
     }
 
-    fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, beyond: Beyond) {
+    fn note(
+        &mut self,
+        scheme: Option<String>,
+        parameter: &'static str,
+        value: String,
+        beyond: LongRoundTrip,
+    ) {
         let found = self
             .found
             .entry((scheme, parameter))
-            .or_insert((value, Beyond { rtt: Duration::ZERO, of: None }));
+            .or_insert((value, LongRoundTrip { rtt: Duration::ZERO, of: None }));
         if beyond.rtt > found.1.rtt {
             found.1 = beyond;
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<Diagnostic> {
         let TooShort { found, soonest } = self;
         let is_said = found.contains_key(&(None, "max_time"));
@@ -80,7 +84,10 @@ impl TooShort {
             let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MAX_TIME));
             fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()))
         });
-        let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {
+        let warning = |((scheme, parameter), (value, beyond)): (
+            (Option<String>, &str),
+            (String, LongRoundTrip),
+        )| {
             let rtt = beyond.rtt.rounded_up(3);
             let (Some(scheme), Some((src, dst, few, all))) = (scheme, beyond.of) else {
                 let message = format!(
@@ -106,9 +113,9 @@ impl TooShort {
     }
 }
 
-impl Beyond {
+impl LongRoundTrip {
     /// The longest round trip among the queue pairs of `workload` that `timeout` does not wait for, if there is one.
-    fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<Beyond> {
+    fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<LongRoundTrip> {
         let rtts = workload.qps.iter().map(|qp| (ideal.path_facts_of(qp.src, qp.dst).base_rtt, qp));
         let too_long = rtts.filter(|(rtt, _)| timeout <= *rtt);
         let (few, longest) = too_long.fold((0, None), |(few, longest), (rtt, qp)| match longest {
@@ -116,7 +123,7 @@ impl Beyond {
             _ => (few + 1, Some((rtt, qp))),
         });
         let (rtt, qp) = longest?;
-        Some(Beyond { rtt, of: Some((qp.src, qp.dst, few, workload.qps.len())) })
+        Some(LongRoundTrip { rtt, of: Some((qp.src, qp.dst, few, workload.qps.len())) })
     }
 }
 

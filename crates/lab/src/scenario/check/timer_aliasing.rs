@@ -2,19 +2,17 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::Duration;
-use anabranch_base::Fix;
+use anabranch_base::{Diagnostic, Duration, Fix};
 use anabranch_engine::{FaultKind, FaultSpec, Scheme};
 use anabranch_proto::PathFacts;
 use std::collections::BTreeMap;
 
 /// So near to a whole number of periods a timer comes back to the same part of each.
 const NEAR: f64 = 0.03;
-/// Of more periods nobody waits so often that it matters.
+/// Timeouts of more periods are too rare to matter.
 const MOST_PERIODS: f64 = 20.0;
 
-/// What was found so far: by fault, the period and the schemes with their timeouts.
+/// Findings so far: by fault, the period and the schemes with their timeouts.
 #[derive(Default)]
 pub(in crate::scenario) struct InStep(BTreeMap<usize, (Duration, BTreeMap<String, Duration>)>);
 
@@ -33,7 +31,7 @@ impl InStep {
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |(number, (period, schemes)): (usize, (Duration, BTreeMap<String, Duration>))| {
             let rto = schemes.values().next().copied()?;

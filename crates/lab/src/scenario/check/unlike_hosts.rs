@@ -2,17 +2,15 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::Diagnostic;
-use anabranch_base::Rate;
+use anabranch_base::{Diagnostic, Rate};
 use anabranch_fabric::Topology;
-use anabranch_workload::WorkloadSpec;
-use anabranch_workload::{Fabric, MOST_LOAD};
+use anabranch_workload::{Fabric, MOST_LOAD, WorkloadSpec};
 
 /// The first load that was found on such a fabric.
 #[derive(Default)]
-pub(in crate::scenario) struct UnlikeHosts(Option<Found>);
+pub(in crate::scenario) struct UnlikeHosts(Option<UnevenLoad>);
 
-struct Found {
+struct UnevenLoad {
     load: f64,
     slowest: Rate,
     fastest: Rate,
@@ -26,13 +24,13 @@ impl UnlikeHosts {
         let rates = (0..on.hosts).map(|host| on.ports[on.port_base[host as usize] as usize].rate);
         let fastest = rates.max().unwrap_or(slowest);
         if slowest < fastest {
-            self.0.get_or_insert(Found { load: *load, slowest, fastest });
+            self.0.get_or_insert(UnevenLoad { load: *load, slowest, fastest });
         }
     }
 
     /// That every host offers as much as the slowest one, with what the load would be of the fastest.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let warning = |Found { load, slowest, fastest }: Found| {
+        let warning = |UnevenLoad { load, slowest, fastest }: UnevenLoad| {
             // Without the digits that only binary fractions have.
             let short = |number: f64| (number * 1e6).round() / 1e6;
             let times = fastest.0 as f64 / slowest.0 as f64;
@@ -48,7 +46,9 @@ impl UnlikeHosts {
                     "a load for {slowest}: as large a share of {fastest} is more than these hosts can send"
                 ),
             };
-            let help = format!("load = {load} where that is meant, or {more}");
+            let help = format!(
+                "{more}; where load = {load} is meant nothing is wrong, and this stays as a note on it"
+            );
             fault(&origin.file, origin.place("workload.load"), message, Some(help.into()))
         };
         self.0.map(warning).into_iter().collect()
@@ -94,12 +94,13 @@ mod tests {
             warnings("400Gbps", &poisson("0.6")),
             [
                 "s.toml:10:1: load = 0.6 is a share of the line rate of the slowest host, 100Gbps, and every host offers as much: \
-              of 400Gbps, which others have, it is 0.15\n  write: load = 0.6 where that is meant, or a load for 100Gbps: as \
-              large a share of 400Gbps is more than these hosts can send"
+              of 400Gbps, which others have, it is 0.15\n  write: a load for 100Gbps: as large a share of 400Gbps is \
+              more than these hosts can send; where load = 0.6 is meant nothing is wrong, and this stays as a note on it"
             ]
         );
         let said = warnings("400Gbps", &poisson("0.3"));
-        assert!(said[0].ends_with("or load = 1.2 for as large a share of 400Gbps"), "{said:?}");
+        let advice = "\n  write: load = 1.2 for as large a share of 400Gbps; where load = 0.3 is meant nothing is wrong, and";
+        assert!(said[0].contains(advice), "{said:?}");
         assert_eq!(warnings("100Gbps", &poisson("0.6")), Vec::<String>::new());
         assert_eq!(warnings("400Gbps", "kind = \"permutation\"\nbytes = \"1MB\""), Vec::<String>::new());
     }

@@ -12,7 +12,7 @@ impl Scenario {
     /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
-        let differs = self.ground(facts).not_the_same;
+        let differs = self.ground(facts).mismatch;
         annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
     }
 
@@ -20,7 +20,7 @@ impl Scenario {
     /// [`examine`](Scenario::examine) finds them.
     pub fn facts(&self, paths: &[Vec<PathFacts>]) -> ScenarioFacts {
         let points = self.steps().into_iter().zip(paths).map(|(step, paths)| point(step, paths));
-        ScenarioFacts { ground_differs: self.ground(paths).not_the_same, points: points.collect() }
+        ScenarioFacts { ground_differs: self.ground(paths).mismatch, points: points.collect() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ground on which the schemes of a scenario stand: in what it differs, and whether they need that.
 
-use crate::scenario::check::queue_checks::hears_marks;
+use crate::scenario::check::queue_checks::reacts_to_ecn;
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::resolve::scheme::window::{Window, in_flight};
 use crate::scenario::resolve::setup::{GROUND, Setup};
@@ -10,19 +10,20 @@ use anabranch_proto::{CcConfig, Pace, PathFacts, Span, Threshold};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the schemes of a scenario stand on, as far as it differs between them.
+/// The ground on which the schemes of a scenario run, as far as it differs between them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ground {
     /// The scenario's setup.
     pub setup: String,
     /// The schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// What each scheme needs on anybody's ground, in words; empty: nothing.
+    /// Features of the fabric that each scheme needs on every ground, in words; empty: none.
     pub needs: Vec<String>,
     /// The parameters in which they differ.
     pub differences: Vec<GroundDifference>,
     /// One sentence where they differ by more than they need.
-    pub not_the_same: Option<String>,
+    #[serde(rename = "not_the_same")]
+    pub mismatch: Option<String>,
 }
 
 /// A parameter in which the ground of schemes differs.
@@ -30,13 +31,13 @@ pub struct Ground {
 pub struct GroundDifference {
     /// As `[set]` names it: `transport.payload`.
     pub parameter: String,
-    /// Of each scheme, in plain units on the fabric; none for one that has no such parameter.
+    /// Values by scheme, in plain units on the fabric; none for one that has no such parameter.
     pub values: Vec<Option<String>>,
-    /// Of each scheme, whether the value follows from what the scheme needs.
+    /// By scheme, whether the value follows from what the scheme needs.
     pub needed: Vec<bool>,
-    /// Of each scheme, whether the need alone does not say the value: the setup gives it to all fabrics that pause or trim.
+    /// By scheme, whether the need alone does not set the value: the setup gives it to all fabrics that pause or trim.
     pub given: Vec<bool>,
-    /// Of each scheme, whether it has the parameter and takes no notice of it: thresholds of marks that nobody hears.
+    /// By scheme, whether it has the parameter and ignores it: ECN thresholds where nothing reacts to ECN.
     pub unused: Vec<bool>,
     /// Values that no need explains differ.
     pub unexplained: bool,
@@ -44,7 +45,7 @@ pub struct GroundDifference {
 
 /// A parameter of a scheme that follows what is swept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Moved {
+pub struct DerivedChange {
     /// The scheme's name.
     pub scheme: String,
     /// As `[set]` names it: `fabric.ecn_kmin`.
@@ -55,17 +56,17 @@ pub struct Moved {
     pub to: String,
 }
 
-/// What switches do under overload.
+/// The row for the action of switches under overload.
 const OVERLOAD: &str = "overload action";
-/// What memory data has in a switch. It tells what [`OVERLOAD`] and the parameters of queues and buffers come to, so it is
-/// shown and never judged.
+/// The row for the memory that data has in a switch. It follows from [`OVERLOAD`] and from the parameters of queues and
+/// buffers, so it is shown and never compared.
 const BUFFER: &str = "buffer";
-/// What a queue pair may have in flight when it starts, and at any time: the smaller one of the windows of its congestion
+/// The windows of a queue pair when it starts, and at any time: the smaller one of the windows of its congestion
 /// control and of its transport, whatever they are called.
 const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
-/// How soon switches route around a fault: part of the ground, though no setup says it.
+/// The time after which switches route around a fault: part of the ground, though no setup sets it.
 const ROUTING: &str = "fabric.routing_delay";
-/// The same rule comes to a little more where headers are longer: that is told, but it is no other ground.
+/// Relative difference below which one rule gives one ground: longer headers make it a little larger.
 const LITTLE: f64 = 0.05;
 /// Parameters named in the sentence; the matrix has them all.
 const MOST_NAMED: usize = 4;
@@ -83,24 +84,24 @@ impl Scenario {
             return Ground::of(&self.setup, &self.schemes, &[]);
         };
         let mut named: BTreeSet<String> = ground.unexplained().map(str::to_owned).collect();
-        let mut sentences: Vec<String> = ground.not_the_same.take().into_iter().collect();
+        let mut sentences: Vec<String> = ground.mismatch.take().into_iter().collect();
         for (sweep, other) in grounds {
             if other.unexplained().all(|parameter| named.contains(parameter)) {
                 continue;
             }
             named.extend(other.unexplained().map(str::to_owned));
             let at: Vec<String> = sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-            let sentence = other.not_the_same.as_deref().unwrap_or_default();
+            let sentence = other.mismatch.as_deref().unwrap_or_default();
             sentences.push(format!("At {}: {sentence}", at.join(", ")));
         }
-        ground.not_the_same = (!sentences.is_empty()).then(|| sentences.join(" "));
+        ground.mismatch = (!sentences.is_empty()).then(|| sentences.join(" "));
         ground.setup.clone_from(&self.setup);
         ground
     }
 
     /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
     /// themselves, as what they are follows what is. `facts` are those of [`Scenario::examine`].
-    pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<Moved> {
+    pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<DerivedChange> {
         let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
             let each = schemes.iter().zip(facts);
             each.map(|(scheme, facts)| (scheme.name.clone(), Values::of(scheme, facts))).collect()
@@ -121,7 +122,7 @@ impl Scenario {
                 let (from, to) = (from.shown.clone(), to.shown.clone());
                 let parameter = path.clone();
                 // What is told under other names has no path.
-                (path.contains('.') && !is_swept(path)).then(|| Moved {
+                (path.contains('.') && !is_swept(path)).then(|| DerivedChange {
                     scheme: scheme.clone(),
                     parameter,
                     from,
@@ -148,13 +149,13 @@ impl Ground {
         let differences: Vec<GroundDifference> =
             parameters.filter_map(|parameter| difference(parameter, &values, &of_layers)).collect();
         let schemes: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
-        let not_the_same = sentence(&schemes, &differences);
+        let mismatch = sentence(&schemes, &differences);
         Ground {
             setup: setup.to_owned(),
             schemes,
             needs: values.into_iter().map(|of| of.needs).collect(),
             differences,
-            not_the_same,
+            mismatch,
         }
     }
 
@@ -200,7 +201,7 @@ struct Known {
     shown: String,
     /// The rule: `1bdp`.
     written: String,
-    /// What a quantity comes to on the fabric, in bytes, picoseconds or bits per second.
+    /// The value of a quantity on the fabric, in bytes, picoseconds or bits per second.
     amount: Option<u64>,
 }
 
@@ -240,8 +241,8 @@ struct Values {
     needs: String,
     cc: String,
     pauses: bool,
-    hears_marks: bool,
-    /// Of [`IN_FLIGHT`], whether what the scheme needs explains it.
+    reacts_to_ecn: bool,
+    /// By window of [`IN_FLIGHT`], whether the scheme's needs explain it.
     window_needed: [bool; 2],
 }
 
@@ -292,7 +293,7 @@ impl Values {
             by_path.insert(name.to_owned(), known);
         }
         let (own, needs) = (scheme.own.clone(), scheme.needs.clone());
-        Values { by_path, own, needs, cc, pauses, hears_marks: hears_marks(scheme), window_needed }
+        Values { by_path, own, needs, cc, pauses, reacts_to_ecn: reacts_to_ecn(scheme), window_needed }
     }
 
     fn get(&self, parameter: &str) -> Option<Known> {
@@ -305,7 +306,7 @@ impl Values {
     }
 
     fn ignores(&self, parameter: &str) -> bool {
-        parameter.starts_with("fabric.ecn_") && !self.hears_marks
+        parameter.starts_with("fabric.ecn_") && !self.reacts_to_ecn
     }
 
     fn needs(&self, parameter: &str) -> bool {

@@ -80,12 +80,7 @@ pub(in crate::scenario) fn annotated(
                 true => PathFacts::window_in_units,
                 false => PathFacts::in_units,
             };
-            let mut units: Vec<String> = seen.iter().filter_map(|facts| in_units(facts, value)).collect();
-            // One of each point, in their order, unless all are the same; of many points each value once.
-            if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
-                let mut known = BTreeSet::new();
-                units.retain(|unit| known.insert(unit.clone()));
-            }
+            let units = without_repeats(seen.iter().filter_map(|facts| in_units(facts, value)).collect());
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
                 text.push_str(&units.join(", "));
@@ -93,17 +88,32 @@ pub(in crate::scenario) fn annotated(
         }
         text.push('\n');
         if has_faults && ["[scheme.fabric]", "[point.scheme.fabric]"].contains(&line) {
-            let its = || rest.clone().take_while(|line| !line.starts_with('['));
-            if !its().any(|line| line.starts_with("routing_delay = ")) {
-                let except = match its().any(|line| line == "routing = \"adaptive\"") {
-                    true => ", except for links of a switch's own that are down",
-                    false => "",
-                };
-                text.push_str(&format!("# without routing_delay, routing never follows a fault{except}\n"));
-            }
+            text.push_str(&routing_comment(&rest));
         }
     }
     text
+}
+
+/// The comment of a scheme's fabric whose lines, the first of `rest`, do not set when routing follows faults.
+fn routing_comment(rest: &std::str::Lines<'_>) -> String {
+    let its = || rest.clone().take_while(|line| !line.starts_with('['));
+    if its().any(|line| line.starts_with("routing_delay = ")) {
+        return String::new();
+    }
+    let except = match its().any(|line| line == "routing = \"adaptive\"") {
+        true => ", except for links of a switch's own that are down",
+        false => "",
+    };
+    format!("# without routing_delay, routing never follows a fault{except}\n")
+}
+
+/// One value of each point, in their order, unless all are the same; of many points each value once.
+fn without_repeats(mut units: Vec<String>) -> Vec<String> {
+    if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
+        let mut known = BTreeSet::new();
+        units.retain(|unit| known.insert(unit.clone()));
+    }
+    units
 }
 
 /// The text that a line sets a key to: `1bdp` of `queue = "1bdp"`.

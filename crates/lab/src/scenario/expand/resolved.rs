@@ -1,6 +1,6 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
-use crate::scenario::read::source_map::{Asked, Origin};
+use crate::scenario::read::source_map::{Origin, SearchRange};
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme};
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// The most runs that a scenario may have.
 const MOST_RUNS: usize = 100_000;
 
-/// What a scenario says, every default explicit.
+/// A scenario with every default explicit.
 ///
 /// Two scenarios are equal when they say the same, wherever it was written. With a sweep, `schemes`,
 /// `topology`, `workload` and `faults` are those of its first point.
@@ -24,17 +24,17 @@ pub struct Scenario {
     pub title: String,
     /// The setup: on what ground the schemes stand. Of a sweep over setups all, with commas between them.
     pub setup: String,
-    /// What is compared.
+    /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
     /// One run each.
     pub seeds: Vec<u64>,
     /// The fabric.
     pub topology: TopologySpec,
-    /// What the hosts send.
+    /// The traffic of the hosts.
     pub workload: WorkloadSpec,
-    /// What breaks.
+    /// The faults of links and switches.
     pub faults: Vec<FaultSpec>,
-    /// What is recorded over time.
+    /// The curves that are recorded.
     pub measures: Vec<MeasureSpec>,
     /// Who else looks on.
     pub observers: Vec<ObserverSpec>,
@@ -160,13 +160,13 @@ impl Scenario {
         }
     }
 
-    /// The same scenario, of which these paths have other values in other set-ups.
+    /// This scenario, with paths that have other values in other setups.
     pub(in crate::scenario) fn varying(self, paths: Vec<String>) -> Scenario {
         Scenario { origin: self.origin.varying(paths), ..self }
     }
 
-    /// The same scenario, the sweep of which is the range of a question.
-    pub(in crate::scenario) fn asking(self, asked: Asked) -> Scenario {
+    /// This scenario, with a sweep that is the range of a `[find]`.
+    pub(in crate::scenario) fn asking(self, asked: SearchRange) -> Scenario {
         Scenario { origin: self.origin.asking(asked), ..self }
     }
 
@@ -245,14 +245,14 @@ impl Scenario {
         Ok(points)
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub(in crate::scenario) fn runs(&self) -> usize {
         let steps = self.variants.len().max(1);
         self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
     }
 
     /// The schemes of which the sweep changes nothing, neither of them nor of what they run on; none where that is all.
-    pub fn untouched(&self) -> Vec<&str> {
+    pub fn unaffected_schemes(&self) -> Vec<&str> {
         let steps = self.steps();
         let first = &steps[0];
         let all_the_same = |step: &Step<'_>| {

@@ -3,24 +3,20 @@
 use crate::scenario::expand::resolved::{Point, Scenario};
 use crate::scenario::expand::sweep;
 use crate::scenario::input::{Files, Overrides};
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::Setting;
 use crate::scenario::read::source_map::Origin;
-use crate::scenario::read::table::{Read, Table, fault, list, nearest};
-use crate::scenario::resolve::scheme::builtin;
+use crate::scenario::read::table::{Table, fault, list, nearest};
+use crate::scenario::read::value::Read;
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
-use crate::scenario::resolve::scheme::misnamed;
-use crate::scenario::resolve::scheme::setting;
+use crate::scenario::resolve::scheme::{builtin, misnamed, setting};
 use crate::scenario::resolve::setup::Setup;
-use crate::scenario::resolve::topology::MOST_FAULTS;
-use crate::scenario::resolve::{rest, topology, workload};
+use crate::scenario::resolve::topology::{self, MOST_FAULTS};
+use crate::scenario::resolve::{rest, workload};
 use crate::scenario::schema::files::Context;
-use crate::scenario::schema::keys;
-use crate::scenario::schema::kind_hints;
-use crate::scenario::schema::parameter_path;
 use crate::scenario::schema::unknown_keys::only;
+use crate::scenario::schema::{keys, kind_hints, parameter_path};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::Scheme;
 use std::collections::BTreeSet;
@@ -41,7 +37,7 @@ pub fn read(
 /// Reads a scenario that may name what is in `registry` beside ours.
 ///
 /// # Errors
-/// Those of [`read`].
+/// As for [`read`].
 pub fn read_with(
     registry: &Registry,
     file_name: &str,
@@ -206,14 +202,8 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     values.iter().find(|value| !seen.insert(*value))
 }
 
-/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
-fn read_schemes(
-    registry: &Registry,
-    root: &Table,
-    set: &[Setting],
-    swept: &[Setting],
-    over: &Overrides,
-) -> Result<(String, Vec<Scheme>), Diagnostic> {
+/// Refuses names of schemes in `scheme`, which belong in `schemes`.
+fn refuse_names_in_scheme(root: &Table) -> Result<(), Diagnostic> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
         let help = Some(format!("schemes = [{value}]"));
@@ -231,7 +221,11 @@ fn read_schemes(
         let help = Some(Fix::set("schemes", node.value()));
         return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
     }
-    let setup = Setup::read(root, &registry.plugins)?;
+    Ok(())
+}
+
+/// The schemes of `[[scheme]]`, with their places.
+fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>, Diagnostic> {
     let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
         let scheme = Draft::read(&table, registry)?;
@@ -251,6 +245,71 @@ fn read_schemes(
         }
         own.push((table.at, scheme));
     }
+    Ok(own)
+}
+
+/// The error for a name in `schemes` that no scheme has.
+fn unknown_scheme(
+    registry: &Registry,
+    (file, at): (&str, Place),
+    name: &str,
+    known: &[&str],
+    joined: bool,
+) -> Diagnostic {
+    if let "all" | "*" = name {
+        let help = format!("schemes = {:?}, or some of them", builtin::names(joined));
+        return fault(file, at, format!("{name:?} is no scheme; schemes have names"), Some(help.into()));
+    }
+    let (message, help) =
+        kind_hints::no_scheme(&registry.plugins, name).unwrap_or_else(|| builtin::unknown(name, known));
+    fault(file, at, message, Some(help.into()))
+}
+
+/// The schemes that the command line names.
+fn schemes_of_command_line(
+    file: &str,
+    over: &Overrides,
+    find: &dyn Fn(&str) -> Option<(Place, Draft)>,
+    known: &[&str],
+    joined: bool,
+) -> Result<Vec<(Place, Draft)>, Diagnostic> {
+    if let Some(name) = twice(&over.schemes) {
+        let message = format!("scheme {name:?} is given twice on the command line");
+        return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
+    }
+    over.schemes
+        .iter()
+        .map(|name| {
+            find(name).ok_or_else(|| {
+                if let "all" | "*" = name.as_str() {
+                    let help = format!("--scheme {}", builtin::names(joined).join(" --scheme "));
+                    return fault(
+                        file,
+                        None,
+                        format!("--scheme {name}: schemes have names"),
+                        Some(help.into()),
+                    );
+                }
+                let (message, help) = builtin::unknown(name, known);
+                let message = format!("{message} on the command line");
+                fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
+            })
+        })
+        .collect()
+}
+
+/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
+fn read_schemes(
+    registry: &Registry,
+    root: &Table,
+    set: &[Setting],
+    swept: &[Setting],
+    over: &Overrides,
+) -> Result<(String, Vec<Scheme>), Diagnostic> {
+    let file = root.file;
+    refuse_names_in_scheme(root)?;
+    let setup = Setup::read(root, &registry.plugins)?;
+    let own = own_schemes(registry, root)?;
     let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
     let own_names: Vec<&str> = own_names.chain(registry.scheme_names()).collect();
     let find = |name: &str| {
@@ -268,18 +327,7 @@ fn read_schemes(
     let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
-            if let "all" | "*" = name.as_str() {
-                let help = format!("schemes = {:?}, or some of them", builtin::names(joined));
-                return Err(fault(
-                    file,
-                    at,
-                    format!("{name:?} is no scheme; schemes have names"),
-                    Some(help.into()),
-                ));
-            }
-            let (message, help) = kind_hints::no_scheme(&registry.plugins, &name)
-                .unwrap_or_else(|| builtin::unknown(&name, &own_names));
-            return Err(fault(file, at, message, Some(help.into())));
+            return Err(unknown_scheme(registry, (file, at), &name, &own_names, joined));
         };
         running.push((own_at.or(at), scheme));
     }
@@ -290,30 +338,7 @@ fn read_schemes(
     }
     let mut in_file: Vec<String> = running.iter().map(|(_, scheme)| scheme.name.clone()).collect();
     if !over.schemes.is_empty() {
-        if let Some(name) = twice(&over.schemes) {
-            let message = format!("scheme {name:?} is given twice on the command line");
-            return Err(fault(file, None, message, Some(format!("--scheme {name} once").into())));
-        }
-        running = over
-            .schemes
-            .iter()
-            .map(|name| {
-                find(name).ok_or_else(|| {
-                    if let "all" | "*" = name.as_str() {
-                        let help = format!("--scheme {}", builtin::names(joined).join(" --scheme "));
-                        return fault(
-                            file,
-                            None,
-                            format!("--scheme {name}: schemes have names"),
-                            Some(help.into()),
-                        );
-                    }
-                    let (message, help) = builtin::unknown(name, &own_names);
-                    let message = format!("{message} on the command line");
-                    fault(file, None, message, Some(format!("--scheme {}", help.replace('"', "")).into()))
-                })
-            })
-            .collect::<Result<_, _>>()?;
+        running = schemes_of_command_line(file, over, &find, &own_names, joined)?;
         in_file.extend(over.schemes.iter().cloned());
     }
     let running =
@@ -323,7 +348,7 @@ fn read_schemes(
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
             && let Some((_, first)) = running.first()
-            && running.iter().all(|(_, scheme)| !setting::takes(scheme, &setting.path))
+            && running.iter().all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
         {
             let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
             return Err(refused(file, setting.at, Some(setting), &wrong));
@@ -335,7 +360,7 @@ fn read_schemes(
             // `*` means every scheme that has the parameter.
             let mine = |setting: &&Setting| {
                 setting.scheme == scheme.name
-                    || (setting.scheme == "*" && setting::takes(&scheme, &setting.path))
+                    || (setting.scheme == "*" && setting::accepts(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
             apply(&setup, &registry.plugins, file, at, scheme.clone(), &settings)

@@ -21,12 +21,12 @@ impl Files for Known<'_> {
 }
 
 impl Scenario {
-    /// The same scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
+    /// This scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
     /// when it is run from its folder, so that both have one digest. `registry` is what it was read with.
     ///
     /// # Errors
     /// The resolved form cannot be read back, which is a fault of this program.
-    pub fn stand_alone(&self, registry: &Registry) -> Result<Scenario, Diagnostic> {
+    pub fn self_contained(&self, registry: &Registry) -> Result<Scenario, Diagnostic> {
         let names = input_names(self.files.keys());
         let mut document: toml::Table = toml::from_str(&self.to_toml()).expect("resolved scenarios are TOML");
         for (_, value) in document.iter_mut() {

@@ -2,14 +2,12 @@
 
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::key_path::{Setting, as_toml, leaves, put, whole_value};
-use crate::scenario::read::table::{Table, as_list, fault, nearest};
+use crate::scenario::read::table::{Table, fault, nearest};
+use crate::scenario::read::value::as_list;
 use crate::scenario::resolve::scheme::catalog::Registry;
-use crate::scenario::schema::parameter_path;
-use crate::scenario::schema::parameter_path::Meant;
-use crate::scenario::schema::parameter_path::takes_values;
+use crate::scenario::schema::parameter_path::{self, Meant, takes_values};
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Duration, Rate};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_results::Value;
 use std::collections::BTreeMap;
 
@@ -342,7 +340,7 @@ impl Step {
     }
 }
 
-/// What to write instead of a path that leads nowhere: elements of lists are named by their numbers.
+/// The path to write instead of one that leads nowhere: elements of lists are named by their numbers.
 fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
     let count = match fields.get(path[0]).map(|node| &node.item) {
         Some(Item::Array(nodes)) => nodes.len(),
@@ -424,7 +422,7 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
     let meant = |name: toml::Value| {
         let scheme = crate::scenario::resolve::scheme::builtin::scheme(name.as_str()?).ok()?;
-        let path = parameter_path::meant(key, &scheme)?;
+        let path = parameter_path::resolve_alias(key, &scheme)?;
         let takes_value = parameter_path::is_another_name(key, &path) && takes_values(&scheme, &path, &each);
         Some(Meant { takes_value: takes_value || path == key, path })
     };
@@ -432,7 +430,7 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     names.into_iter().find_map(meant).unwrap_or_else(unknown).of_all_schemes(values)
 }
 
-/// What to write instead of the name of a parameter that does not say whose it is.
+/// The whole path to write instead of the bare name of a parameter.
 fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
     if let "seed" | "seeds" | "scheme" | "schemes" = key {
         let key = if key.starts_with("seed") { "seeds" } else { "schemes" };

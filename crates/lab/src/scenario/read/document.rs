@@ -1,7 +1,6 @@
 //! A TOML document in which every key and value knows its place, also after parts of it moved.
 
-use anabranch_base::Span;
-use anabranch_base::{Code, Diagnostic, Fix};
+use anabranch_base::{Code, Diagnostic, Fix, Span};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -17,7 +16,7 @@ pub(in crate::scenario) struct Node {
     pub item: Item,
 }
 
-/// What a value is.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) enum Item {
     Table(Fields),
@@ -78,7 +77,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// What is no TOML, with its place.
+/// Parses TOML; an error has its place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {
@@ -94,7 +93,7 @@ pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagn
     fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message, None))
 }
 
-/// What is wrong with text that is no TOML, and what to write instead, where that can be told.
+/// The fault of text that is no TOML, and what to write instead, where that is clear.
 fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();

@@ -18,7 +18,7 @@ pub(in crate::scenario) struct Setting {
 }
 
 impl Setting {
-    /// How `path` of this scheme is written where this setting stands.
+    /// The form in which `path` of this scheme is written where this setting stands.
     pub(in crate::scenario) fn written(&self, path: &str) -> String {
         if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
     }

@@ -8,13 +8,13 @@ use anabranch_base::Bytes;
 pub(in crate::scenario) struct Origin {
     pub file: String,
     root: Node,
-    asked: Option<Asked>,
+    asked: Option<SearchRange>,
     varied: Vec<String>,
 }
 
 /// The range that a question looks through, which stands where a sweep would.
 #[derive(Clone, Debug)]
-pub(in crate::scenario) struct Asked {
+pub(in crate::scenario) struct SearchRange {
     /// `smallest` or `largest`.
     pub key: &'static str,
     /// Its values: both ends, or all of a list.
@@ -34,12 +34,12 @@ impl Origin {
         Origin { file: file.to_owned(), root, asked: None, varied: Vec::new() }
     }
 
-    /// The same, where what seems swept is asked for.
-    pub(in crate::scenario) fn asking(self, asked: Asked) -> Origin {
+    /// This origin, with a sweep that is the range of a `[find]`.
+    pub(in crate::scenario) fn asking(self, asked: SearchRange) -> Origin {
         Origin { asked: Some(asked), ..self }
     }
 
-    /// The same, where these paths have other values in other set-ups.
+    /// This origin, with paths that have other values in other setups.
     pub(in crate::scenario) fn varying(self, varied: Vec<String>) -> Origin {
         Origin { varied, ..self }
     }
@@ -49,7 +49,7 @@ impl Origin {
         self.varied.iter().any(|varied| varied == path)
     }
 
-    /// What to write for a parameter of a scheme that is swept or asked for, so that its values begin with `least`; none
+    /// The text to write for a parameter of a scheme that is swept or searched, so that its values begin with `least`; none
     /// where it is neither.
     pub(in crate::scenario) fn beginning_with(
         &self,
@@ -59,7 +59,7 @@ impl Origin {
     ) -> Option<String> {
         let swept = self.is_swept(scheme, parameter);
         swept.then(|| match &self.asked {
-            Some(Asked { key, values, .. }) => {
+            Some(SearchRange { key, values, .. }) => {
                 let bytes = |text: &str| text.trim_matches('"').parse::<Bytes>().ok();
                 let larger: Vec<String> = match bytes(least) {
                     Some(least) => {

@@ -3,8 +3,7 @@
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Fix};
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -55,7 +54,7 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     Ok(FaultSpec { kind, at, duration })
 }
 
-/// What other words there are for a thing that is down.
+/// Other words for a thing that is down.
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
 /// And for a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
@@ -153,7 +152,7 @@ fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic 
     error.with_fix(help)
 }
 
-/// What is said of both directions beside the names of the links, which say it themselves.
+/// The key `both_directions`, beside names of links that already give the direction.
 fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
     let both: Option<bool> = table.get("both_directions")?;
     let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));
@@ -188,10 +187,10 @@ fn flap(table: &Table) -> Result<(Duration, Duration), Diagnostic> {
     Ok((period, down_for))
 }
 
-/// What others write for a fault that does not end.
+/// Words that other tools use for a fault that does not end.
 const TO_THE_END: [&str; 6] = ["end", "job", "forever", "never", "always", "inf"];
 
-/// How long a fault lasts, which is also said by when it ends.
+/// The duration of a fault, which is given as `duration` or by its end, `until`.
 fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, Diagnostic> {
     for key in ["until", "duration"] {
         let written = table.node(key).map(|node| node.value());
@@ -251,7 +250,7 @@ const SERIES: &[(&str, Series)] = &[
     ("sender-ecn", Series::SenderEcn),
 ];
 
-/// What a series has points of.
+/// The things that the points of a series belong to.
 enum PointsOf {
     /// Links, one an interval.
     Links,

@@ -13,17 +13,13 @@
 //! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
 //! of a scheme that begins with `+` is added to the setup's.
 
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node, Place};
+use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::table::{Table, fault, list, nearest};
-use crate::scenario::schema::parameter_path::INSTEAD_OF;
-use crate::scenario::schema::parameter_path::PRESET;
+use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET};
 use crate::scenario::schema::parameters::keys_of;
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::Bytes;
-use anabranch_base::Declared;
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Declared, Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, PfcSpec, WrrSpec};
 use anabranch_proto::cc::DcqcnConfig;
 use std::collections::BTreeSet;
@@ -81,7 +77,7 @@ fn is_part(key: &str) -> bool {
     PARTS.contains(&key) || LAYERS.contains(&key)
 }
 
-/// What every transport has, also a registered one.
+/// The parameters that every transport has, also a registered one.
 const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 
 /// A setup with its bases.
@@ -279,7 +275,7 @@ pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::ne
     all
 });
 
-/// What a layer of a setup gives to a part of a scheme.
+/// The values that a layer of a setup gives to a part of a scheme.
 fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: &Plugins) -> Fields {
     let mut given = Fields::new();
     if part == "fabric" {

@@ -4,15 +4,12 @@ use crate::scenario::read::table::{Table, example, fault, or_example};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::Problem;
-use anabranch_base::{Diagnostic, Fix};
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
 use anabranch_engine::FaultSpec;
-use anabranch_fabric::TopologyError;
-use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
+use anabranch_fabric::{CrossDcSpec, TierSpec, TopologyError, TopologySpec};
 use std::collections::BTreeSet;
 
-/// What `link_latency` and `switch_latency` are when nothing is said (REPS, section 4.1).
+/// The default of `link_latency` and `switch_latency` (REPS, section 4.1).
 const LATENCY: Duration = Duration::from_ns(500);
 
 /// The most faults of a run: results number them in 16 bits, without the last number.
@@ -121,7 +118,7 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
     Ok((spec, hosts))
 }
 
-/// What hosts can send over what leaves a ToR upwards: a number, or a ratio such as `4:1`.
+/// The rate of a ToR's hosts divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
 fn oversubscription(table: &Table) -> Result<f64, Diagnostic> {
     let key = "oversubscription";
     let ratio = match table.node(key).map(|node| node.value()) {

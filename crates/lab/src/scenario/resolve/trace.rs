@@ -4,8 +4,7 @@ use crate::scenario::read::table::Table;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Duration, Rate};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
 
@@ -45,48 +44,11 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         true => table.word("ends", &SendEnds::ALL)?,
         false => format.ends(),
     };
-    for (key, whose) in [
-        ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
-        ("chunk", &[Format::Simai, Format::Chakra]),
-        ("without_pipeline", &[Format::Simai]),
-        ("layers", &[Format::Simai]),
-        ("ranks", &[Format::Simai]),
-        ("comm_groups", &[Format::Chakra]),
-        ("replicate", &[Format::Chakra]),
-        ("without_missing", &[Format::Chakra]),
-        ("without_control", &[Format::Chakra]),
-        ("streams", &[Format::Chakra]),
-        ("algorithm", &[Format::Simai, Format::Chakra]),
-    ] {
-        if table.node(key).is_some() && !whose.contains(&format) {
-            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
-            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
-            return Err(table.wrong(key, message, format!("{} without {key}", table.name)));
-        }
-    }
-    let bytes = match format {
-        Format::Msccl | Format::Mscclpp => Some(table.need("bytes")?),
-        _ => None,
-    };
-    if bytes == Some(Bytes(0)) {
-        return Err(table.wrong("bytes", "bytes must be above 0", Fix::set("bytes", "\"8MiB\"")));
-    }
-    let chunk = match format {
-        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
-        _ => None,
-    };
-    if chunk == Some(Bytes(0)) {
-        return Err(table.wrong("chunk", "a chunk must have at least 1B", Fix::set("chunk", "\"128KB\"")));
-    }
+    refuse_keys_of_other_formats(table, format)?;
+    let bytes = bytes(table, format)?;
+    let chunk = chunk(table, format)?;
     let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
-    let layers = match table.get::<Vec<u32>>("layers")?.as_deref() {
-        None => None,
-        Some(&[first, last]) if first > 0 && first <= last => Some([first, last]),
-        Some(_) => {
-            let message = "layers are the first and the last one, from 1";
-            return Err(table.wrong("layers", message, Fix::set("layers", "[1, 8]")));
-        }
-    };
+    let layers = layers(table)?;
     let ranks = table.get("ranks")?;
     let replicate = table.get("replicate")?;
     if let Some(replicate) = replicate {
@@ -124,7 +86,67 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
     })
 }
 
-/// Where the ranks are: on hosts that are named, in the scenario or in a file with one per line, or as `placement` says.
+/// Refuses keys that only other formats have.
+fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Diagnostic> {
+    for (key, whose) in [
+        ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
+        ("chunk", &[Format::Simai, Format::Chakra]),
+        ("without_pipeline", &[Format::Simai]),
+        ("layers", &[Format::Simai]),
+        ("ranks", &[Format::Simai]),
+        ("comm_groups", &[Format::Chakra]),
+        ("replicate", &[Format::Chakra]),
+        ("without_missing", &[Format::Chakra]),
+        ("without_control", &[Format::Chakra]),
+        ("streams", &[Format::Chakra]),
+        ("algorithm", &[Format::Simai, Format::Chakra]),
+    ] {
+        if table.node(key).is_some() && !whose.contains(&format) {
+            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
+            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
+            return Err(table.wrong(key, message, format!("{} without {key}", table.name)));
+        }
+    }
+    Ok(())
+}
+
+/// The size of the buffers, of the formats whose files have none.
+fn bytes(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
+    let bytes = match format {
+        Format::Msccl | Format::Mscclpp => Some(table.need("bytes")?),
+        _ => None,
+    };
+    if bytes == Some(Bytes(0)) {
+        return Err(table.wrong("bytes", "bytes must be above 0", Fix::set("bytes", "\"8MiB\"")));
+    }
+    Ok(bytes)
+}
+
+/// The length of the chunks of collectives, of the formats that have collectives.
+fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
+    let chunk = match format {
+        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
+        _ => None,
+    };
+    if chunk == Some(Bytes(0)) {
+        return Err(table.wrong("chunk", "a chunk must have at least 1B", Fix::set("chunk", "\"128KB\"")));
+    }
+    Ok(chunk)
+}
+
+/// The first and the last layer, where not all are run.
+fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
+    match table.get::<Vec<u32>>("layers")?.as_deref() {
+        None => Ok(None),
+        Some(&[first, last]) if first > 0 && first <= last => Ok(Some([first, last])),
+        Some(_) => {
+            let message = "layers are the first and the last one, from 1";
+            Err(table.wrong("layers", message, Fix::set("layers", "[1, 8]")))
+        }
+    }
+}
+
+/// The hosts of the ranks: named, in the scenario or in a file with one per line, or as `placement` says.
 fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     let Some(node) = table.node("rank_hosts") else {
         let placement = match table.node("placement").is_some() {
@@ -171,7 +193,7 @@ fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
     Ok(ServerSpec { ranks, link, link_latency: table.need("link_latency")? })
 }
 
-/// Which algorithms do collectives from which size on.
+/// The algorithms of collectives, each with the size from which it is used.
 fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
     let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
     for table in table.tables("algorithm", &format!("{name}.algorithm"))? {

@@ -6,12 +6,12 @@ use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::Problem;
-use anabranch_base::{Bytes, Duration, HostId};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, HostId, Problem};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution, WorkloadError};
-use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+use anabranch_workload::{
+    FlowFormat, IncastsSpec, MOST_LOAD, MessageSpec, PipelineSpec, SizeDistribution, WorkloadError,
+    WorkloadSpec,
+};
 
 /// The size distributions that come with the program.
 const SIZES: &[&str] = SizeDistribution::NAMES;
@@ -56,23 +56,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
     if let Some(spec) = cx.plugins.workload_of(table)? {
         return Ok(spec);
     }
-    let kind = match (table.node("kind"), table.get::<String>("file")?) {
-        (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
-        (None, Some(file)) => {
-            let message = format!("{file:?} does not end in .cm, so its kind must be said");
-            let help = "kind = \"cm\", kind = \"ns3-flows\" or kind = \"trace\"";
-            return Err(table.wrong("file", message, help));
-        }
-        _ => {
-            if let Some(help) = collective_kind(table) {
-                return Err(help);
-            }
-            let written = table.get::<String>("kind").ok().flatten();
-            let complete = |error| cx.plugins.with_workloads(written.as_deref(), error);
-            table.word("kind", KINDS).map_err(complete)?
-        }
-    };
-    match kind {
+    match kind_of(cx, table)? {
         Kind::Permutation => {
             only(table, &keys::of("permutation"))?;
             Ok(WorkloadSpec::Permutation {
@@ -127,6 +111,26 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
     }
 }
 
+/// The kind of the workload; a `.cm` file needs no `kind`.
+fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
+    match (table.node("kind"), table.get::<String>("file")?) {
+        (None, Some(file)) if file.ends_with(".cm") => Ok(Kind::Cm),
+        (None, Some(file)) => {
+            let message = format!("{file:?} does not end in .cm, so its kind must be said");
+            let help = "kind = \"cm\", kind = \"ns3-flows\" or kind = \"trace\"";
+            Err(table.wrong("file", message, help))
+        }
+        _ => {
+            if let Some(error) = collective_kind(table) {
+                return Err(error);
+            }
+            let written = table.get::<String>("kind").ok().flatten();
+            let complete = |error| cx.plugins.with_workloads(written.as_deref(), error);
+            table.word("kind", KINDS).map_err(complete)
+        }
+    }
+}
+
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     only(table, &keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
@@ -176,7 +180,7 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diag
     Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, inter, incast, pipeline })
 }
 
-/// Of `inter`: receivers are drawn of all other hosts.
+/// The value of `inter` with which receivers are drawn from all other hosts.
 const UNIFORM: &str = "uniform";
 
 /// The share of messages whose receiver is in another data centre.
@@ -353,7 +357,7 @@ fn bytes(table: &Table) -> Result<Bytes, Diagnostic> {
     Ok(bytes)
 }
 
-/// How many hosts, by default all of the fabric's.
+/// The number of hosts that take part, by default all of the fabric's.
 fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, Diagnostic> {
     let count = table.get(key)?.unwrap_or(hosts);
     if count > hosts {

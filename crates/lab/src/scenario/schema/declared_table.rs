@@ -8,8 +8,8 @@ pub(in crate::scenario) fn read(
     name: &str,
     declared: &[Parameter],
     values: &toml::Table,
-) -> Result<Parameters, Wrong> {
-    let mut found = Found::default();
+) -> Result<Parameters, ParameterError> {
+    let mut found = TableValues::default();
     found.look(declared, "", values)?;
     let known: Vec<&str> = declared.iter().map(Parameter::name).collect();
     if let Some((key, value)) = found.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
@@ -25,7 +25,7 @@ pub(in crate::scenario) fn read(
             None => Fix::text(format!("one of {}", known.join(", "))),
         };
         let message = format!("{name:?} has no parameter {key:?}");
-        return Err(Wrong { key: Some(key.clone()), message, help, value: None, cure: Vec::new() });
+        return Err(ParameterError { key: Some(key.clone()), message, help, value: None, cure: Vec::new() });
     }
     let is_missing = |parameter: &&Parameter| {
         let table = parameter.name().rsplit_once('.').map_or("", |(table, _)| table);
@@ -40,7 +40,7 @@ pub(in crate::scenario) fn read(
         let message = format!("{name:?} has no {:?}, which must be said", first.name());
         let help = Fix::set(first.name(), format!("{example}  # {}", first.meaning()));
         let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.example()?.clone())));
-        return Err(Wrong { key: None, message, help, value: None, cure: missing.collect() });
+        return Err(ParameterError { key: None, message, help, value: None, cure: missing.collect() });
     }
     let mut parameters = Parameters::default();
     for parameter in declared {
@@ -51,12 +51,11 @@ pub(in crate::scenario) fn read(
             (Some((_, value)), _) => {
                 coerce(parameter, value).map_err(|WrongValue { problem, instead }| {
                     let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
-                    let instead =
-                        instead.map_or_else(|| parameter.type_name().to_owned(), |value| value.to_string());
-                    let message = said_of(its, &problem);
+                    let instead = instead.map_or_else(|| parameter.permitted(), |value| value.to_string());
+                    let message = sentence(its, &problem);
                     let value = format!("{instead}  # {meaning}");
                     let help = Fix::set(its, &value);
-                    Wrong { key: Some(its.to_owned()), message, help, value: Some(value), cure }
+                    ParameterError { key: Some(its.to_owned()), message, help, value: Some(value), cure }
                 })?
             }
         };
@@ -65,17 +64,22 @@ pub(in crate::scenario) fn read(
     Ok(parameters)
 }
 
-/// What stands in a table and in the tables within.
+/// The values of a table and of the tables within.
 #[derive(Default)]
-struct Found<'a> {
+struct TableValues<'a> {
     /// By their names, with those of their tables before them.
     values: Vec<(String, &'a toml::Value)>,
     /// The tables that are there.
     tables: Vec<String>,
 }
 
-impl<'a> Found<'a> {
-    fn look(&mut self, declared: &[Parameter], at: &str, values: &'a toml::Table) -> Result<(), Wrong> {
+impl<'a> TableValues<'a> {
+    fn look(
+        &mut self,
+        declared: &[Parameter],
+        at: &str,
+        values: &'a toml::Table,
+    ) -> Result<(), ParameterError> {
         self.tables.push(at.to_owned());
         for (key, value) in values.iter().filter(|(key, _)| !at.is_empty() || *key != "kind") {
             let name = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
@@ -92,7 +96,13 @@ impl<'a> Found<'a> {
                         declared.iter().filter(|parameter| parameter.name().starts_with(&format!("{name}.")));
                     let names: Vec<&str> = names.map(Parameter::name).collect();
                     let help = Fix::text(format!("a table {name} with {}", names.join(", ")));
-                    return Err(Wrong { key: Some(name), message, help, value: None, cure: Vec::new() });
+                    return Err(ParameterError {
+                        key: Some(name),
+                        message,
+                        help,
+                        value: None,
+                        cure: Vec::new(),
+                    });
                 }
                 _ => self.values.push((name, value)),
             }
@@ -101,8 +111,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What is wrong with a parameter, as a sentence.
-pub(in crate::scenario) fn said_of(parameter: &str, problem: &str) -> String {
+/// The fault of a parameter, as a sentence.
+pub(in crate::scenario) fn sentence(parameter: &str, problem: &str) -> String {
     let between = if problem.starts_with("must ") { " " } else { ": " };
     format!("{parameter}{between}{problem}")
 }
@@ -125,20 +135,20 @@ pub(in crate::scenario) fn coerce(
     parameter.validate(&value)
 }
 
-/// What is wrong with the parameters of something registered.
+/// The fault of a declared parameter.
 #[derive(Debug)]
-pub(in crate::scenario) struct Wrong {
+pub(in crate::scenario) struct ParameterError {
     /// The parameter, where it stands there.
     pub key: Option<String>,
     pub message: String,
     pub help: Fix,
     /// Another value of the parameter, where that helps.
     pub value: Option<String>,
-    /// What to set in the table, with values that are right.
+    /// Parameters to set in the table, with valid values.
     pub cure: Vec<(String, ParameterValue)>,
 }
 
-impl Wrong {
+impl ParameterError {
     /// The message for a part of a scheme.
     pub(in crate::scenario) fn of(&self, part: &str) -> String {
         match self.value {

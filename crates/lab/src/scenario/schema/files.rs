@@ -1,4 +1,4 @@
-//! What every part of reading a scenario needs: the file's name and the files that it names.
+//! The context that every part of reading a scenario needs: the file's name and the files that it names.
 
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::input::Files;
@@ -17,7 +17,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// How far a trace is looked at for files of ranks behind one that is missing.
+/// Ranks behind a missing one whose files are still looked for.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {

@@ -1,7 +1,6 @@
 //! Parts of schemes by their kinds, for those who write a kind where a part, or a part where a scheme is wanted.
 
-use crate::scenario::diagnostic::Instead;
-use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::table::nearest;
 use crate::scenario::schema::parameters::kinds_of;
 use crate::scenario::schema::plugins::Plugins;
@@ -65,8 +64,8 @@ pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(S
     Some((message, help))
 }
 
-/// What is wrong with a part that is no table with a kind, and what to write instead: a value of it, or words.
-pub(in crate::scenario) fn misread(
+/// The fault of a part that is no table with a kind, and what to write instead: a value of it, or words.
+pub(in crate::scenario) fn malformed_part(
     plugins: &Plugins,
     part: &str,
     value: &toml::Value,
@@ -109,15 +108,15 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
 
 /// The fault of a setting that names no kind of a part, or no more than one: text in place of a table, a kind whose other
 /// parameters are not those of the part so far, a parameter of another kind. None for other values.
-pub(in crate::scenario) fn half_a_part(
+pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,
     path: &str,
     value: &toml::Value,
 ) -> Option<ParameterFault> {
     let fault = |path: &str, message, instead| ParameterFault { path: path.to_owned(), message, instead };
-    if let Some((message, instead)) = misread(plugins, path, value) {
-        return Some(fault(path, message, instead.map_or_else(Instead::Words, Instead::Value)));
+    if let Some((message, instead)) = malformed_part(plugins, path, value) {
+        return Some(fault(path, message, instead.map_or_else(ParameterFix::Words, ParameterFix::Value)));
     }
     let kind_of =
         path.strip_suffix(".kind").and_then(|part| PARTS.into_iter().find(|(known, _)| *known == part));
@@ -127,12 +126,12 @@ pub(in crate::scenario) fn half_a_part(
     let Some(whole) = part_of_kind(plugins, part, kind) else {
         let near = near_part(plugins, part, kind)?;
         let message = format!("{path}: {kind:?} is no {what}");
-        return Some(fault(path, message, Instead::Setting(part.to_owned(), near)));
+        return Some(fault(path, message, ParameterFix::Setting(part.to_owned(), near)));
     };
     let message = format!(
         "{path} alone cannot become {kind:?}: the parameters beside it are those of the {what} so far"
     );
-    Some(fault(path, message, Instead::Setting(part.to_owned(), whole)))
+    Some(fault(path, message, ParameterFix::Setting(part.to_owned(), whole)))
 }
 
 /// A parameter that the scheme's part does not have, but a registered one of another kind.
@@ -147,5 +146,9 @@ fn of_registered(
         plugins.kinds(family(part)).into_iter().find(|kind| plugins.declares(family(part), kind, key))?;
     let message = format!("scheme {:?} has no parameter {path:?}, which is one of {kind:?}", scheme.name);
     let whole = format!("{{ kind = {kind:?}, {key} = {value} }}");
-    Some(ParameterFault { path: path.to_owned(), message, instead: Instead::Setting(part.to_owned(), whole) })
+    Some(ParameterFault {
+        path: path.to_owned(),
+        message,
+        instead: ParameterFix::Setting(part.to_owned(), whole),
+    })
 }

@@ -3,7 +3,6 @@
 pub(in crate::scenario) mod declared_table;
 pub(in crate::scenario) mod files;
 pub(in crate::scenario) mod keys;
-pub(in crate::scenario) mod keys_jobs;
 pub(in crate::scenario) mod kind_hints;
 pub(in crate::scenario) mod parameter_path;
 pub(in crate::scenario) mod parameters;

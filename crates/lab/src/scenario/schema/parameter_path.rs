@@ -2,10 +2,8 @@
 
 use crate::scenario::read::table::{name_alone, nearest};
 use crate::scenario::schema::declared_table::coerce;
-use crate::scenario::schema::parameter_path;
-use crate::scenario::schema::parameters;
-use anabranch_base::Fix;
-use anabranch_base::{Parameter, is_misspelt};
+use crate::scenario::schema::{parameter_path, parameters};
+use anabranch_base::{Fix, Parameter, is_misspelt};
 use anabranch_engine::Scheme;
 use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
@@ -70,19 +68,19 @@ pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
 pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
     let declared = parameters::of_all_kinds();
     let all: BTreeSet<&str> = declared.iter().map(Parameter::name).collect();
-    let takes = |path: &str| {
+    let accepts = |path: &str| {
         let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
         declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
     };
     // Of several the one that is nearest to the root, what switches do first.
     let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
-        (!takes(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
+        (!accepts(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
     };
     let called = |name: &str| all.iter().filter(|path| last(path) == name).min_by_key(rank);
     let known: Vec<&str> = all.iter().copied().collect();
     let path = called(key).or_else(|| called(last(nearest_path(key, &known)?)))?;
-    Some(Meant { path: (*path).to_owned(), takes_value: is_another_name(key, path) && takes(path) })
+    Some(Meant { path: (*path).to_owned(), takes_value: is_another_name(key, path) && accepts(path) })
 }
 
 /// Whether a path leads to a parameter or to a whole part.
@@ -98,12 +96,12 @@ pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[t
     has(scheme, path) && values.iter().all(|value| parameters::check(scheme, path, value).is_ok())
 }
 
-/// What stands for the buffer of a port elsewhere; here a queue has a length, and switches that pause share a buffer.
+/// Names of a port's buffer in other tools; here a queue has a length, and switches that pause share a buffer.
 const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
 
 /// The path of the parameter of a scheme that is meant by one in the same part: that itself, what it is called here, or the
 /// nearest.
-pub(in crate::scenario) fn meant(path: &str, scheme: &Scheme) -> Option<String> {
+pub(in crate::scenario) fn resolve_alias(path: &str, scheme: &Scheme) -> Option<String> {
     let (part, last) = path.split_once('.')?;
     let known = parameters(scheme);
     if known.iter().any(|known| known == path) {
@@ -145,7 +143,7 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     }
 }
 
-/// What others call parameters.
+/// Names that other tools give to parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
 /// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the

@@ -1,8 +1,7 @@
-//! What is declared of the parameters of a scheme, by their paths.
+//! The declarations of a scheme's parameters, by their paths.
 
 use crate::scenario::diagnostic::ParameterFault;
-use crate::scenario::schema::declared_table;
-use crate::scenario::schema::declared_table::Wrong;
+use crate::scenario::schema::declared_table::{self, ParameterError};
 use anabranch_base::{Declared, KindDeclaration, Parameter, ParameterValue, WrongValue};
 use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
@@ -89,7 +88,7 @@ pub(in crate::scenario) fn check(
         return Ok(());
     }
     declared_table::coerce(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
-        let message = declared_table::said_of(path, &problem);
+        let message = declared_table::sentence(path, &problem);
         match instead {
             _ if value.is_array() => ParameterFault::words(
                 path,
@@ -103,7 +102,7 @@ pub(in crate::scenario) fn check(
                 ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
             }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
-            None => ParameterFault::words(path, message, parameter.type_name()),
+            None => ParameterFault::words(path, message, parameter.permitted()),
         }
     })
 }
@@ -122,7 +121,7 @@ pub(in crate::scenario) fn completed(
 }
 
 /// Checks the table of a whole fabric except for its program, whose kind says what it has.
-pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<()>, Wrong> {
+pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<()>, ParameterError> {
     let Some(values) = values.as_table() else { return Ok(None) };
     let mut values = values.clone();
     values.remove("program");
@@ -133,8 +132,7 @@ pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<(
 mod tests {
     use super::*;
     use anabranch_base::KindDeclaration;
-    use anabranch_engine::{AlphaStep, MixSpec, PfcClass};
-    use anabranch_engine::{EcnStep, PfcSpec, WrrSpec};
+    use anabranch_engine::{AlphaStep, EcnStep, MixSpec, PfcClass, PfcSpec, WrrSpec};
     use anabranch_proto::program::themis_longhaul::{PnpConfig, TrpConfig};
     use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
     use serde::de::DeserializeOwned;

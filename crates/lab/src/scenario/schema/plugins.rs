@@ -1,10 +1,9 @@
-//! What other people bring, by the names under which scenarios choose it.
+//! Parts that programs register, by the names under which scenarios choose them.
 
 use crate::scenario::read::table::{Table, list, nearest};
-use crate::scenario::schema::declared_table::{Wrong, read};
+use crate::scenario::schema::declared_table::{ParameterError, read};
 use crate::scenario::schema::parameters::{keys_of, kinds_of};
-use anabranch_base::{Code, Diagnostic};
-use anabranch_base::{KindDeclaration, Parameter, Registered};
+use anabranch_base::{Code, Diagnostic, KindDeclaration, Parameter, Registered};
 use anabranch_engine::{ObserverFactory, ObserverSpec};
 use anabranch_fabric::{TopologyFactory, TopologySpec};
 use anabranch_proto::cc::{CcFactory, CcWants, RegisteredCc};
@@ -40,7 +39,7 @@ struct Entry<F: ?Sized> {
 /// Something that is registered.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'r> {
-    /// Of which family: `load balancer`, `topology`, `scheme`.
+    /// The family: `load balancer`, `topology`, `scheme`.
     pub family: &'static str,
     /// Its name in scenarios.
     pub name: &'r str,
@@ -95,12 +94,12 @@ impl Plugins {
     }
 
     /// The load balancer that a table chooses, if it is registered.
-    pub(in crate::scenario) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, Wrong> {
+    pub(in crate::scenario) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, ParameterError> {
         Ok(self.lbs.read(values, &LbConfig::kinds)?.map(LbConfig::Registered))
     }
 
     /// The congestion control that a table chooses, if it is registered.
-    pub(in crate::scenario) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, Wrong> {
+    pub(in crate::scenario) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, ParameterError> {
         let Some(read) = self.ccs.read(values, &CcConfig::kinds)? else { return Ok(None) };
         let (wants, factory) = read.factory();
         let its = Registered::new(read.name(), read.parameters().clone(), factory.clone());
@@ -111,7 +110,7 @@ impl Plugins {
     pub(in crate::scenario) fn transport_of(
         &self,
         values: &toml::Value,
-    ) -> Result<Option<TransportConfig>, Wrong> {
+    ) -> Result<Option<TransportConfig>, ParameterError> {
         Ok(self.transports.read(values, &TransportConfig::kinds)?.map(TransportConfig::Registered))
     }
 
@@ -119,7 +118,7 @@ impl Plugins {
     pub(in crate::scenario) fn program_of(
         &self,
         values: &toml::Value,
-    ) -> Result<Option<ProgramConfig>, Wrong> {
+    ) -> Result<Option<ProgramConfig>, ParameterError> {
         Ok(self.programs.read(values, &ProgramConfig::kinds)?.map(ProgramConfig::Registered))
     }
 
@@ -162,7 +161,7 @@ impl Plugins {
         self.workloads.complete_help(kind, error)
     }
 
-    /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
+    /// The error of a deserialiser about a part of a scheme; one about its kind lists the registered kinds too.
     pub(in crate::scenario) fn complete(&self, part: &str, problem: &str) -> String {
         let (ours, names): (&[&str], Vec<&str>) = match part {
             "lb" => (LbConfig::KINDS, self.kinds(part)),
@@ -224,12 +223,12 @@ impl<F: ?Sized> Family<F> {
         Some(self.0.get(name)?.parameters.iter().map(|parameter| parameter.name().to_owned()).collect())
     }
 
-    /// What a table chooses by its kind, if it is registered. The parameters of one of ours are checked too.
+    /// The registered part that a table chooses by its kind, if any. The parameters of a built-in kind are checked too.
     fn read(
         &self,
         values: &toml::Value,
         ours: &dyn Fn() -> Vec<KindDeclaration>,
-    ) -> Result<Option<Registered<F>>, Wrong> {
+    ) -> Result<Option<Registered<F>>, ParameterError> {
         let Some(values) = values.as_table() else { return Ok(None) };
         let Some(kind) = values.get("kind").and_then(toml::Value::as_str) else { return Ok(None) };
         let Some((name, entry)) = self.0.get_key_value(kind) else {

@@ -1,17 +1,17 @@
-//! What declares a table of a scenario and its keys.
+//! The types that declare a table of a scenario and its keys.
 
 use crate::scenario::read::table::example;
 
 /// A table of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// What it is called here, and in `anabranch docs`: `fat-tree`.
+    /// Its name here, and in `anabranch docs`: `fat-tree`.
     pub name: &'static str,
     /// As it stands in a scenario: `[topology]`; empty for the keys above all tables.
     pub table: &'static str,
     /// The `kind` (of a measure the `series`) that has these keys, where that decides.
     pub kind: Option<&'static str>,
-    /// What it is.
+    /// One sentence for the reference.
     pub meaning: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
@@ -22,23 +22,23 @@ pub struct Section {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it may be, with its unit and range.
+    /// The values that are allowed, with their unit and range.
     pub is: &'static str,
-    /// What it is unless said.
-    pub unless_said: Unless,
-    /// What it means.
+    /// The value of a key that is not written.
+    pub default: KeyDefault,
+    /// One sentence for the reference.
     pub meaning: &'static str,
 }
 
-/// What a key is where it is not said.
+/// The value of a key that is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unless {
-    /// It must be said.
-    Needed,
-    /// This, as it is written.
-    Is(&'static str),
-    /// What these words say.
-    Told(&'static str),
+pub enum KeyDefault {
+    /// None: the key must be written.
+    Required,
+    /// This value, as a scenario would write it.
+    Value(&'static str),
+    /// A value that depends on other things, in words.
+    Described(&'static str),
 }
 
 impl Key {
@@ -59,10 +59,10 @@ impl Key {
 pub(in crate::scenario) const fn key(
     name: &'static str,
     is: &'static str,
-    unless_said: Unless,
+    default: KeyDefault,
     meaning: &'static str,
 ) -> Key {
-    Key { name, is, unless_said, meaning }
+    Key { name, is, default, meaning }
 }
 
 pub(in crate::scenario) const COUNT: &str = "a number, 1 or more";

@@ -1,14 +1,15 @@
 //! Keys that a table does not have, and the ones that may be meant.
 
 use crate::scenario::read::document::{Item, Node};
-use crate::scenario::read::table::{Table, as_list, example, fault, name_alone, nearest};
+use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
+use crate::scenario::read::value::as_list;
 use crate::scenario::schema::keys;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
 /// Keys that stand above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
-/// What others call keys.
+/// Names that other tools give to keys.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),
@@ -41,6 +42,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("max", "largest"),
     ("condition", "where"),
 ];
+
+/// The keys that other people call so.
+pub fn also_called(name: &str) -> impl Iterator<Item = &'static str> {
+    OTHER_NAMES.iter().filter(move |(other, _)| *other == name).map(|(_, key)| *key)
+}
 
 /// Refuses keys that are not among `known`.
 pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {

@@ -67,6 +67,53 @@ fn what_is_no_toml_is_answered_with_what_is() {
     }
 }
 
+/// Values of [set] of another form, and what is offered instead, which works.
+#[test]
+fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
+    for (key, written, offered) in [
+        ("*.fabric.nic_jitter", "100", "\"100ns\""),
+        ("*.fabric.nic_jitter", "\"100\"", "\"100ns\""),
+        ("*.fabric.timer_jitter", "10", "\"10us\""),
+        ("*.transport.rto", "100", "\"100us\""),
+        ("*.fabric.queue", "1.5", "\"1.5bdp\""),
+        ("*.transport.payload", "4000", "\"4KB\""),
+        ("*.transport.payload", "4000.0", "\"4KB\""),
+        ("reps.lb.buffer", "16.0", "16"),
+        ("reps.lb.buffer", "1.5", "2"),
+        ("*.fabric.full_queue", "\"tail\"", "\"arriving\""),
+        ("*.fabric.full_queue", "\"drop-tail\"", "\"arriving\""),
+        ("*.fabric.full_queue", "\"taildrop\"", "\"arriving\""),
+        ("*.fabric.full_queue", "\"youngest\"", "one of \"arriving\", \"coin\""),
+    ] {
+        let text = |value: &str| format!("{GOOD}[set]\n\"{key}\" = {value}\n");
+        let said = said(&text(written), &Overrides::default());
+        let (_, help) = said.split_once("\n  write: ").unwrap_or((&said, ""));
+        if offered.starts_with("one of ") {
+            assert!(help.ends_with(offered), "{said}");
+            continue;
+        }
+        assert_eq!(help, format!("\"{key}\" = {offered}"), "{said}");
+        let read = read("s.toml", &text(offered), &folder(), &Overrides::default()).and_then(|s| s.check());
+        assert!(read.is_ok(), "{offered}: {read:?}");
+    }
+    for (key, written, offered) in [
+        ("bytes", "1.5", "\"1.5MiB\""),
+        ("bytes", "\"1.5\"", "\"1.5MiB\""),
+        ("bytes", "1e6", "\"1000000B\""),
+        ("bytes", "4096", "\"4096B\""),
+        ("link", "0.5", "\"0.5Gbps\""),
+        ("hosts", "32.0", "32"),
+    ] {
+        let line = |value: &str| format!("{key} = {value}");
+        let good = GOOD.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap();
+        let said = said(&GOOD.replacen(good, &line(written), 1), &Overrides::default());
+        assert!(said.ends_with(&format!("\n  write: {}", line(offered))), "{said}");
+        let text = GOOD.replacen(good, &line(offered), 1);
+        let read = read("s.toml", &text, &folder(), &Overrides::default()).and_then(|s| s.check());
+        assert!(read.is_ok(), "{offered}: {read:?}");
+    }
+}
+
 /// Lines of [set] and of [topology] with a name that there is not, and what is offered instead: a name with its value only
 /// where that name is written with one letter wrong, or called so elsewhere, and may have the value.
 const MISNAMED: &[(&str, &str, &str)] = &[

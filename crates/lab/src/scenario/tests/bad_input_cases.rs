@@ -1,6 +1,6 @@
 //! Good scenarios made bad, with the whole message.
 
-/// What a good scenario is changed from, what to, and what is said about it.
+/// The text of a good scenario that is replaced, its replacement, and the error.
 pub(in crate::scenario) const CASES: &[(&str, &str, &str)] = &[
     (
         "link = ",
@@ -358,7 +358,7 @@ reps.lb.evs = 0
 "*.fabric.queue" = 5
 [workload]"#,
         r#"perm.toml:9:1: fabric.queue: "5" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
-  write: "*.fabric.queue" = "5B""#,
+  write: "*.fabric.queue" = "5bdp""#,
     ),
     (
         "[workload]",

@@ -1,6 +1,6 @@
 //! Good scenarios with a bad `[sweep]`, with the whole message.
 
-/// What a good scenario is changed from, what to, and what is said about it.
+/// The text of a good scenario that is replaced, its replacement, and the error.
 pub(in crate::scenario) const SWEEPS: &[(&str, &str, &str)] = &[
     (
         "[workload]",

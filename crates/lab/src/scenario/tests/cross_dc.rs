@@ -64,7 +64,7 @@ fn what_is_not_said_carries_all_that_the_hosts_send() {
     assert_eq!(spec(&other), &expected);
 }
 
-/// Which line of [`PAPER`] is replaced, by what, and the whole of what is said.
+/// The line of [`PAPER`] that is replaced, its replacement, and the whole error.
 const CASES: &[(&str, &str, &str)] = &[
     (
         "tors = 4",
@@ -308,7 +308,7 @@ fn pipelines_and_listed_messages_are_read_and_read_back() {
     assert_eq!(loads, [0.1, 0.4]);
 }
 
-/// Which text of [`MIXED`] or [`TWO`] is replaced, by what, and the whole of what is said.
+/// The text of [`MIXED`] or [`TWO`] that is replaced, its replacement, and the whole error.
 const TRAFFIC: &[(&str, &str, &str, &str)] = &[
     (
         MIXED,

@@ -19,7 +19,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-/// What is said about the settings, the first of which stands in line 14.
+/// The error of the settings, the first of which stands in line 14.
 fn said(settings: &str) -> String {
     let text = format!("{LINE}{settings}\n");
     attempt(&text).expect_err(&text).to_string()
@@ -70,7 +70,7 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""rocev2.fabric.pfc.resume" = 2"#,
         r#"s.toml:14:1: fabric.pfc.resume: "2" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
-  write: "rocev2.fabric.pfc.resume" = "2B""#,
+  write: "rocev2.fabric.pfc.resume" = "2packets""#,
     ),
     (
         r#""rocev2.fabric.trim" = true"#,
@@ -156,7 +156,7 @@ fn every_fault_of_a_lossless_scheme_has_its_place_and_its_cure() {
     }
 }
 
-/// What the advice says, put in place of the fault, is a good scenario.
+/// Replacing the fault by the advice gives a good scenario.
 #[track_caller]
 fn assert_advice_works(said: &str) {
     let (_, advice) = said.split_once("\n  write: ").unwrap_or_else(|| panic!("no advice: {said}"));
@@ -172,7 +172,7 @@ fn the_cures_work() {
     }
 }
 
-/// Of all links the trunk needs most: in `2 us + T + frame + 2 us` it carries 104,214 B at 25 B/ns; and a byte, and
+/// The trunk needs the most of all links: in `2 us + T + frame + 2 us` it carries 104,214 B at 25 B/ns; and a byte, and
 /// two packets of 4,150 B.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {

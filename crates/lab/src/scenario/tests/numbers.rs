@@ -1,4 +1,4 @@
-//! What only the engine would find too large: numbers of packets, of messages at another seed.
+//! Numbers that only the engine would find too large: of packets, of messages at another seed.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -12,7 +12,7 @@ link = "100Gbps"
 [workload]
 "#;
 
-/// What is said about a workload, which begins in line 8.
+/// The error of a workload, which begins in line 8.
 fn said(scheme: &str, workload: &str) -> String {
     let text = format!("{FABRIC}{workload}\n").replace("SCHEME", scheme);
     let scenario = read("s.toml", &on("reps-paper", &text), &folder(), &Overrides::default()).unwrap();

@@ -149,7 +149,7 @@ fn every_fault_of_a_program_has_its_place_and_its_cure() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What is advised, beside or instead of the fault, is a good scenario.
+/// Following the advice, beside or instead of the fault, gives a good scenario.
 #[test]
 fn the_cures_work() {
     for (fault, said) in CASES {

@@ -1,10 +1,9 @@
-//! What is registered is read as ours is, written out, and read back.
+//! Registered parts are read as built-in ones are, written out, and read back.
 
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration, HostId, Parameter, Problem, Rate, Refused, Time};
 use anabranch_proto::cc::AnyCc;
-use anabranch_proto::lb::AnyLb;
-use anabranch_proto::lb::OpsConfig;
+use anabranch_proto::lb::{AnyLb, OpsConfig};
 use anabranch_proto::program::{Flowlet, Program};
 use anabranch_proto::transport::{AnyReceiver, AnySender};
 use anabranch_proto::{LbConfig, Size, Span, TransportConfig};
@@ -279,7 +278,7 @@ fn a_wrong_parameter_is_told_where_it_stands() {
             "\"1.5\"",
             12,
             "cc.window: \"1.5\" is not a size",
-            "window = \"1bdp\"  # what may be in flight",
+            "window = \"1.5bdp\"  # what may be in flight",
         ),
         (", window = \"2bdp\"", "", 11, "transport: \"my-transport\" has no \"window\"", "window = a size"),
         ("\"30us\"", "\"30usec\"", 21, "fabric.program.gap: \"30usec\" is not a time", "gap = \"30us\""),

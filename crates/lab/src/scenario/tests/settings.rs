@@ -47,7 +47,7 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.routing_delay" = 5"#,
         r#"s.toml:10:1: fabric.routing_delay: "5" is not a time such as "500ns", "1.5us" or "10ms"; add a unit: ps, ns, us, ms, s
-  write: "reps.fabric.routing_delay" = "5us""#,
+  write: "reps.fabric.routing_delay" = "5ms""#,
     ),
     (
         r#""strack.transport.probe_rtt" = "4rtt""#,

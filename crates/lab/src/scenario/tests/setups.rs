@@ -233,11 +233,11 @@ fn ground(schemes: &str, more: &str) -> Ground {
 fn a_later_point_of_a_sweep_with_other_ground_is_named() {
     let schemes = "[\"reps\", \"ops\"]";
     let swept = ground(schemes, "[sweep]\n\"reps.fabric.queue\" = [\"1MB\", \"2MB\", \"3MB\"]");
-    let said = swept.not_the_same.unwrap();
+    let said = swept.mismatch.unwrap();
     assert!(said.starts_with("At reps.fabric.queue = 2MB: Not on the same ground: "), "{said}");
     assert_eq!(said.matches("At ").count(), 1, "the same parameters are named once: {said}");
     let all = ground(schemes, "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"2MB\"]");
-    assert_eq!(all.not_the_same, None);
+    assert_eq!(all.mismatch, None);
 }
 
 #[test]
@@ -249,10 +249,10 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
     let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
     let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");
-    assert_eq!(all.not_the_same, None, "{}", all.matrix());
+    assert_eq!(all.mismatch, None, "{}", all.matrix());
     assert!(all.differences.iter().any(|row| row.parameter == "transport.rto"));
     let all = ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
-    let said = all.not_the_same.clone().unwrap_or_default();
+    let said = all.mismatch.clone().unwrap_or_default();
     assert!(said.starts_with("Not on the same ground: maximum window is 551 KB (reps, "), "{said}");
     assert!(!said.contains(';') && constant.iter().all(|name| said.contains(name)), "{said}");
     assert_eq!(ground("[\"reps\", \"ops\"]", "").differences, []);
@@ -261,7 +261,7 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
 #[test]
 fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     let own = ground("[\"reps\", \"dcp\"]", "");
-    assert_eq!(own.not_the_same, None);
+    assert_eq!(own.mismatch, None);
     let row =
         |of: &Ground, parameter: &str| of.differences.iter().find(|row| row.parameter == parameter).cloned();
     let control = row(&own, "fabric.control_queue").unwrap();
@@ -276,18 +276,18 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
 
     let set = ground("[\"reps\", \"dcp\"]", "[set]\n\"dcp.transport.payload\" = \"2KB\"");
     assert_eq!(
-        set.not_the_same.unwrap(),
+        set.mismatch.unwrap(),
         "Not on the same ground: transport.payload is 4.10 KB (reps) and 2 KB (dcp)."
     );
     let all = ground("[\"reps\", \"dcp\"]", "[set]\n\"*.transport.payload\" = \"2KiB\"");
-    assert_eq!(all.not_the_same, None);
+    assert_eq!(all.mismatch, None);
     let lossless = ground("[\"reps\", \"conweave\"]", "[set]\n\"conweave.fabric.pfc\" = {}");
     assert_eq!(
-        lossless.not_the_same.unwrap(),
+        lossless.mismatch.unwrap(),
         "Not on the same ground: overload action is drop (reps) and PFC (conweave); \
          transport.rto is 115 us (reps) and 3.21 ms (conweave)."
     );
-    let paper = ground("[\"dcp\", \"irn-ar\"]", "setup = \"dcp-paper\"").not_the_same.unwrap();
+    let paper = ground("[\"dcp\", \"irn-ar\"]", "setup = \"dcp-paper\"").mismatch.unwrap();
     assert!(paper.contains("transport.rto is 4 ms (dcp) and 320 us (irn-ar)"), "{paper}");
 }
 
@@ -299,7 +299,7 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
         found.cloned().unwrap_or_else(|| panic!("no {parameter} in:\n{}", of.matrix()))
     };
     let of = ground("[\"reps\", \"rocev2\", \"irn-ar\", \"sr-ar\", \"strack\", \"hpcc\", \"dcp\"]", "");
-    assert_eq!(of.not_the_same, None, "{}", of.matrix());
+    assert_eq!(of.mismatch, None, "{}", of.matrix());
     for parameter in ["initial window", "maximum window"] {
         let row = row(&of, parameter);
         assert!(row.values.iter().all(Option::is_some), "{row:?}");
@@ -313,7 +313,7 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
 
     // Where a window is set, no need explains it.
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
-    let said = set.not_the_same.unwrap();
+    let said = set.mismatch.unwrap();
     assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");
     // The same rule of other packets, half as long: the rule does not hide it.
     let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";

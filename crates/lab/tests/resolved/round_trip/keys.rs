@@ -3,7 +3,7 @@
 use super::{all, broken, resolve};
 use anabranch_engine::{Curve, Observer, Recorder};
 use anabranch_fabric::Topology;
-use anabranch_lab::scenario::{Key, Registry, Section, Unless, sections};
+use anabranch_lab::scenario::{Key, KeyDefault, Registry, Section, sections};
 use std::collections::BTreeSet;
 
 const SCHEMES: &str = "schemes = [\"reps\"]\nseeds = [1]\n";
@@ -301,7 +301,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         Some((_, known)) => *known = value.to_owned(),
         None => table.push((name, value.to_owned())),
     };
-    for needed in section.keys.iter().filter(|key| key.unless_said == Unless::Needed) {
+    for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
         // A measure is of one of these.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
@@ -313,7 +313,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     }
     base.with.iter().chain(case.with).for_each(|(name, value)| set(name, value));
     table.retain(|(name, _)| !case.without.contains(name));
-    table.retain(|(name, _)| *name != key.name || (value.is_none() && key.unless_said == Unless::Needed));
+    table.retain(|(name, _)| *name != key.name || (value.is_none() && key.default == KeyDefault::Required));
     table.extend(value.map(|value| (key.name, value.to_owned())));
     let lines: String = table.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
     let above = case.above.map_or_else(|| base.above.clone(), |above| format!("{SCHEMES}{above}"));
@@ -363,11 +363,15 @@ fn swept(text: &str, path: &str, key: &str, values: &[&str]) -> String {
     format!("sweep = {{ \"{path}.{key}\" = [{}] }}\n{text}", values.join(", "))
 }
 
+/// Keys whose values here cannot be swept.
+const NOT_SWEPT: [&str; 0] = [];
+
 #[test]
 fn every_key_survives_a_round_trip() {
     let registry = registry();
     let (mut wrong, mut bases) = (Vec::new(), BTreeSet::new());
     let (mut keys, mut scenarios, mut sweeps) = (0, 0, 0);
+    let mut not_swept = Vec::new();
     for section in sections() {
         let Some(base) = base(section) else {
             wrong.push(format!("{}: no scenario here has this table", section.name));
@@ -413,10 +417,15 @@ fn every_key_survives_a_round_trip() {
             if let Some(path) = path(section).filter(|_| !of_kind && values.len() > 1) {
                 let text =
                     swept(&text(section, &base, &case, key, Some(values[0])), &path, key.name, &values);
-                if let Ok(scenario) = resolve(&text, &file, &registry) {
-                    let fault = broken(&scenario, &registry);
-                    wrong.extend(fault.map(|fault| format!("{}.{} swept {fault}", section.name, key.name)));
-                    sweeps += 1;
+                match resolve(&text, &file, &registry) {
+                    Ok(scenario) => {
+                        let fault = broken(&scenario, &registry);
+                        wrong.extend(
+                            fault.map(|fault| format!("{}.{} swept {fault}", section.name, key.name)),
+                        );
+                        sweeps += 1;
+                    }
+                    Err(_) => not_swept.push(format!("{}.{}", section.name, key.name)),
                 }
             }
             if resolved.len() < 2 && !of_kind && !is_of_question_alone(section.name, key.name) {
@@ -427,6 +436,7 @@ fn every_key_survives_a_round_trip() {
     }
     assert!(wrong.is_empty(), "{} of {keys} keys:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(keys, sections().iter().map(|section| section.keys.len()).sum::<usize>());
+    assert_eq!(not_swept, NOT_SWEPT);
     assert!(sweeps > 100, "{sweeps} sweeps");
     println!("{keys} keys of {} tables, {scenarios} scenarios, {sweeps} sweeps", bases.len());
 }

@@ -40,7 +40,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
 
 /// The fault of the round trip of a scenario; none where it comes back as it was.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
-    let alone = match scenario.stand_alone(registry) {
+    let alone = match scenario.self_contained(registry) {
         Ok(alone) => alone,
         Err(error) => return Some(format!("does not stand alone: {error}")),
     };

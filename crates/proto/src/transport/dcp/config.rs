@@ -4,6 +4,12 @@ use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
+/// Number of retries of the oldest request after which each timeout is twice as long as the previous one.
+pub(super) const PLAIN_ROUNDS: u32 = 7;
+
+/// The most doublings of the timeout.
+pub(super) const MAX_DOUBLINGS: u32 = 16;
+
 parameters! {
     /// Parameters of the `dcp` transport, with DCQCN's notification point in its receiver.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,6 +98,14 @@ impl Requests {
 }
 
 impl DcpConfig {
+    /// The time that `rounds` timeouts in a row take, in units of the first one: the doublings included.
+    pub fn timeouts(rounds: f64) -> f64 {
+        let plain = rounds.min(f64::from(PLAIN_ROUNDS) + 1.0);
+        let doubled = (rounds - plain).min(f64::from(MAX_DOUBLINGS));
+        let longest = f64::from(1_u32 << MAX_DOUBLINGS);
+        plain + f64::from(1_u32 << (doubled as u32 + 1)) - 2.0 + (rounds - plain - doubled) * longest
+    }
+
     /// The state that hardware keeps for a queue pair, field by field.
     ///
     /// Section 4.5: a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32 B

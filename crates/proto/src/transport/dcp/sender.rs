@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::config::{DcpConfig, Requests};
+use super::config::{DcpConfig, MAX_DOUBLINGS, PLAIN_ROUNDS, Requests};
 use crate::PathFacts;
 use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
@@ -8,12 +8,6 @@ use crate::packet::{Msn, Packet, Repr};
 use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
-
-/// Number of retries of the oldest request after which each timeout is twice as long as the previous one.
-const PLAIN_ROUNDS: u32 = 7;
-
-/// The most doublings of the timeout.
-const MAX_DOUBLINGS: u32 = 16;
 
 /// The sending end of a queue pair.
 ///

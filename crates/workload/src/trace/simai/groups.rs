@@ -112,10 +112,60 @@ impl Header {
         }
         Ok(header)
     }
+
+    /// The data-parallel ranks of each stage of `tensor` tensor ranks, among `ranks` in all.
+    fn data_parallel_ranks(&self, tensor: u32, ranks: u32, share: Share) -> Result<u32, GroupError> {
+        let &Header { expert, stages, ranks: declared, .. } = self;
+        if ranks > MOST_RANKS {
+            return Err(GroupError::from(Problem::with_text(
+                format!("there are at most {MOST_RANKS} ranks, not {ranks}"),
+                format_args!("all_gpus: {MOST_RANKS}"),
+            )));
+        }
+        let model = u64::from(tensor) * u64::from(stages);
+        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
+            // A multiple that also holds whole groups of experts, so that no further error follows.
+            let step = model * u64::from(expert);
+            let near = (u64::from(ranks) / step).max(1) * step;
+            let problem =
+                format!("{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks");
+            return Err(match (declared, share.ranks) {
+                (Some(_), _) => {
+                    GroupError::Header(Problem::with_text(problem, format_args!("all_gpus: {near}")))
+                }
+                (None, Some(_)) => GroupError::Ranks(Problem::with_value(problem, near)),
+                (None, None) => GroupError::Header(Problem::with_text(
+                    format!("all_gpus is missing, and {problem}"),
+                    format_args!("all_gpus: {near} behind the rest of the line"),
+                )),
+            });
+        }
+        let data = (u64::from(ranks) / model) as u32;
+        if !data.is_multiple_of(expert) {
+            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
+            return Err(GroupError::from(Problem::with_text(
+                format!("{data} data-parallel ranks are no whole number of groups of {expert} experts"),
+                format_args!("ep: {near}"),
+            )));
+        }
+        Ok(data)
+    }
+}
+
+/// An error in the groups: of the file's header, or of the number of ranks that the scenario sets.
+pub enum GroupError {
+    Header(Problem),
+    Ranks(Problem),
+}
+
+impl<P: Into<Problem>> From<P> for GroupError {
+    fn from(what: P) -> Self {
+        GroupError::Header(what.into())
+    }
 }
 
 impl Groups {
-    pub fn read(header: &str, share: Share) -> Result<Self, Problem> {
+    pub fn read(header: &str, share: Share) -> Result<Self, GroupError> {
         let mut words = header.split_whitespace();
         let open = share.default_ranks();
         match words.next() {
@@ -141,53 +191,28 @@ impl Groups {
                     "workloads that begin with HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_TRANSFORMER or MICRO are simulated, \
                      not {}, whose groups follow from the dimensions of ASTRA-sim's network",
                     quote(first.unwrap_or_default())
-                ).into());
+                )
+                .into());
             }
         }
-        let Header { tensor, expert, stages, ranks, between } = Header::read(words)?;
-        let tensor = tensor.ok_or(Problem::with_text(
-            "model_parallel_NPU_group is missing",
-            "model_parallel_NPU_group: 8 behind the first word",
-        ))?;
-        let (is_declared, ranks) = (ranks.is_some(), ranks.unwrap_or(open));
-        if ranks > MOST_RANKS {
-            return Err(Problem::with_text(
-                format!("there are at most {MOST_RANKS} ranks, not {ranks}"),
-                format_args!("all_gpus: {MOST_RANKS}"),
-            ));
-        }
-        let model = u64::from(tensor) * u64::from(stages);
-        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
-            let near = (u64::from(ranks) / model).max(1) * model;
-            return Err(match is_declared {
-                true => Problem::with_text(
-                    format!("{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks"),
-                    format_args!("all_gpus: {near}"),
-                ),
-                false => Problem::with_text(
-                    format!(
-                        "all_gpus is missing, and {ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks"
-                    ),
-                    format_args!("all_gpus: {near} behind the rest of the line"),
-                ),
-            });
-        }
-        let data = (u64::from(ranks) / model) as u32;
-        if !data.is_multiple_of(expert) {
-            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
-            return Err(Problem::with_text(
-                format!("{data} data-parallel ranks are no whole number of groups of {expert} experts"),
-                format_args!("ep: {near}"),
-            ));
-        }
+        let header = Header::read(words)?;
+        let (is_declared, ranks) = (header.ranks.is_some(), header.ranks.unwrap_or(open));
+        let tensor = header.tensor.ok_or_else(|| {
+            Problem::with_text(
+                "model_parallel_NPU_group is missing",
+                "model_parallel_NPU_group: 8 behind the first word",
+            )
+        })?;
+        let data = header.data_parallel_ranks(tensor, ranks, share)?;
+        let Header { expert, stages, between, .. } = header;
         if stages > 1 && between > 0 && !share.without_pipeline {
-            return Err(Problem::with_text(
+            return Err(GroupError::from(Problem::with_text(
                 format!(
                     "{stages} pipeline stages send each other {}, and the file does not say when",
                     Bytes(between).about()
                 ),
                 "without_pipeline = true in [workload] to leave that out",
-            ));
+            )));
         }
         let between = if stages > 1 { between } else { 0 };
         Ok(Groups { tensor, data, expert, stages, between, is_declared, is_micro: false })

@@ -3,8 +3,7 @@
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
 use crate::scenario::input::{Files, Overrides};
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::document::{self, Fields, Item, Node};
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::keys;
@@ -20,9 +19,9 @@ pub(in crate::scenario) mod plot;
 pub(in crate::scenario) mod sensitivity;
 
 pub use model::{BallsVariant, Chip, LosslessReach, ModelSpec, PacketTracking};
-pub use sensitivity::Unsaid;
+pub use sensitivity::Unspecified;
 
-/// How large a figure is run.
+/// The scale of a figure's runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -47,15 +46,15 @@ pub struct Figure {
     pub scenario: Option<Scenario>,
     /// The abstract model, for a figure without packets.
     pub model: Option<ModelSpec>,
-    /// How to draw it; one picture each.
+    /// The plots; one picture each.
     pub plots: Vec<PlotSpec>,
-    /// What the page of the league holds the time of each scheme against.
+    /// The limits with which the page of the league compares the time of each scheme.
     pub explain: Option<Explanation>,
-    /// What the paper does not say and this file therefore assumes, in sentences.
+    /// Sentences on what this file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
-    /// Those of them that are varied, with the values that the text permits.
-    pub unsaid: Vec<Unsaid>,
-    /// What the paper says about it.
+    /// The assumptions that are varied, with the values that the text permits.
+    pub unsaid: Vec<Unspecified>,
+    /// The claims of the paper about it.
     pub claims: Vec<ClaimSpec>,
 }
 
@@ -84,7 +83,7 @@ pub fn read_figure(
 /// Reads a figure file whose scenario may name what is in `registry` beside ours.
 ///
 /// # Errors
-/// Those of [`read_figure`].
+/// As for [`read_figure`].
 pub fn read_figure_with(
     registry: &Registry,
     file_name: &str,
@@ -95,11 +94,11 @@ pub fn read_figure_with(
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
-/// As [`read_figure_with`], with other values of what the paper leaves unsaid: of each `[[unsaid]]` the place of its value
+/// As [`read_figure_with`], with other values of what the paper leaves open: of each `[[unsaid]]` the place of its value
 /// in its lists, 0 (the figure's own) where `choice` ends and where this scale varies nothing.
 ///
 /// # Errors
-/// Those of [`read_figure`], and those of the values chosen.
+/// As for [`read_figure`], and those of the values chosen.
 ///
 /// # Panics
 /// When there is no value in a place.
@@ -112,23 +111,8 @@ pub fn read_figure_under(
     choice: &[usize],
 ) -> Result<Figure, Diagnostic> {
     let mut fields = document::parse(file_name, text)?;
-    let overlays = [(Scale::Quick, fields.remove("quick")), (Scale::Paper, take_table(&mut fields, "paper"))];
-    for (of, overlay) in &overlays {
-        let Some(overlay) = overlay else { continue };
-        let name = if *of == Scale::Quick { "[quick]" } else { "[paper]" };
-        let table = Table::open(file_name, name, overlay)?;
-        let known: Vec<&str> = keys::of("scenario").into_iter().chain(["model"]).collect();
-        only(&table, &known)?;
-        if *of == scale {
-            document::merge(&mut fields, table.fields);
-        }
-    }
-    let at_scale = overlays.iter().find(|(of, _)| *of == scale).and_then(|(_, node)| node.as_ref());
-    let at_scale = at_scale.and_then(|node| match &node.item {
-        Item::Table(fields) => Some(fields),
-        _ => None,
-    });
-
+    let at_scale = merge_overlay(file_name, &mut fields, scale)?;
+    let at_scale = at_scale.as_ref();
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;
     only(&table, &[&keys::of("scenario"), OWN_KEYS].concat())?;
@@ -166,18 +150,7 @@ pub fn read_figure_under(
             fields.remove(*key);
         }
         let resolve = |fields| scenario::resolve(registry, file_name, fields, files, &Overrides::default());
-        let plain = fields.clone();
-        for (entry, &place) in
-            unsaid.iter().zip(choice).filter(|(entry, place)| entry.spec.varied && **place > 0)
-        {
-            entry.apply(file_name, &mut fields, place)?;
-        }
-        let scenario = resolve(fields)?;
-        if choice.is_empty() {
-            check_first_values(file_name, &unsaid, &plain, &scenario, &resolve)?;
-        }
-        let varied = unsaid.iter().flat_map(|entry| entry.spec.set.keys().cloned());
-        figure.scenario = Some(scenario.varying(varied.collect()));
+        figure.scenario = Some(scenario_of(file_name, fields, &unsaid, choice, &resolve)?);
     } else if let Some(table) = table.tables("unsaid", "unsaid")?.first() {
         return Err(table.wrong(
             "set",
@@ -196,7 +169,47 @@ pub fn read_figure_under(
     Ok(figure)
 }
 
-/// That the first value of everything unsaid is the figure's own: with all of them the scenario is the same.
+/// The scenario of a figure, with the values of `choice` for its `[[unsaid]]` tables.
+fn scenario_of(
+    file: &str,
+    mut fields: Fields,
+    unsaid: &[Entry<'_>],
+    choice: &[usize],
+    resolve: &dyn Fn(Fields) -> Result<Scenario, Diagnostic>,
+) -> Result<Scenario, Diagnostic> {
+    let plain = fields.clone();
+    for (entry, &place) in unsaid.iter().zip(choice).filter(|(entry, place)| entry.spec.varied && **place > 0)
+    {
+        entry.apply(file, &mut fields, place)?;
+    }
+    let scenario = resolve(fields)?;
+    if choice.is_empty() {
+        check_first_values(file, unsaid, &plain, &scenario, resolve)?;
+    }
+    let varied = unsaid.iter().flat_map(|entry| entry.spec.set.keys().cloned());
+    Ok(scenario.varying(varied.collect()))
+}
+
+/// Takes `[quick]` and `[paper]` out of a figure and merges the one of `scale` into it, which it returns.
+fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option<Fields>, Diagnostic> {
+    let mut at_scale = None;
+    for (of, name, overlay) in [
+        (Scale::Quick, "[quick]", fields.remove("quick")),
+        (Scale::Paper, "[paper]", take_table(fields, "paper")),
+    ] {
+        let Some(overlay) = overlay else { continue };
+        let table = Table::open(file, name, &overlay)?;
+        let known: Vec<&str> = keys::of("scenario").into_iter().chain(["model"]).collect();
+        only(&table, &known)?;
+        if of == scale {
+            document::merge(fields, table.fields);
+            at_scale = Some(table.fields.clone());
+        }
+    }
+    Ok(at_scale)
+}
+
+/// Refuses a `[[unsaid]]` whose first value is not the figure's own: with all first values the scenario is the same.
 fn check_first_values(
     file: &str,
     unsaid: &[Entry<'_>],

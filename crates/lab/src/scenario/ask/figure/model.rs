@@ -4,8 +4,7 @@ use crate::scenario::expand::scenario;
 use crate::scenario::input::Overrides;
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Duration, Rate};
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use serde::{Deserialize, Serialize};
 
 /// A figure that is an abstract model and no packet network.
@@ -26,13 +25,13 @@ pub enum ModelSpec {
         threshold: u32,
         /// Colours for each port (b).
         colors_per_port: u32,
-        /// Of so many balls that leave a bin one is recycled, at random, and the others are forgotten: a game for each.
+        /// One ball in so many that leave a bin is recycled, at random, and the others are forgotten: a game for each.
         #[serde(default = "each", skip_serializing_if = "is_each")]
         recycle_every: Vec<u32>,
         /// Seeds; one game each.
         seeds: Vec<u64>,
     },
-    /// How unevenly entropy values spread flows over the uplinks of a switch (REPS, section 4.5.2).
+    /// The uneven load of a switch's uplinks by flows that are spread by entropy values (REPS, section 4.5.2).
     LoadImbalance {
         /// Uplinks of the switch.
         uplinks: u32,
@@ -45,13 +44,13 @@ pub enum ModelSpec {
     },
     /// The hardware state of each algorithm, in bits (REPS, Table 1).
     StateBits {},
-    /// What a receiver takes to know which packets came (DCP, section 4.5).
+    /// The memory and time that a receiver needs to know which packets came (DCP, section 4.5).
     PacketTracking(PacketTracking),
-    /// How far a switch's buffer reaches without loss (DCP, equation 1).
+    /// The length of a link over which a switch's buffer avoids loss (DCP, equation 1).
     LosslessReach(LosslessReach),
 }
 
-/// How balls choose their bin.
+/// The rule by which balls choose their bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BallsVariant {
@@ -59,7 +58,7 @@ pub enum BallsVariant {
     Ops,
     /// The bin of a ball that found a short queue is used again.
     Recycled,
-    /// The same, but the colour of a ball that is not recycled keeps what it remembers.
+    /// As `recycled`, but the colour of a ball that is not recycled keeps what it remembers.
     Kept,
     /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1 counts
     /// (REPS, Appendix B).

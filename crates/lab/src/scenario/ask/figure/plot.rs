@@ -1,12 +1,11 @@
-//! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
+//! The plots of a figure: `[plot]` tables, and whether the runs will have the data for them.
 
 use super::{Figure, ModelSpec};
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::resolve::scheme::builtin::schemes;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::Bytes;
-use anabranch_base::{Diagnostic, Fix};
+use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_fabric::TopologySpec;
 use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
 use anabranch_workload::WorkloadSpec;
@@ -73,7 +72,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
     })
 }
 
-/// What the runs of a figure will have to draw.
+/// The data of a figure's runs that can be drawn.
 pub(in crate::scenario) struct Drawable {
     schemes: Vec<String>,
     parameters: Vec<String>,
@@ -267,11 +266,11 @@ fn groups(scenario: &Scenario) -> Vec<String> {
     groups
 }
 
-/// What a fabric with several data centres adds to its runs.
+/// Numbers that a fabric with several data centres adds to its runs.
 const SIDES_NUMBERS: [&str; 4] =
     ["intra_slowdown_mean", "intra_slowdown_p99", "inter_slowdown_mean", "inter_slowdown_p99"];
 
-/// What a game of balls into bins adds to its run.
+/// Numbers that a game of balls into bins adds to its run.
 const BALLS_NUMBERS: [&str; 9] = [
     "balls_left",
     "balls_removed",
@@ -284,7 +283,7 @@ const BALLS_NUMBERS: [&str; 9] = [
     "threshold",
 ];
 
-/// What a way to track packets adds to its run; the last two are of DCP alone.
+/// Numbers that a way to track packets adds to its run; the last two are of DCP alone.
 const TRACKING_NUMBERS: [&str; 6] =
     ["all_bytes", "cycles", "packet_rate_mpps", "queue_pair_bytes", "message_bytes", "messages_bytes"];
 
@@ -496,7 +495,7 @@ mod tests {
         assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
-    /// The same of the models without curves, except for `state-bits`, whose fields are not drawn one by one.
+    /// The names of the models without curves are theirs too, except for `state-bits`, whose fields are not drawn one by one.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\
@@ -521,7 +520,7 @@ mod tests {
         }
     }
 
-    /// What results hold is what may be drawn.
+    /// Every number that results hold may be drawn.
     #[test]
     fn the_names_are_those_of_the_results() {
         let plot = "kind = \"series\"\ny = \"longest_queue_balls\"";

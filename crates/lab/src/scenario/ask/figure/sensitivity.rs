@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 /// Something that a paper does not say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Unsaid {
-    /// What, in the words of the assumptions.
+pub struct Unspecified {
+    /// The parameter, in the words of the assumptions.
     pub what: String,
-    /// What the text says and does not say, so that these values are permitted.
+    /// The reason why the text of the paper permits these values.
     pub because: String,
     /// Parameters by their paths, as in `[set]` and `[sweep]`, with their values; they change together. The first value is
     /// the figure's own.
@@ -23,8 +23,8 @@ pub struct Unsaid {
     pub varied: bool,
 }
 
-impl Unsaid {
-    /// How many values it has, the figure's own included.
+impl Unspecified {
+    /// The number of its values, the figure's own included.
     pub fn values(&self) -> usize {
         self.set.values().next().map_or(0, Vec::len)
     }
@@ -44,7 +44,7 @@ impl Unsaid {
 
 /// An entry as written.
 pub(in crate::scenario) struct Entry<'a> {
-    pub spec: Unsaid,
+    pub spec: Unspecified,
     /// The lists' elements, with their places, by path.
     lists: BTreeMap<String, &'a [Node]>,
 }
@@ -105,7 +105,7 @@ pub(in crate::scenario) fn read<'a>(
         return Err(fault(table.file, values[twice].at, message, Some("each value once".to_owned().into())));
     }
     let varied = !set.keys().any(|path| scale.is_some_and(|fields| says(fields, path)));
-    let spec = Unsaid { what: table.need("what")?, because: table.need("because")?, set, varied };
+    let spec = Unspecified { what: table.need("what")?, because: table.need("because")?, set, varied };
     Ok(Entry { spec, lists })
 }
 

@@ -17,7 +17,7 @@ pub struct SchemeListing {
     pub name: &'static str,
     /// One line for people.
     pub title: String,
-    /// What it cannot stand without on anybody's ground; empty: nothing.
+    /// Features of the fabric that it needs on every ground, in words; empty: none.
     pub needs: String,
 }
 

@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,
     schemes: Vec<Draft>,
-    /// The same on common ground.
+    /// The schemes on common ground.
     on_common: Vec<Scheme>,
 }
 
@@ -50,7 +50,7 @@ pub struct PartListing {
 pub struct KindListing {
     /// The `kind`, of a part that has kinds.
     pub name: Option<String>,
-    /// What it is.
+    /// One sentence for lists.
     pub meaning: String,
     /// The declarations of its parameters.
     pub parameters: Vec<Parameter>,
@@ -237,7 +237,7 @@ impl Registry {
         &self.on_common
     }
 
-    /// What schemes are made of, with the declarations of all parameters: ours and what is registered.
+    /// The parts of schemes, built-in and registered, with the declarations of all parameters.
     pub fn parts(&self) -> Vec<PartListing> {
         fn of<F: ?Sized>(part: &'static str, ours: Vec<KindDeclaration>, family: &Family<F>) -> PartListing {
             let ours = ours.into_iter().map(|KindDeclaration { name, meaning, parameters }| KindListing {

@@ -1,23 +1,15 @@
 //! Schemes as written, before a setup gives them their ground.
 
-use crate::scenario::diagnostic::Instead;
-use crate::scenario::diagnostic::ParameterFault;
-use crate::scenario::read::document;
-use crate::scenario::read::document::{Fields, Item, Node, Place};
-use crate::scenario::read::key_path;
-use crate::scenario::read::key_path::Setting;
+use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
+use crate::scenario::read::document::{self, Fields, Item, Node, Place};
+use crate::scenario::read::key_path::{self, Setting};
 use crate::scenario::read::table::{Table, fault, name_alone};
-use crate::scenario::resolve::scheme::mix;
-use crate::scenario::resolve::scheme::serde_words;
-use crate::scenario::resolve::scheme::setting;
-use crate::scenario::resolve::setup;
-use crate::scenario::resolve::setup::Setup;
-use crate::scenario::schema::declared_table::Wrong;
-use crate::scenario::schema::kind_hints;
-use crate::scenario::schema::parameter_path;
-use crate::scenario::schema::parameters;
+use crate::scenario::resolve::scheme::{mix, serde_words, setting};
+use crate::scenario::resolve::setup::{self, Setup};
+use crate::scenario::schema::declared_table::ParameterError;
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::unknown_keys::only;
+use crate::scenario::schema::{kind_hints, parameter_path, parameters};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, Scheme};
 
@@ -41,13 +33,13 @@ pub(in crate::scenario) struct Draft {
     own: Option<Vec<String>>,
     /// `qps` and the parts.
     parts: Fields,
-    /// What its table sets on whatever ground.
+    /// Settings of its table, which hold on every ground.
     set: Vec<Setting>,
 }
 
 /// The parts of a scheme's table.
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
-/// What else it may have.
+/// The other keys that it may have.
 const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
 
 impl Draft {
@@ -205,7 +197,7 @@ fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
 fn registered<T>(
     table: &Table,
     path: &[&str],
-    read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
+    read: &dyn Fn(&toml::Value) -> Result<Option<T>, ParameterError>,
 ) -> Result<Option<T>, Diagnostic> {
     let mut node = table.node(path[0]);
     for key in &path[1..] {
@@ -245,7 +237,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
         // The deserialiser names the key or prints the value that it stumbled over.
         let problem = &plugins.complete(key, e.message());
         let file = table.file;
-        if let Some((message, instead)) = kind_hints::misread(plugins, key, &node.value()) {
+        if let Some((message, instead)) = kind_hints::malformed_part(plugins, key, &node.value()) {
             let help = instead.map_or_else(Fix::text, |value| Fix::set(key, value));
             return fault(file, node.at.or(table.at), message, Some(help));
         }
@@ -271,7 +263,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
         fault(
             file,
             at.or(table.at),
-            format!("{name}{}", serde_words::said(problem, &value)),
+            format!("{name}{}", serde_words::readable_problem(problem, &value)),
             Some(help.into()),
         )
     })
@@ -323,8 +315,8 @@ pub(in crate::scenario) fn apply(
 /// The fault with the values of the ground in the part that mends it.
 fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> ParameterFault {
     let (part, value) = match &fault.instead {
-        Instead::Setting(part, value) => (part, value),
-        Instead::Value(value) => (&fault.path, value),
+        ParameterFix::Setting(part, value) => (part, value),
+        ParameterFix::Value(value) => (&fault.path, value),
         _ => return fault,
     };
     let Some(toml::Value::Table(mut table)) = key_path::as_toml(value) else { return fault };
@@ -338,8 +330,8 @@ fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> Paramet
     table.extend(ground);
     let value = toml::Value::Table(table).to_string();
     let instead = match fault.instead {
-        Instead::Setting(part, _) => Instead::Setting(part, value),
-        _ => Instead::Value(value),
+        ParameterFix::Setting(part, _) => ParameterFix::Setting(part, value),
+        _ => ParameterFix::Value(value),
     };
     ParameterFault { instead, ..fault }
 }
@@ -362,14 +354,14 @@ pub(in crate::scenario) fn refused(
 ) -> Diagnostic {
     let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
     let help = match &wrong.instead {
-        Instead::Value(value) => Fix::set(written(&wrong.path), value),
-        Instead::Parameter(path) => match setting {
+        ParameterFix::Value(value) => Fix::set(written(&wrong.path), value),
+        ParameterFix::Parameter(path) => match setting {
             Some(setting) => Fix::set(written(path), &setting.value),
             None => Fix::text(path),
         },
-        Instead::Name(path) => name_alone(written(path), path.rsplit('.').next().unwrap_or(path)),
-        Instead::Setting(path, value) => Fix::set(written(path), value),
-        Instead::Words(words) => Fix::text(words),
+        ParameterFix::Name(path) => name_alone(written(path), path.rsplit('.').next().unwrap_or(path)),
+        ParameterFix::Setting(path, value) => Fix::set(written(path), value),
+        ParameterFix::Words(words) => Fix::text(words),
     };
     fault(file, at, wrong.message.clone(), Some(help))
 }

@@ -2,8 +2,7 @@
 
 use crate::scenario::diagnostic::ParameterFault;
 use anabranch_base::{Duration, OutOfRange};
-use anabranch_engine::FullQueue;
-use anabranch_engine::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
+use anabranch_engine::{EcnStep, FabricSpec, FullQueue, PfcSpec, Scheme, WrrSpec};
 use anabranch_proto::cc::AlphaDecay;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
 use anabranch_proto::transport::Inherits;
@@ -94,7 +93,7 @@ fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
 }
 
-/// What there is to inherit: a window that adapts.
+/// Refuses inheriting a window where the congestion control has none that adapts.
 fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     let adapts = matches!(scheme.cc, CcConfig::Dctcp(_) | CcConfig::Registered(_));
     if adapts || scheme.transport.inherits() == Inherits::Nothing {

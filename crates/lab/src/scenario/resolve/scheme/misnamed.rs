@@ -1,15 +1,9 @@
 //! Settings of parameters that a scheme does not have: what may be meant, and whether the value can be.
 
-use crate::scenario::diagnostic::Instead;
-use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::resolve::scheme::embedded;
-use crate::scenario::resolve::scheme::examples;
-use crate::scenario::resolve::scheme::examples::PFC_EXAMPLE;
-use crate::scenario::schema::parameter_path;
-use crate::scenario::schema::parameter_path::PRESET;
-use crate::scenario::schema::parameter_path::has;
-use crate::scenario::schema::parameter_path::takes_values;
-use crate::scenario::schema::parameter_path::{nearest_path, parameters};
+use crate::scenario::resolve::scheme::examples::{self, PFC_EXAMPLE};
+use crate::scenario::schema::parameter_path::{self, PRESET, has, nearest_path, parameters, takes_values};
 use anabranch_base::{Declared, Parameter};
 use anabranch_engine::{PfcSpec, Scheme};
 
@@ -23,12 +17,12 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
                 "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
                 embedded::having("fabric.pfc", |_| true).join(", ")
             ),
-            instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
+            instead: ParameterFix::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
         };
     }
     if path.starts_with("mix.") && scheme.mix.is_none() {
         let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
-        let instead = Instead::Setting("mix".to_owned(), examples::MIX_EXAMPLE.to_owned());
+        let instead = ParameterFix::Setting("mix".to_owned(), examples::MIX_EXAMPLE.to_owned());
         return ParameterFault { path: path.to_owned(), message, instead };
     }
     if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
@@ -43,10 +37,10 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
     }
     let known = parameters(scheme);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = parameter_path::meant(path, scheme);
+    let near = parameter_path::resolve_alias(path, scheme);
     let instead = match near.or_else(|| nearest_path(path, &known).map(str::to_owned)) {
-        Some(near) => Instead::Parameter(near),
-        None => Instead::Words(format!("one of {}", beside(path, &known).join(", "))),
+        Some(near) => ParameterFix::Parameter(near),
+        None => ParameterFix::Words(format!("one of {}", beside(path, &known).join(", "))),
     };
     let message = format!("scheme {name:?} has no parameter {path:?}");
     ParameterFault { path: path.to_owned(), message, instead }
@@ -72,7 +66,7 @@ pub(in crate::scenario) fn of_its_type(
     value: &toml::Value,
     fault: ParameterFault,
 ) -> ParameterFault {
-    if let (Some(key), Instead::Setting(part, example)) =
+    if let (Some(key), ParameterFix::Setting(part, example)) =
         (fault.path.strip_prefix("fabric.pfc."), &fault.instead)
         && part == "fabric.pfc"
     {
@@ -94,21 +88,21 @@ pub(in crate::scenario) fn of_its_type(
             None => entries.push(format!("{begins}{value}")),
         }
         let whole = entries.join(", ");
-        let instead = Instead::Setting(part.clone(), format!("{{ {whole} }}"));
+        let instead = ParameterFix::Setting(part.clone(), format!("{{ {whole} }}"));
         return ParameterFault { instead, ..fault };
     }
-    let Instead::Parameter(near) = &fault.instead else { return fault };
+    let ParameterFix::Parameter(near) = &fault.instead else { return fault };
     let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
         // ECN has no switch: marks come with a probability.
         (true, Some(on)) => {
-            Instead::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
+            ParameterFix::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
         }
         _ if parameter_path::is_another_name(&fault.path, near)
             && takes_values(scheme, near, std::slice::from_ref(value)) =>
         {
             return fault;
         }
-        _ => Instead::Name(near.clone()),
+        _ => ParameterFix::Name(near.clone()),
     };
     ParameterFault { instead, ..fault }
 }

@@ -2,18 +2,15 @@
 
 use crate::scenario::resolve::scheme::examples::MIX_EXAMPLE;
 use crate::scenario::resolve::scheme::serde_words;
-use crate::scenario::schema::declared_table;
-use crate::scenario::schema::declared_table::Wrong;
-use crate::scenario::schema::kind_hints;
-use crate::scenario::schema::parameters;
+use crate::scenario::schema::declared_table::{self, ParameterError};
 use crate::scenario::schema::plugins::Plugins;
-use anabranch_base::Declared;
-use anabranch_base::Fix;
+use crate::scenario::schema::{kind_hints, parameters};
+use anabranch_base::{Declared, Fix};
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
 
 /// Reads the table, whose balancer may be registered. What is wrong comes with a whole table to write instead.
-pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, Wrong> {
+pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, ParameterError> {
     let Some(table) = value.as_table() else {
         return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), MIX_EXAMPLE));
     };
@@ -44,15 +41,21 @@ pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Resul
     Ok(MixSpec { every: every.get("every"), lb })
 }
 
-fn instead(key: Option<&str>, message: String, whole: &str) -> Wrong {
+fn instead(key: Option<&str>, message: String, whole: &str) -> ParameterError {
     let help = Fix::set("mix", whole);
-    Wrong { key: key.map(str::to_owned), message, help, value: Some(whole.to_owned()), cure: Vec::new() }
+    ParameterError {
+        key: key.map(str::to_owned),
+        message,
+        help,
+        value: Some(whole.to_owned()),
+        cure: Vec::new(),
+    }
 }
 
 /// The balancer; or what is wrong with it, and one to write instead.
 fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
-        let (message, instead) = kind_hints::misread(plugins, "lb", value)?;
+        let (message, instead) = kind_hints::malformed_part(plugins, "lb", value)?;
         Some((message, instead.ok()))
     };
     let registered = plugins.lb(value).map_err(|wrong| {

@@ -1,7 +1,7 @@
 //! The words of deserialisers, for people.
 
-/// What a deserialiser says about a value, for people, to stand behind the parameter's name.
-pub(in crate::scenario) fn said(problem: &str, value: &toml::Value) -> String {
+/// The error of a deserialiser about a value, in words for people, to stand behind the parameter's name.
+pub(in crate::scenario) fn readable_problem(problem: &str, value: &toml::Value) -> String {
     let relative = |text: &str| {
         let number =
             ["bdp", "packets", "queue", "rtt", "line"].iter().find_map(|unit| text.trim().strip_suffix(unit));

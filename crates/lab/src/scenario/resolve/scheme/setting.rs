@@ -5,13 +5,11 @@ use crate::scenario::read::table::{list, nearest};
 use crate::scenario::resolve::scheme::examples::{PFC_EXAMPLE, example};
 use crate::scenario::resolve::scheme::misnamed::{no_such, of_its_type};
 use crate::scenario::resolve::scheme::mix;
-use crate::scenario::resolve::scheme::serde_words::said;
-use crate::scenario::schema::declared_table::Wrong;
-use crate::scenario::schema::kind_hints;
-use crate::scenario::schema::parameter_path::has;
-use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET};
-use crate::scenario::schema::parameters;
+use crate::scenario::resolve::scheme::serde_words::readable_problem;
+use crate::scenario::schema::declared_table::ParameterError;
+use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET, has};
 use crate::scenario::schema::plugins::Plugins;
+use crate::scenario::schema::{kind_hints, parameters};
 use anabranch_engine::{MixSpec, Scheme};
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
 use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
@@ -44,10 +42,12 @@ pub(in crate::scenario) fn set(
         table.remove(*other);
     }
     let before = table.insert(leaf.to_owned(), value.clone());
-    let registered = Chosen::take(plugins, &mut whole).map_err(|misread| {
-        let (part, wrong) = *misread;
-        if let Some(fault) =
-            path.ends_with(".kind").then(|| kind_hints::half_a_part(plugins, scheme, path, value)).flatten()
+    let registered = Chosen::take(plugins, &mut whole).map_err(|refused| {
+        let (part, wrong) = *refused;
+        if let Some(fault) = path
+            .ends_with(".kind")
+            .then(|| kind_hints::incomplete_part(plugins, scheme, path, value))
+            .flatten()
         {
             return fault;
         }
@@ -57,36 +57,44 @@ pub(in crate::scenario) fn set(
         match (wrong.value, whole) {
             (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
-            (None, _) if at_key => kind_hints::half_a_part(plugins, scheme, path, value)
+            (None, _) if at_key => kind_hints::incomplete_part(plugins, scheme, path, value)
                 .unwrap_or_else(|| of_its_type(scheme, value, no_such(scheme, path))),
             (_, Some(whole)) => ParameterFault::value(part, message, whole),
             _ => ParameterFault::words(part, message, wrong.help.to_string()),
         }
     })?;
     let read = whole.try_into().map(|scheme| registered.put(scheme));
-    read.map_err(|e: toml::de::Error| {
-        if let Some(fault) = kind_hints::half_a_part(plugins, scheme, path, value) {
-            return fault;
-        }
-        let problem = plugins.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
-        if before.is_none() && !value.is_table() && problem.contains("unknown field") {
-            return of_its_type(scheme, value, no_such(scheme, path));
-        }
-        if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write "))
-        {
-            let message = format!("{path}{}", said(problem, value));
-            return ParameterFault::value(path, message, format!("{instead:?}"));
-        }
-        let near = match problem.starts_with("unknown variant") {
-            true => kind_hints::nearest_part(plugins, path, value),
-            false => None,
-        };
-        let instead = near.unwrap_or_else(|| match before {
-            Some(toml::Value::Table(_)) | None => example(path).to_owned(),
-            Some(before) => before.to_string(),
-        });
-        ParameterFault::value(path, format!("{path}{}", said(&problem, value)), instead)
-    })
+    read.map_err(|error| unreadable(plugins, scheme, (path, value), before.as_ref(), &error))
+}
+
+/// The fault of a value that the deserialiser refuses; `before` is the value that it replaced.
+fn unreadable(
+    plugins: &Plugins,
+    scheme: &Scheme,
+    (path, value): (&str, &toml::Value),
+    before: Option<&toml::Value>,
+    error: &toml::de::Error,
+) -> ParameterFault {
+    if let Some(fault) = kind_hints::incomplete_part(plugins, scheme, path, value) {
+        return fault;
+    }
+    let problem = plugins.complete(path.strip_suffix(".kind").unwrap_or(path), error.message());
+    if before.is_none() && !value.is_table() && problem.contains("unknown field") {
+        return of_its_type(scheme, value, no_such(scheme, path));
+    }
+    if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write ")) {
+        let message = format!("{path}{}", readable_problem(problem, value));
+        return ParameterFault::value(path, message, format!("{instead:?}"));
+    }
+    let near = match problem.starts_with("unknown variant") {
+        true => kind_hints::nearest_part(plugins, path, value),
+        false => None,
+    };
+    let instead = near.unwrap_or_else(|| match before {
+        Some(toml::Value::Table(_)) | None => example(path).to_owned(),
+        Some(before) => before.to_string(),
+    });
+    ParameterFault::value(path, format!("{path}{}", readable_problem(&problem, value)), instead)
 }
 
 /// The scheme with its thresholds as sizes, where they are shares of its queue: a lossless class has no such queue.
@@ -115,7 +123,10 @@ struct Chosen {
 
 impl Chosen {
     /// Takes them out of a scheme, in which parts of ours then stand in for them.
-    fn take(plugins: &Plugins, whole: &mut toml::Value) -> Result<Chosen, Box<(&'static str, Wrong)>> {
+    fn take(
+        plugins: &Plugins,
+        whole: &mut toml::Value,
+    ) -> Result<Chosen, Box<(&'static str, ParameterError)>> {
         let mut chosen = Chosen::default();
         let stand_in = |part: &str| -> toml::Value {
             let table: toml::Table =
@@ -190,18 +201,18 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
 
 /// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which
 /// would drop with it, and that is another scheme.
-pub(in crate::scenario) fn takes(scheme: &Scheme, path: &str) -> bool {
+pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
 
-/// What a fabric that pauses has no use for, though it is a fabric's.
+/// Parameters of the fabric that have no effect with PFC.
 pub(in crate::scenario) const OF_QUEUES_THAT_DROP: [&str; 4] =
     ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha", "fabric.full_queue"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::diagnostic::Instead;
+    use crate::scenario::diagnostic::ParameterFix;
     use crate::scenario::resolve::scheme::builtin::{scheme, scheme_on, schemes};
     use crate::scenario::resolve::scheme::limits::validate;
     use anabranch_base::Duration;
@@ -245,7 +256,7 @@ mod tests {
             wrong.message,
             "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is 4us"
         );
-        assert_eq!(wrong.instead, Instead::Value("\"0us\"".to_owned()));
+        assert_eq!(wrong.instead, ParameterFix::Value("\"0us\"".to_owned()));
         assert_eq!(validate(&set(&by_packets, "cc.decrease_interval", &text("0us")).unwrap()), Ok(()));
     }
 
@@ -260,7 +271,7 @@ mod tests {
         let wrong = set(&rocev2, "cc.preset", &toml::Value::String("mlx".into())).unwrap_err();
         assert_eq!(
             wrong.instead,
-            Instead::Words("one of \"paper\", \"hpcc\", \"conweave\", \"htsim\"".to_owned())
+            ParameterFix::Words("one of \"paper\", \"hpcc\", \"conweave\", \"htsim\"".to_owned())
         );
         assert!(set(&scheme("reps").unwrap(), "cc.preset", &toml::Value::String("paper".into())).is_err());
     }

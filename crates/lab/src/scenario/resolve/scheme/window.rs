@@ -26,7 +26,7 @@ impl Window {
     }
 }
 
-/// What a queue pair may have in flight at first, and at most.
+/// The windows of a queue pair: at first, and at most.
 pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
     let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
     let adaptive = |first: Size, most: Size| {

@@ -3,7 +3,7 @@
 
 use crate::made_by::MadeBy;
 use crate::output::note;
-use crate::ran::Ran;
+use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
 use anabranch_results::{ResultSet, RunRow, SERIES_FILE};
 use anabranch_sim::RunResult;
@@ -19,33 +19,33 @@ const WORTH_KEEPING_S: f64 = 10.0;
 const FAILED: &str = "failed";
 
 /// The finished runs of one scenario, each a folder of results called by its number.
-pub struct Kept {
+pub struct RunCache {
     folder: PathBuf,
-    /// What the runs' folders are called, where that is not their number: such runs stay for good.
+    /// The names of the runs' folders, where these are not their numbers; runs with names stay for good.
     names: Option<Vec<String>>,
     taken: AtomicUsize,
     complained: AtomicBool,
 }
 
-impl Kept {
-    /// Those in `folder`, if this very build made them; others go. With `fresh` all go.
-    pub fn at(folder: PathBuf, fresh: bool) -> Kept {
-        if fresh || !MadeBy::of(&folder).is_some_and(|made_by| made_by.is_this()) {
-            // It may not be there.
+impl RunCache {
+    /// The runs in `folder`, if this very build made them; others are removed. `fresh` removes all.
+    pub fn at(folder: PathBuf, fresh: bool) -> RunCache {
+        if fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this()) {
+            // The folder may not exist.
             let _ = fs::remove_dir_all(&folder);
         }
-        Kept { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
+        RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// Likewise, but each run under a name that stands for all that decides it, to be used by whoever needs the same run.
-    pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> Kept {
-        Kept { names: Some(names), ..Kept::at(folder, fresh) }
+    /// Like [`at`](Self::at), with each run under a name that stands for all that decides it, for reuse by others.
+    pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
+        RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
 
     /// Some of these by their numbers, which become 0, 1 and so on.
-    pub fn of(&self, runs: &[usize]) -> Kept {
+    pub fn subset(&self, runs: &[usize]) -> RunCache {
         let names = runs.iter().map(|&run| self.name(run)).collect();
-        Kept {
+        RunCache {
             folder: self.folder.clone(),
             names: Some(names),
             taken: AtomicUsize::new(0),
@@ -53,17 +53,17 @@ impl Kept {
         }
     }
 
-    /// Whether run `index` is kept, or why it failed.
+    /// Whether run `index` is kept, or the reason why it failed.
     pub fn has(&self, index: usize) -> bool {
         self.run(index).exists() || self.failure(index).is_some()
     }
 
-    /// The result of run `index`, its curves where they are.
-    pub fn read(&self, index: usize, point: &RunPoint) -> Option<Ran> {
+    /// The result of run `index`, whose curves stay in their file.
+    pub fn read(&self, index: usize, point: &RunPoint) -> Option<RunOutcome> {
         let ResultSet { mut runs, flows, jobs, parts, series, mut filed, .. } =
             ResultSet::open(&self.run(index)).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
-        Some(Ran {
+        Some(RunOutcome {
             result: RunResult { run, flows, jobs, parts, series, spans: Vec::new() },
             filed: filed.pop(),
         })
@@ -74,7 +74,7 @@ impl Kept {
         ResultSet::open(&self.run(index)).ok()?.runs.pop()
     }
 
-    /// Keeps why run `index` failed: it would again.
+    /// Keeps the reason why run `index` failed: it would fail again.
     pub fn keep_failure(&self, index: usize, error: &str) {
         let path = self.run(index).with_extension(FAILED);
         let written = fs::create_dir_all(&self.folder)
@@ -85,13 +85,13 @@ impl Kept {
         }
     }
 
-    /// Why run `index` failed, if it did.
+    /// The reason why run `index` failed, if it did.
     pub fn failure(&self, index: usize) -> Option<String> {
         fs::read_to_string(self.run(index).with_extension(FAILED)).ok()
     }
 
     /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.
-    pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<Ran> {
+    pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<RunOutcome> {
         let folder = self.run(index);
         let ResultSet { mut runs, flows, jobs, parts, filed, .. } = ResultSet::open(&folder).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
@@ -99,7 +99,7 @@ impl Kept {
             true => None,
             false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),
         };
-        let ran = Ran {
+        let ran = RunOutcome {
             result: RunResult { run, flows, jobs, parts, series: Vec::new(), spans: Vec::new() },
             filed,
         };
@@ -110,25 +110,25 @@ impl Kept {
         Some(ran)
     }
 
-    /// How many were taken so far.
+    /// The number of runs taken so far.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
 
     /// Keeps a run that has just finished, if it was long or is kept for good.
-    pub fn keep_long(&self, index: usize, ran: &mut Ran) {
+    pub fn keep_long(&self, index: usize, ran: &mut RunOutcome) {
         if self.names.is_some() || ran.result.run.wall_s >= WORTH_KEEPING_S {
             self.keep(index, ran);
         }
     }
 
     /// Keeps a finished run, unless it is kept already.
-    pub fn keep(&self, index: usize, ran: &mut Ran) {
+    pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {
             return;
         }
-        // Rows are lent: a second copy of them may be more than memory holds.
+        // Rows are moved and given back: a second copy of them may be larger than memory.
         let set = ResultSet {
             runs: vec![ran.result.run.clone()],
             flows: std::mem::take(&mut ran.result.flows),
@@ -159,9 +159,9 @@ impl Kept {
         }
     }
 
-    /// Forgets them all: the whole results are stored.
+    /// Removes all kept runs, once the complete results are stored.
     pub fn clear(&self) {
-        // It may not be there, and what is left is only in nobody's way.
+        // The folder may not exist, and a rest of it harms nothing.
         let _ = fs::remove_dir_all(&self.folder);
     }
 

@@ -1,20 +1,20 @@
-//! Figures that ran under several set-ups, and what their papers' claims come to together.
+//! Figures that ran under several set-ups, and how many of their papers' claims hold together.
 
 use anabranch_results::{self as results, Sensitivity, SensitivityEntry, SetupRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// What came of one figure.
-pub struct Varied {
+/// The outcome of one figure.
+pub struct VariedFigure {
     /// The figure with its claims and what was varied.
     pub figure: results::Figure,
-    /// Its folder.
+    /// The folder of its results.
     pub folder: PathBuf,
     /// Digest of the figure's own scenario and of what was varied.
     pub digest: String,
-    /// How many runs there are.
+    /// The number of runs.
     pub runs: usize,
-    /// How many of them were simulated now.
+    /// The number of runs that were simulated now.
     pub simulated: usize,
     /// Seconds that all runs took, whenever that was.
     pub wall_s: f64,
@@ -26,22 +26,22 @@ pub struct Varied {
 pub struct Paper {
     /// Its name in commands.
     pub paper: String,
-    /// How many figures.
+    /// The number of its figures.
     pub figures: usize,
-    /// How many claims they have.
+    /// The number of their claims.
     pub claims: usize,
-    /// How many hold under the figures' own set-ups.
+    /// The number of claims that hold under the figures' own set-ups.
     pub holds_by_default: usize,
-    /// How many hold under the best one.
+    /// The number of claims that hold under the best set-up.
     pub holds: usize,
-    /// The best one, in words.
+    /// The best set-up, in words.
     pub setup: String,
     /// Two of its figures at least vary the same thing; otherwise each has its best set-up for itself.
     pub shares: bool,
 }
 
 impl Paper {
-    /// What its claims come to together, in a sentence.
+    /// The number of its claims that hold together, in a sentence.
     pub fn sentence(&self) -> String {
         let Paper { paper, figures, claims, holds_by_default, holds, setup, shares } = self;
         let all = format!("{paper}: of {claims} claims in {figures} figures");
@@ -63,39 +63,39 @@ impl Paper {
     }
 }
 
-/// Of each paper the set-up under which most claims of its figures hold together. Figures that name the same thing share
-/// its value.
-pub fn papers(varied: &[Varied]) -> Vec<Paper> {
+/// The set-up of each paper under which most claims of its figures hold together. Figures that name the same entry
+/// share its value.
+pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()
 }
 
-fn paper_of(done: &Varied) -> &str {
+fn paper_of(done: &VariedFigure) -> &str {
     done.figure.id.split('/').next().unwrap_or_default()
 }
 
-/// What is unsaid, with its value.
-type Values<'a> = BTreeMap<&'a str, Said<'a>>;
+/// The unspecified entries by name, with their values.
+type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
-/// What later figures vary too, with what is meant.
-type Shared<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
+/// The entries that later figures vary too, with the values of their parameters.
+type SharedValues<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
 
-/// A value of something unsaid.
+/// A value of an unspecified entry.
 #[derive(Clone)]
-struct Said<'a> {
-    /// In words.
+struct EntryValue<'a> {
+    /// The value as the entry writes it.
     text: &'a str,
-    /// Without the parameters, which are of other schemes in another figure.
+    /// The values without the parameters' names, which belong to other schemes in another figure.
     meant: BTreeSet<&'a str>,
-    /// Whether it is the figures' own.
+    /// Whether it is the value of the figures' own set-up.
     own: bool,
 }
 
-impl<'a> Said<'a> {
-    fn of(entry: &'a SensitivityEntry, place: usize) -> Said<'a> {
+impl<'a> EntryValue<'a> {
+    fn of(entry: &'a SensitivityEntry, place: usize) -> EntryValue<'a> {
         let text = &*entry.values[place];
         let meant = each_parameter(&entry.parameters, text).unwrap_or_else(|| [text].into());
-        Said { text, meant, own: place == 0 }
+        EntryValue { text, meant, own: place == 0 }
     }
 }
 
@@ -114,24 +114,25 @@ fn each_parameter<'a>(parameters: &[String], text: &'a str) -> Option<BTreeSet<&
     (!found.is_empty()).then_some(found)
 }
 
-fn best_of(paper: &str, varied: &[Varied]) -> Paper {
+fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
     let figures: Vec<&Sensitivity> = varied
         .iter()
         .filter(|done| paper_of(done) == paper)
         .filter_map(|done| done.figure.unsaid.as_ref())
         .collect();
-    let mut candidates: Vec<(Values<'_>, usize)> = vec![(Values::new(), 0)];
+    let mut candidates: Vec<(EntryValues<'_>, usize)> = vec![(EntryValues::new(), 0)];
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
-        // Of candidates that later figures cannot tell apart the best is enough.
-        let mut joined: BTreeMap<Shared<'_>, (Values<'_>, usize)> = BTreeMap::new();
+        // Only the best of the candidates that later figures cannot tell apart is needed.
+        let mut joined: BTreeMap<SharedValues<'_>, (EntryValues<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
                 let Some(values) = with_setup(values, figure, setup) else { continue };
                 let holds = holds + setup.holds();
                 let shared = values.iter().filter(|(what, _)| later.contains(*what));
                 let shared = shared.map(|(what, said)| (*what, said.meant.clone())).collect();
-                let worth = |values: &Values<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
+                let worth =
+                    |values: &EntryValues<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
                 match joined.get_mut(&shared) {
                     Some(best) if worth(&best.0, best.1) >= worth(&values, holds) => {}
                     Some(best) => *best = (values, holds),
@@ -176,16 +177,20 @@ fn whats(figure: &Sensitivity) -> impl Iterator<Item = &str> {
     figure.entries.iter().filter(|entry| entry.varied).map(|entry| &*entry.what)
 }
 
-fn changed(values: &Values<'_>) -> usize {
+fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
 /// The values with those of a figure's set-up; none where they disagree. What is a figure's own agrees with what is
 /// another one's own, whatever it is.
-fn with_setup<'a>(values: &Values<'a>, figure: &'a Sensitivity, setup: &SetupRow) -> Option<Values<'a>> {
+fn with_setup<'a>(
+    values: &EntryValues<'a>,
+    figure: &'a Sensitivity,
+    setup: &SetupRow,
+) -> Option<EntryValues<'a>> {
     let mut values = values.clone();
     for (entry, &place) in figure.entries.iter().zip(&setup.choice).filter(|(entry, _)| entry.varied) {
-        let said = Said::of(entry, place);
+        let said = EntryValue::of(entry, place);
         match values.get(&*entry.what) {
             Some(there) if there.meant != said.meant && !(there.own && said.own) => return None,
             Some(there) if !there.own || said.own => {}
@@ -200,8 +205,8 @@ mod tests {
     use super::*;
     use anabranch_results::{ClaimResult, ClaimValue, Outcome};
 
-    /// A figure of a paper with two values each of what is named, and how many of four claims hold under each set-up.
-    fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> Varied {
+    /// A figure of a paper with two values of each named entry, and how many of four claims hold under each set-up.
+    fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> VariedFigure {
         let result = |holds| ClaimResult::Evaluated {
             measured: ClaimValue::Number(1.0),
             outcome: if holds { Outcome::Holds } else { Outcome::Differs },
@@ -237,7 +242,15 @@ mod tests {
             unsaid: Some(unsaid),
         };
         let folder = PathBuf::new();
-        Varied { figure, folder, digest: String::new(), runs: 0, simulated: 0, wall_s: 0.0, failed: vec![] }
+        VariedFigure {
+            figure,
+            folder,
+            digest: String::new(),
+            runs: 0,
+            simulated: 0,
+            wall_s: 0.0,
+            failed: vec![],
+        }
     }
 
     #[test]
@@ -266,7 +279,7 @@ mod tests {
         assert_eq!(papers[1].setup, "the figures' own");
     }
 
-    /// One thing is another parameter where another scheme runs, and may have another default there.
+    /// One entry may be another parameter where another scheme runs, with another default.
     #[test]
     fn figures_share_a_value_whatever_its_parameters() {
         let mut all = [

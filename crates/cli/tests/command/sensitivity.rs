@@ -3,7 +3,7 @@
 use crate::common::{Place, SMALL};
 use std::fs;
 
-/// One scheme's buffer has three values, and all schemes' payload two, on the ground of the REPS paper.
+/// One scheme's buffer has three values, and all schemes' payload two, under the setup of the REPS paper.
 const UNSAID: &str = r#"
 [[claim]]
 says = "REPS is faster than OPS"
@@ -89,7 +89,7 @@ fn claims_are_held_against_all_combinations_and_a_second_call_simulates_nothing(
     same["unsaid"][0]["simulated"] = 8.into();
     assert_eq!(same, document);
 
-    // What the set-up of a plain run measures is what the same one measures here.
+    // A plain run measures the same under the same set-up.
     let plain: Vec<&str> = ARGS.into_iter().filter(|arg| *arg != "--unsaid").collect();
     let plain = place.run(&plain).expect(0).json();
     let measured = |claims: &serde_json::Value| claims[0]["measured"].clone();
@@ -170,7 +170,7 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
     assert!(place.results().is_empty());
 }
 
-/// What is wrong in an entry is said before anything is simulated.
+/// An error in an entry is reported before anything is simulated.
 #[test]
 fn a_wrong_value_is_refused_where_it_stands() {
     let place = Place::new();

@@ -6,7 +6,7 @@ use anabranch_results::{Dataset, ResultSet};
 use anabranch_sim::scenario::{Overrides, read};
 use std::path::Path;
 
-/// In the folder of a campaign.
+/// The file of the plan in the folder of a campaign.
 const PLAN: &str = "plan.toml";
 
 /// Whether a folder is that of a campaign.
@@ -14,7 +14,7 @@ pub fn is_campaign(folder: &Path) -> bool {
     folder.join(PLAN).is_file() && !folder.join("runs.parquet").exists()
 }
 
-/// Results of a folder: those of a run of a scenario, or of a campaign all that are there.
+/// The results of a folder: those of a scenario, or all that a campaign has so far.
 ///
 /// # Errors
 /// When it holds neither.
@@ -23,7 +23,7 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
         return ResultSet::open(folder).map_err(input);
     }
     let plan = folder.join(PLAN);
-    let written = source::written(&plan)?;
+    let written = source::open(&plan)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &Overrides::default())?;
     let all = scenario.points()?.len();
     let examined = scenario.examine()?;
@@ -55,7 +55,7 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
     Ok(whole)
 }
 
-/// Puts the runs of a set behind those of another.
+/// Appends the runs of a set to another.
 fn add(whole: &mut ResultSet, mut part: ResultSet) {
     let before = whole.runs.len() as u32;
     part.flows.iter_mut().for_each(|flow| flow.run += before);

@@ -1,17 +1,17 @@
-//! `anabranch reproduce --unsaid`: a figure's claims with other values of what its paper leaves unsaid.
+//! `anabranch reproduce --unsaid`: a figure's claims under other values of what its paper does not specify.
 
 use crate::args::{MOST_RUNS_TOGETHER, ReproduceArgs};
 use crate::execute::{Outcome, describe, execute};
 use crate::failure::Failure;
 use crate::figures::{self, FigureFile};
-use crate::kept::Kept;
 use crate::made_by::MadeBy;
-use crate::output::{note, print, print_json, told};
+use crate::output::{note, print, print_json, with_notice};
 use crate::progress::time;
+use crate::run_cache::RunCache;
+use crate::sensitivity::{VariedFigure, papers};
 use crate::source;
 use crate::spool::Spool;
 use crate::store::{Item, Store};
-use crate::varied::{Varied, papers};
 use crate::{interrupt, json, sizes};
 use anabranch_report::GalleryEntry;
 use anabranch_results::digest::text_digest;
@@ -21,20 +21,20 @@ use anabranch_results::{
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs that are done before something is said of the time that is left.
+/// Runs that finish before the time left is estimated.
 const RUNS_AT_ONCE: usize = 16;
 
-/// Runs figures under all set-ups that their papers' texts permit, and prints what became of their claims.
+/// Runs figures under all set-ups that their papers' texts permit, and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, none that declares something unsaid, a set-up that cannot be resolved, a folder that cannot be
+/// An unknown figure, no figure with unspecified entries, a set-up that cannot be resolved, a folder that cannot be
 /// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
     let with_unsaid: Vec<String> =
         all.iter().filter(|file| file.has_unsaid()).map(|file| file.id.clone()).collect();
-    let chosen = figures::choose(all, args.wanted())?;
-    let plans = told("resolving every set-up", || plans(&chosen, scale))?;
+    let chosen = figures::choose(all, args.selection())?;
+    let plans = with_notice("resolving every set-up", || plans(&chosen, scale))?;
     if plans.is_empty() {
         let help = match with_unsaid.is_empty() {
             true => "there is no figure with [[unsaid]] here".to_owned(),
@@ -43,7 +43,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--unsaid: nothing is varied in these figures\n  help: {help}")));
     }
     interrupt::catch()?;
-    let mut varied: Vec<Varied> = Vec::new();
+    let mut varied: Vec<VariedFigure> = Vec::new();
     let mut interrupted = None;
     for plan in &plans {
         match plan.perform(args, scale) {
@@ -81,26 +81,26 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     }
 }
 
-fn exhibit(done: &Varied) -> GalleryEntry {
+fn exhibit(done: &VariedFigure) -> GalleryEntry {
     let folder = done.folder.file_name().map(|name| format!("{}/report.html", name.to_string_lossy()));
     GalleryEntry { figure: done.figure.clone(), page: folder }
 }
 
-/// What is to be run of one figure.
+/// The runs and set-ups of one figure.
 struct Plan<'a> {
     file: &'a FigureFile,
     figure: Figure,
-    /// What is stored of it: the figure's own scenario, and what was varied.
+    /// The item that is stored: the figure's own scenario, and the varied entries.
     item: Item,
-    /// Those of all set-ups, each once, with the names under which they are kept.
+    /// The distinct runs of all set-ups, with the names under which they are kept.
     runs: Vec<(String, RunPoint)>,
-    /// The figure's own first, then with one entry changed each, then the others.
-    setups: Vec<Setup>,
-    /// The setups are all combinations.
+    /// The figure's own set-up first, then those with one entry changed, then the others.
+    setups: Vec<SetupRuns>,
+    /// Whether the set-ups are all combinations of values.
     together: bool,
 }
 
-struct Setup {
+struct SetupRuns {
     choice: Vec<usize>,
     /// Its runs, by their places in [`Plan::runs`], in the order of the scenario.
     runs: Vec<usize>,
@@ -111,7 +111,7 @@ fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> 
     for file in chosen {
         let figure = file.read(scale)?;
         if figure.unsaid.iter().any(|entry| entry.varied) {
-            plans.push(Plan::of(file, figure, scale)?);
+            plans.push(Plan::new(file, figure, scale)?);
         } else {
             note(&format!(
                 "{}: left out, as nothing that its paper leaves unsaid is varied at this scale",
@@ -123,7 +123,7 @@ fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> 
 }
 
 impl Plan<'_> {
-    fn of(file: &FigureFile, figure: Figure, scale: Scale) -> Result<Plan<'_>, Failure> {
+    fn new(file: &FigureFile, figure: Figure, scale: Scale) -> Result<Plan<'_>, Failure> {
         let name = format!("{}-{}-unsaid", figure.id.replace('/', "-"), figures::scale_name(scale));
         let values: Vec<usize> =
             figure.unsaid.iter().map(|entry| if entry.varied { entry.values() } else { 1 }).collect();
@@ -133,12 +133,12 @@ impl Plan<'_> {
         for choice in one_at_a_time(&values) {
             let scenario = file.read_under(scale, &choice)?;
             for warning in scenario.check()? {
-                // The same fault at the place of another value is no news.
+                // Other values may give the same warning at another place. It is noted once.
                 if warned.insert(warning.in_a_line()) {
                     note(&format!("warning: {warning}"));
                 }
             }
-            setups.push(Setup { runs: runs.places(scenario.points()?), choice });
+            setups.push(SetupRuns { runs: runs.places(scenario.points()?), choice });
         }
         let together = combinations(&values, MOST_RUNS_TOGETHER);
         let mut all = None;
@@ -146,7 +146,7 @@ impl Plan<'_> {
             let (mut runs, mut more) = (runs.clone(), Vec::new());
             for choice in together.into_iter().filter(|choice| changes(choice) > 1) {
                 let scenario = file.read_under(scale, &choice)?;
-                more.push(Setup { runs: runs.places(scenario.points()?), choice });
+                more.push(SetupRuns { runs: runs.places(scenario.points()?), choice });
             }
             all = (runs.each.len() <= MOST_RUNS_TOGETHER).then_some((runs, more));
         }
@@ -161,7 +161,7 @@ impl Plan<'_> {
                 figure.id
             )));
         };
-        let own = source::stand_alone(scenario)?;
+        let own = source::self_contained(scenario)?;
         let varied: Vec<String> = figure.unsaid.iter().map(|entry| format!("{entry:?}")).collect();
         let item = Item {
             name,
@@ -174,12 +174,12 @@ impl Plan<'_> {
         Ok(Plan { file, figure, item, runs: runs.each, setups, together: is_all })
     }
 
-    /// Simulates what is not kept, and judges every set-up.
-    fn perform(&self, args: &ReproduceArgs, scale: Scale) -> Result<Varied, Failure> {
+    /// Simulates the runs that are not kept, and judges every set-up.
+    fn perform(&self, args: &ReproduceArgs, scale: Scale) -> Result<VariedFigure, Failure> {
         let store = Store::at(&args.output.folder);
         let pending = store.begin(&self.item)?;
         let names = self.runs.iter().map(|(name, _)| name.clone()).collect();
-        let kept = store.kept_by_name(&self.item, args.output.fresh, names);
+        let kept = store.named_run_cache(&self.item, args.output.fresh, names);
         let simulated = self.simulate(args, &kept, &pending.spool())?;
 
         let mut setups = Vec::with_capacity(self.setups.len());
@@ -188,7 +188,7 @@ impl Plan<'_> {
             let ran: Vec<_> =
                 setup.runs.iter().filter_map(|&run| kept.read(run, &self.runs[run].1)).collect();
             let failed_runs = setup.runs.len() - ran.len();
-            let set = Outcome::of(ran).into_results(self.figure.title.clone(), &self.item);
+            let set = Outcome::finished(ran).into_results(self.figure.title.clone(), &self.item);
             let claims = figures::judge(&self.figure, scale, &set)?.claims;
             let results = claims.iter().map(|claim| claim.result.clone()).collect();
             setups.push(SetupRow { choice: setup.choice.clone(), claims: results, failed_runs });
@@ -213,7 +213,7 @@ impl Plan<'_> {
         let own_points: Vec<RunPoint> =
             self.setups[0].runs.iter().map(|&run| self.runs[run].1.clone()).collect();
         set.figure = Some(results::Figure {
-            sizes: sizes::of(&own_points),
+            sizes: sizes::describe(&own_points),
             unsaid: Some(unsaid),
             ..figures::judge(&self.figure, scale, &set)?
         });
@@ -227,7 +227,7 @@ impl Plan<'_> {
             &anabranch_report::html(&set, &MadeBy::this().provenance()),
             failed.is_empty(),
         )?;
-        Ok(Varied {
+        Ok(VariedFigure {
             figure: set.figure.expect("it was just put there"),
             folder,
             digest: self.item.digest.clone(),
@@ -238,8 +238,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Simulates the runs that are not kept, the figure's own first; how many they were.
-    fn simulate(&self, args: &ReproduceArgs, kept: &Kept, spool: &Spool) -> Result<usize, Failure> {
+    /// Simulates the runs that are not kept, the figure's own first, and returns their number.
+    fn simulate(&self, args: &ReproduceArgs, kept: &RunCache, spool: &Spool) -> Result<usize, Failure> {
         let missing: Vec<usize> = (0..self.runs.len()).filter(|&run| !kept.has(run)).collect();
         note(&format!(
             "{}: {} set-ups, {}; {} runs, {} of them kept from before",
@@ -260,7 +260,7 @@ impl Plan<'_> {
             let batch = &missing[done..end];
             let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
             if !batch.is_empty() {
-                let outcome = execute(&points, args.output.threads, &kept.of(batch), spool)?;
+                let outcome = execute(&points, args.output.threads, &kept.subset(batch), spool)?;
                 for (index, error) in &outcome.failed {
                     kept.keep_failure(batch[*index], error);
                 }
@@ -281,9 +281,9 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// How long the runs that are left may take: as long as those of the same scheme, seed and point of the sweep under
-    /// the figure's own set-up, several at a time.
-    fn estimate(&self, kept: &Kept, left: &[usize], threads: Option<u16>) -> String {
+    /// The estimated time of the runs that are left: that of the runs of the same scheme, seed and point of the sweep
+    /// under the figure's own set-up, several at a time.
+    fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
         let mean = own.iter().map(|row| row.wall_s).sum::<f64>() / own.len().max(1) as f64;
@@ -315,7 +315,7 @@ impl Plan<'_> {
     }
 }
 
-/// Runs that several set-ups may share: those that say the same are one.
+/// The runs of all set-ups, equal ones once.
 #[derive(Clone, Default)]
 struct Runs {
     each: Vec<(String, RunPoint)>,
@@ -323,10 +323,11 @@ struct Runs {
 }
 
 impl Runs {
-    /// Where these are, those that are not there yet being added.
+    /// The places of these runs; new ones are added.
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
-            // All that decides a run's results is in its point; other builds, which may print it otherwise, keep others.
+            // A point has all that decides a run's results. Other builds, which may print it differently,
+            // keep their own runs.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));
@@ -367,13 +368,13 @@ fn combinations(values: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     Some(choices)
 }
 
-/// How many entries do not have the figure's own value.
+/// The number of entries without the figure's own value.
 fn changes(choice: &[usize]) -> usize {
     choice.iter().filter(|place| **place > 0).count()
 }
 
 /// A figure's table, for people.
-fn text(done: &Varied) -> String {
+fn text(done: &VariedFigure) -> String {
     let each = done.wall_s / done.runs.max(1) as f64;
     format!(
         "{}\n{} runs, {} simulated now; {each:.2} s each\nreport: {}\n\n",

@@ -1,0 +1,179 @@
+//! Types that can be read from a value.
+
+use crate::scenario::read::document::{Item, Node};
+use anabranch_base::{Bytes, Duration, Fix, Problem, Rate};
+use anabranch_engine::Several;
+
+/// A type that can be read from a value.
+pub(in crate::scenario) trait Read: Sized {
+    fn read(node: &Node) -> Result<Self, Problem>;
+}
+
+impl Read for String {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::String(text)) => Ok(text.clone()),
+            _ => Err(format!("must be text in quotes, not {}", describe(node)).into()),
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::Boolean(truth)) => Ok(*truth),
+            _ => Err(format!("must be true or false, not {}", describe(node)).into()),
+        }
+    }
+}
+
+impl Read for f64 {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Leaf(toml::Value::Float(number)) if number.is_finite() => Ok(*number),
+            Item::Leaf(toml::Value::Integer(number)) => Ok(*number as f64),
+            _ => Err(Problem {
+                message: format!("must be a number, not {}", describe(node)),
+                fix: unquoted(node).map(Fix::value),
+            }),
+        }
+    }
+}
+
+/// The number that stands in quotes at `node`; with a percent sign it is a share.
+fn unquoted(node: &Node) -> Option<toml::Value> {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return None };
+    let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
+    let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
+    let number = number.filter(|number| (1e-9..1e9).contains(number))?;
+    // Rounds off what only binary fractions have.
+    Some(toml::Value::from((number * 1e12).round() / 1e12))
+}
+
+macro_rules! read_whole {
+    ($($name:ty),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                match &node.item {
+                    Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
+                        // One is mostly below what may stand there.
+                        let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
+                        let message = format!("must not be negative, not {number}");
+                        Err(Problem { message, fix: amount.map(Fix::value) })
+                    }
+                    Item::Leaf(toml::Value::Integer(number)) => {
+                        (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX).into())
+                    }
+                    Item::Leaf(toml::Value::String(text)) => {
+                        let number = text.trim().parse::<i64>().ok().filter(|number| *number >= 0);
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: number.map(Fix::value) })
+                    }
+                    Item::Leaf(toml::Value::Float(number)) => {
+                        // Of two that are as near the even one: it fits more often.
+                        let whole = Some(number.round_ties_even().max(1.0)).filter(|whole| *whole < 1e9);
+                        let message = format!("must be a whole number, not {}", describe(node));
+                        Err(Problem { message, fix: whole.map(Fix::value) })
+                    }
+                    _ => Err(format!("must be a whole number, not {}", describe(node)).into()),
+                }
+            }
+        }
+    )* };
+}
+read_whole!(u32, u64);
+
+/// The fix of a bare number that stands where a quantity is wanted: the number with a unit.
+fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Option<Fix> {
+    let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
+        return None;
+    };
+    Problem::from_sentence(&value.to_string().parse::<T>().err()?.to_string()).fix
+}
+
+macro_rules! read_quantity {
+    ($($name:ty: $what:literal),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                match &node.item {
+                    Item::Leaf(toml::Value::String(text)) => text.parse::<$name>().map_err(|e| Problem::from_sentence(&e.to_string())),
+                    _ => {
+                        let message = format!("must be {} in quotes, not {}", $what, describe(node));
+                        Err(Problem { message, fix: with_unit::<$name>(node) })
+                    }
+                }
+            }
+        }
+    )* };
+}
+read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
+
+/// One value, or a list of them.
+impl<T: Read> Read for Several<T> {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            Item::Array(_) => Vec::read(node).map(Several),
+            _ => T::read(node).map(Several::from),
+        }
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.item {
+            // What to write instead of an element is not what to write instead of the list.
+            Item::Array(nodes) => nodes
+                .iter()
+                .map(T::read)
+                .collect::<Result<_, _>>()
+                .map_err(|problem: Problem| Problem { fix: None, ..problem }),
+            Item::Leaf(value) => {
+                let list = as_list(value);
+                // A value that such a list does not take by itself is not taken in brackets either.
+                let reads = list
+                    .iter()
+                    .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
+                let fix = reads.then(|| Fix::value(toml::Value::Array(list)));
+                Err(Problem { message: format!("must be a list, not {value}"), fix })
+            }
+            Item::Table(_) => Err("must be a list, not a table".into()),
+        }
+    }
+}
+
+/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
+    let Some(text) = value.as_str() else { return vec![value.clone()] };
+    if let Some(numbers) = range_of(text) {
+        return numbers;
+    }
+    if !text.contains(',') {
+        return vec![value.clone()];
+    }
+    let parts =
+        text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
+    let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
+        (Ok(whole), _) => toml::Value::Integer(whole),
+        (_, Ok(number)) if number.is_finite() => toml::Value::Float(number),
+        _ => toml::Value::String(part.to_owned()),
+    };
+    parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+fn range_of(text: &str) -> Option<Vec<toml::Value>> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let length = last.checked_sub(first).filter(|length| *length > 0)?;
+    let numbers = if length < 20 { (first..=last).collect() } else { vec![first, last] };
+    Some(numbers.into_iter().map(toml::Value::Integer).collect())
+}
+
+/// A value in words, for messages.
+pub(in crate::scenario) fn describe(node: &Node) -> String {
+    match &node.item {
+        Item::Table(_) => "a table".to_owned(),
+        Item::Array(_) => "a list".to_owned(),
+        Item::Leaf(value) => value.to_string(),
+    }
+}

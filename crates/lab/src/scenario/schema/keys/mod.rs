@@ -1,0 +1,220 @@
+//! The keys of a scenario outside its schemes, declared once: what a table may have, what its keys may be, and what they are
+//! unless said. Reading refuses what is not here, and the reference is made of it.
+
+mod fault;
+mod general;
+mod jobs;
+mod topology;
+mod workload;
+
+use crate::scenario::schema::section::Section;
+
+/// All of them, in the order of the reference.
+pub fn sections() -> &'static [Section] {
+    SECTIONS
+}
+
+/// The keys of the section `name`.
+pub(in crate::scenario) fn of(name: &str) -> Vec<&'static str> {
+    let section = SECTIONS.iter().find(|section| section.name == name);
+    section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
+}
+
+/// The kinds of `table` (`[topology]`) that have the key; where `own` has it, it has it without a file.
+pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
+    let has_it =
+        |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
+    let named = |section: &Section| match section.kind {
+        // It stands beside what it cannot stand beside.
+        Some(kind) if Some(kind) == own => format!("{kind} without a file"),
+        Some(kind) => kind.to_owned(),
+        None => "fat-tree and leaf-spine of a .topo file".to_owned(),
+    };
+    SECTIONS.iter().filter(has_it).map(named).collect()
+}
+
+/// The tables that have the key, each once.
+pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
+    let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);
+    let mut tables: Vec<&str> = SECTIONS.iter().filter(has_it).map(|section| section.table).collect();
+    tables.retain(|table| !table.is_empty());
+    tables.sort_unstable();
+    tables.dedup();
+    tables
+}
+
+const SECTIONS: &[Section] = &[
+    general::SCENARIO,
+    topology::FAT_TREE,
+    topology::LEAF_SPINE,
+    topology::TOPO_FILE,
+    topology::TIER,
+    topology::SINGLE_SWITCH,
+    topology::DUMBBELL,
+    topology::CROSS_DC,
+    topology::GRAPH,
+    workload::PERMUTATION,
+    workload::TORNADO,
+    workload::INCAST,
+    workload::POISSON,
+    workload::INCASTS,
+    workload::PIPELINE,
+    workload::COLLECTIVE,
+    workload::MESSAGES,
+    workload::MESSAGE,
+    workload::CM,
+    workload::NS3_FLOWS,
+    jobs::TRACE,
+    jobs::JOBS,
+    jobs::JOB,
+    jobs::SERVER,
+    jobs::ALGORITHM,
+    fault::LINK_DOWN,
+    fault::LINK_FLAP,
+    fault::SWITCH_DOWN,
+    fault::CHANGED_RATE,
+    fault::PACKET_LOSS,
+    fault::SWITCH_LOSS,
+    fault::BIT_ERRORS,
+    general::MEASURE,
+    general::LIMITS,
+    general::FIND,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::expand::resolved::Scenario;
+    use crate::scenario::expand::scenario::read;
+    use crate::scenario::input::Overrides;
+    use crate::scenario::schema::section::Key;
+    use crate::scenario::schema::section::KeyDefault::{Required, Value};
+    use crate::scenario::tests::folder;
+    use anabranch_workload::SizeDistribution;
+    use std::collections::BTreeSet;
+
+    const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
+    const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
+
+    #[test]
+    fn the_reference_names_the_distributions_that_there_are() {
+        let poisson = sections().iter().find(|section| section.kind == Some("poisson")).unwrap();
+        let sizes = poisson.keys.iter().find(|key| key.name == "sizes").unwrap();
+        let named: Vec<&str> = sizes.is.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, SizeDistribution::NAMES);
+        assert!(named.iter().all(|name| SizeDistribution::named(name).is_some()));
+    }
+
+    /// A scenario with the least that a section needs, whose own table is the last.
+    fn least(section: &Section) -> Option<String> {
+        let all = "schemes = [\"reps\"]\nseeds = [1]\n";
+        let own = |key: &Key| {
+            (key.default == Required).then(|| format!("{} = {}\n", key.name, value(section, key)))
+        };
+        let table: String = section.keys.iter().filter_map(own).collect();
+        let table = format!("{}\n{table}", section.table);
+        Some(match (section.name, section.table) {
+            ("scenario", _) | ("measure", _) => return None,
+            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "jobs" | "messages", _) => {
+                return None;
+            }
+            (_, "[topology]") => format!("{all}{TRAFFIC}{table}"),
+            ("tier", _) => format!("{all}{TRAFFIC}{FABRIC}{table}"),
+            (_, "[workload]") => format!("{all}{FABRIC}{table}"),
+            ("job" | "server" | "algorithm", _) => return None,
+            ("message", _) => format!("{all}{FABRIC}[workload]\nkind = \"messages\"\n{table}"),
+            ("incasts" | "pipeline", _) => {
+                let poisson =
+                    "[workload]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.2\nduration = \"1us\"\n";
+                format!("{all}{FABRIC}{poisson}{table}")
+            }
+            _ => format!("{all}{FABRIC}{TRAFFIC}{table}"),
+        })
+    }
+
+    fn value(section: &Section, key: &Key) -> String {
+        match (section.name, key.name) {
+            (_, "kind") => format!("{:?}", section.kind.unwrap_or_default()),
+            ("cross-dc", "tors" | "leaves" | "hosts_per_tor") | ("incasts", "degree") | (_, "to") => {
+                "2".to_owned()
+            }
+            ("collective", "bytes") => "\"1MB\"".to_owned(),
+            ("link-flap", "period") => "\"200us\"".to_owned(),
+            ("find", "smallest") => "[\"16KB\", \"1MB\"]".to_owned(),
+            _ => key.example().to_owned(),
+        }
+    }
+
+    fn resolved(text: &str) -> String {
+        let scenario = read("s.toml", text, &folder(), &Overrides::default());
+        scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).to_toml()
+    }
+
+    #[test]
+    fn names_are_told_apart_and_every_key_has_an_example() {
+        let names: BTreeSet<&str> = SECTIONS.iter().map(|section| section.name).collect();
+        assert_eq!(names.len(), SECTIONS.len());
+        let mut without = Vec::new();
+        for section in SECTIONS {
+            let keys: BTreeSet<&str> = section.keys.iter().map(|key| key.name).collect();
+            assert_eq!(keys.len(), section.keys.len(), "{}", section.name);
+            let named = section.keys.iter().filter(|key| key.name != "kind" && !key.is_table());
+            without.extend(named.filter(|key| key.example() == "...").map(|key| (section.name, key.name)));
+        }
+        assert!(without.is_empty(), "without an example: {without:?}");
+    }
+
+    /// A value that is said to stand where none is said changes nothing when it is.
+    #[test]
+    fn what_is_declared_to_be_unless_said_is_so() {
+        let mut looked_at = 0;
+        for section in SECTIONS {
+            let Some(least) = least(section) else { continue };
+            let base = resolved(&least);
+            for key in section.keys {
+                if let Value(value) = key.default {
+                    assert_eq!(
+                        resolved(&format!("{least}{} = {value}\n", key.name)),
+                        base,
+                        "{}: {}",
+                        section.name,
+                        key.name
+                    );
+                    looked_at += 1;
+                }
+            }
+        }
+        assert!(looked_at > 25, "{looked_at}");
+        assert_eq!(
+            Scenario::clone(
+                &read("s.toml", &least(&SECTIONS[1]).unwrap(), &folder(), &Overrides::default()).unwrap()
+            )
+            .setup,
+            "common"
+        );
+    }
+
+    /// The example of each key is one that may be written.
+    #[test]
+    fn examples_are_accepted() {
+        for section in SECTIONS {
+            let Some(least) = least(section) else { continue };
+            for key in section.keys.iter().filter(|key| key.default != Required && !key.is_table()) {
+                let alone = matches!(
+                    (section.name, key.name),
+                    ("find", _)
+                        | ("collective", "ranks" | "groups" | "connections" | "clock" | "jobs" | "jitter")
+                        | ("poisson", "inter")
+                        | (_, "until" | "hosts_per_tor" | "pod_hosts" | "tiers" | "both_directions")
+                        | ("permutation" | "poisson" | "tornado", "hosts" | "senders")
+                        | ("incast", "degree")
+                        | ("tier", "radix_down" | "radix_up")
+                );
+                // Some fit one fabric alone.
+                if !alone {
+                    resolved(&format!("{least}{} = {}\n", key.name, value(section, key)));
+                }
+            }
+        }
+    }
+}
