@@ -1,6 +1,6 @@
 //! User-defined algorithms, fabrics and workloads: a name, parameters and a factory.
 
-use crate::{ParameterType, ParameterValue};
+use crate::{ParameterType, ParameterValue, Problem};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -135,13 +135,13 @@ impl Parameters {
 pub struct Refused {
     /// The parameter to change.
     pub parameter: String,
-    /// The problem, with `; write ...` at its end where a repair is known.
-    pub problem: String,
+    /// The problem and, where one is known, the fix.
+    pub problem: Problem,
 }
 
 impl Refused {
     /// An error about a parameter.
-    pub fn new(parameter: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub fn new(parameter: impl Into<String>, problem: impl Into<Problem>) -> Self {
         Refused { parameter: parameter.into(), problem: problem.into() }
     }
 }

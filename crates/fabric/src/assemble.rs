@@ -2,7 +2,7 @@
 
 use super::error::TopologyError;
 use super::{ErrorRates, Port, Switch, Topology};
-use anabranch_base::{Duration, NodeId, Rate};
+use anabranch_base::{Duration, NodeId, Problem, Rate};
 
 /// The most directed links in a fabric: larger ones would not fit in memory.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
@@ -23,7 +23,7 @@ pub(super) struct Cable {
 
 pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     if rate.0 == 0 {
-        let problem = "a link with rate 0 carries nothing; write a rate such as \"400Gbps\"".to_owned();
+        let problem = Problem::with_text("a link with rate 0 carries nothing", "a rate such as \"400Gbps\"");
         return Err(TopologyError::shape(key, problem));
     }
     Ok(())

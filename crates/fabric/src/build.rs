@@ -6,7 +6,7 @@ use super::ns3_file::{parse_ns3, unread_cables};
 use super::{Switch, Topology};
 use super::{cross_dc, fat_tree};
 use crate::{TopologyBuilder, TopologySpec};
-use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
+use anabranch_base::{Duration, NodeId, Problem, Rate, Refused, catch_foreign};
 
 /// A warning, with its line, that the fabric lacks links of the file that `spec` names; `file_text` is the text of that
 /// file.
@@ -40,10 +40,9 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
             if hosts % 2 != 0 {
                 return Err(TopologyError::shape(
                     "hosts",
-                    format!(
-                        "a dumbbell has as many hosts on each side, so {hosts} must be even; write {} or {}",
-                        hosts - 1,
-                        hosts + 1
+                    Problem::with_text(
+                        format!("a dumbbell has as many hosts on each side, so {hosts} must be even"),
+                        format_args!("{} or {}", hosts - 1, hosts + 1),
                     ),
                 ));
             }
@@ -78,7 +77,8 @@ fn cable(a: u32, b: u32, rate: Rate, latency: Duration) -> Cable {
 
 fn check_hosts(hosts: u32, most: u64) -> Result<(), TopologyError> {
     if hosts < 2 || u64::from(hosts) > most {
-        let problem = format!("{hosts} hosts are not possible here; write 2 to {most}");
+        let problem =
+            Problem::with_text(format!("{hosts} hosts are not possible here"), format_args!("2 to {most}"));
         return Err(TopologyError::shape("hosts", problem));
     }
     Ok(())
@@ -146,11 +146,11 @@ mod tests {
         let text = |spec| build(&spec, None).unwrap_err().to_string();
         assert_eq!(
             text(dumbbell(7)),
-            "topology.hosts: a dumbbell has as many hosts on each side, so 7 must be even; write 6 or 8"
+            "topology.hosts: a dumbbell has as many hosts on each side, so 7 must be even; write: 6 or 8"
         );
         let single =
             |hosts, link| TopologySpec::SingleSwitch { hosts, link, link_latency: NS, switch_latency: NS };
-        assert!(text(single(1, LINK)).contains("write 2 to 65535"));
+        assert!(text(single(1, LINK)).contains("write: 2 to 65535"));
         assert!(text(single(70_000, LINK)).contains("70000 hosts are not possible"));
         assert!(text(single(4, Rate(0))).starts_with("topology.link: "));
         let graph = TopologySpec::Graph { file: "g.txt".into(), switch_latency: NS };

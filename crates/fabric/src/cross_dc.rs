@@ -5,7 +5,7 @@ use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_r
 use super::error::TopologyError;
 use super::{Switch, Topology};
 use crate::CrossDcSpec;
-use anabranch_base::{Duration, NodeId, Rate};
+use anabranch_base::{Duration, NodeId, Problem, Rate};
 
 /// The tier of ESWs; ToRs have tier 1 and leaves tier 2.
 const ESW_TIER: u8 = 3;
@@ -36,8 +36,10 @@ pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
             *count(&mut other) = middle;
             *(if check_limits(&other).is_ok() { &mut nearest } else { &mut beyond }) = middle;
         }
-        let problem =
-            format!("{what} can number {least} to {most}, so {value} are not possible; write {nearest}");
+        let problem = Problem::with_value(
+            format!("{what} can number {least} to {most}, so {value} are not possible"),
+            nearest,
+        );
         return Err(TopologyError::shape(key, problem));
     }
     check_rate("link", spec.link)?;
@@ -55,25 +57,30 @@ fn check_limits(spec: &CrossDcSpec) -> Result<(), TopologyError> {
         ("leaves", "ESW", leaves + dcs - 1, "leaves or dcs"),
     ] {
         if ports > MAX_PORTS {
-            let problem = format!(
-                "each {switch} would have {ports} ports, and the most is {MAX_PORTS}; write fewer {fewer}"
+            let problem = Problem::with_text(
+                format!("each {switch} would have {ports} ports, and the most is {MAX_PORTS}"),
+                format_args!("fewer {fewer}"),
             );
             return Err(TopologyError::shape(key, problem));
         }
     }
     let links = 2 * (dcs * (tors * hosts + tors * leaves + leaves) + dcs * (dcs - 1) / 2);
     if links > MAX_LINKS {
-        let problem = format!(
-            "{links} links are more than the {MAX_LINKS} that can be simulated; write fewer tors or dcs"
+        let problem = Problem::with_text(
+            format!("{links} links are more than the {MAX_LINKS} that can be simulated"),
+            "fewer tors or dcs",
         );
         return Err(TopologyError::shape("tors", problem));
     }
     let routes = dcs * tors * dcs * (tors + leaves + 1);
     if routes > MAX_ROUTES {
-        let problem = format!(
-            "{} switches times {} ToRs are too many routes, the most is {MAX_ROUTES}; write fewer tors or dcs",
-            dcs * (tors + leaves + 1),
-            dcs * tors
+        let problem = Problem::with_text(
+            format!(
+                "{} switches times {} ToRs are too many routes, the most is {MAX_ROUTES}",
+                dcs * (tors + leaves + 1),
+                dcs * tors
+            ),
+            "fewer tors or dcs",
         );
         return Err(TopologyError::shape("tors", problem));
     }

@@ -1,6 +1,6 @@
 //! Errors of topologies.
 
-use anabranch_base::Refused;
+use anabranch_base::{Problem, Refused};
 
 /// An error in a topology that cannot be built or read. The text names the place and proposes a value that fits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,8 +12,8 @@ pub enum TopologyError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// The problem and the expected form.
-        problem: String,
+        /// The problem with the expected form, and the fix.
+        problem: Problem,
     },
     /// Numbers of a scenario's topology that contradict each other.
     #[error("{key}: {problem}")]
@@ -21,7 +21,7 @@ pub enum TopologyError {
         /// The key in the resolved scenario, such as `topology.tier[1].radix_down`.
         key: String,
         /// The numbers that disagree, and values that fit.
-        problem: String,
+        problem: Problem,
     },
     /// A topology from a file, built without the file's text.
     #[error("the topology is in {file}, whose text was not given")]
@@ -39,12 +39,12 @@ impl From<Refused> for TopologyError {
 
 impl TopologyError {
     /// An error at `key` of the scenario's topology.
-    pub(super) fn shape(key: &str, problem: String) -> TopologyError {
-        TopologyError::Shape { key: format!("topology.{key}"), problem }
+    pub(super) fn shape(key: &str, problem: impl Into<Problem>) -> TopologyError {
+        TopologyError::Shape { key: format!("topology.{key}"), problem: problem.into() }
     }
 
     /// An error at `line` of `file`.
-    pub(super) fn file(file: &str, line: usize, problem: String) -> TopologyError {
-        TopologyError::File { file: file.to_owned(), line, problem }
+    pub(super) fn file(file: &str, line: usize, problem: impl Into<Problem>) -> TopologyError {
+        TopologyError::File { file: file.to_owned(), line, problem: problem.into() }
     }
 }

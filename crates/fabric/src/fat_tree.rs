@@ -4,7 +4,7 @@ use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
 use super::{Switch, Topology};
 use crate::TierSpec;
-use anabranch_base::{Duration, NodeId, Rate};
+use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 
 /// Builds the tree after checking that every port has a peer.
 pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Topology, TopologyError> {
@@ -30,16 +30,19 @@ pub fn fat_tree_defaults(
     link_latency: Duration,
     switch_latency: Duration,
 ) -> Result<(Vec<TierSpec>, u32), TopologyError> {
-    let shape = TopologyError::shape;
+    let shape = |key, problem: Problem| TopologyError::shape(key, problem);
     if tiers != 2 && tiers != 3 {
-        return Err(shape("tiers", format!("a fat tree has 2 or 3 tiers, not {tiers}")));
+        return Err(shape("tiers", format!("a fat tree has 2 or 3 tiers, not {tiers}").into()));
     }
     check_hosts(hosts).map_err(|problem| shape("hosts", problem))?;
     let h = hosts_per_tor.unwrap_or_else(|| default_hosts_per_tor(hosts, tiers));
     if h == 0 || h > hosts {
         return Err(shape(
             "hosts_per_tor",
-            format!("{h} hosts a ToR do not fit {hosts} hosts; write 1 to {hosts}"),
+            Problem::with_text(
+                format!("{h} hosts a ToR do not fit {hosts} hosts"),
+                format_args!("1 to {hosts}"),
+            ),
         ));
     }
     let oversubscription = oversubscription.into();
@@ -48,10 +51,14 @@ pub fn fat_tree_defaults(
     if !(up.is_finite() && up >= 0.5 && (up - up.round()).abs() < 1e-6) {
         return Err(shape(
             "oversubscription",
-            format!(
-                "a ToR with {h} hosts has {h} / {oversubscription} ports up, which is no whole number; \
-                 write {}, or another hosts_per_tor",
-                near_divisors(h, (oversubscription.round() as u32).max(1))
+            Problem::with_text(
+                format!(
+                    "a ToR with {h} hosts has {h} / {oversubscription} ports up, which is no whole number"
+                ),
+                format_args!(
+                    "{}, or another hosts_per_tor",
+                    near_divisors(h, (oversubscription.round() as u32).max(1))
+                ),
             ),
         ));
     }
@@ -63,9 +70,9 @@ pub fn fat_tree_defaults(
         let nearest = others.iter().rev().take(3).map(u32::to_string).collect::<Vec<_>>().join(" or ");
         return Err(shape(
             "hosts",
-            format!(
-                "{hosts} hosts do not fill {filled}; write {} hosts, or hosts_per_tor = {nearest}",
-                near_multiples(hosts, pod)
+            Problem::with_text(
+                format!("{hosts} hosts do not fill {filled}"),
+                format_args!("{} hosts, or hosts_per_tor = {nearest}", near_multiples(hosts, pod)),
             ),
         ));
     }
@@ -113,7 +120,7 @@ pub(super) struct ShapeError {
     /// The tier, from 0, to which the key belongs.
     pub tier: usize,
     pub key: ShapeKey,
-    pub problem: String,
+    pub problem: Problem,
 }
 
 impl ShapeError {
@@ -146,30 +153,37 @@ pub(super) struct Shape {
 impl Shape {
     /// Checks that every port of every switch has a peer.
     pub(super) fn check(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Shape, ShapeError> {
-        let fail = |tier, key, problem: String| Err(ShapeError { tier, key, problem });
+        let fail = |tier, key, problem: Problem| Err(ShapeError { tier, key, problem });
         check_hosts(hosts).map_err(|problem| ShapeError { tier: 0, key: ShapeKey::Hosts, problem })?;
         if tier.len() != 2 && tier.len() != 3 {
-            return fail(0, ShapeKey::Tiers, format!("a fat tree has 2 or 3 tiers, not {}", tier.len()));
+            return fail(
+                0,
+                ShapeKey::Tiers,
+                format!("a fat tree has 2 or 3 tiers, not {}", tier.len()).into(),
+            );
         }
         for (t, spec) in tier.iter().enumerate() {
             check_tier(t, spec, t + 1 == tier.len())?;
         }
         if tier.len() == 2 && pod_hosts != hosts {
-            let problem =
-                format!("with 2 tiers one pod holds all hosts, but it has {pod_hosts}; write {hosts}");
+            let problem = Problem::with_value(
+                format!("with 2 tiers one pod holds all hosts, but it has {pod_hosts}"),
+                hosts,
+            );
             return fail(0, ShapeKey::PodHosts, problem);
         }
         if pod_hosts == 0 || !hosts.is_multiple_of(pod_hosts) {
             let fit = near_divisors(hosts, pod_hosts);
-            let problem = format!("{hosts} hosts do not fill pods of {pod_hosts}; write {fit}");
+            let message = format!("{hosts} hosts do not fill pods of {pod_hosts}");
+            let problem = Problem { message, fix: Some(fit) };
             return fail(0, ShapeKey::PodHosts, problem);
         }
         let down = tier[0].radix_down;
         if !pod_hosts.is_multiple_of(down) {
             let fit = near_divisors(pod_hosts, down);
             let place = if tier.len() == 2 { "" } else { " of a pod" };
-            let problem =
-                format!("the {pod_hosts} hosts{place} do not fill ToRs with {down} ports down; write {fit}");
+            let message = format!("the {pod_hosts} hosts{place} do not fill ToRs with {down} ports down");
+            let problem = Problem { message, fix: Some(fit) };
             return fail(0, ShapeKey::RadixDown, problem);
         }
         let pods = hosts / pod_hosts;
@@ -205,7 +219,7 @@ impl Shape {
         } else {
             return Ok(());
         };
-        Err(ShapeError { tier: 0, key: ShapeKey::Hosts, problem })
+        Err(ShapeError { tier: 0, key: ShapeKey::Hosts, problem: problem.into() })
     }
 
     fn assemble(&self, hosts: u32, tier: &[TierSpec]) -> Topology {
@@ -249,39 +263,50 @@ impl Shape {
     }
 }
 
-fn check_hosts(hosts: u32) -> Result<(), String> {
+fn check_hosts(hosts: u32) -> Result<(), Problem> {
     if hosts < 2 || u64::from(hosts) > MAX_LINKS / 2 {
-        return Err(format!("{hosts} hosts are not possible; write 2 to {}", MAX_LINKS / 2));
+        return Err(Problem::with_text(
+            format!("{hosts} hosts are not possible"),
+            format_args!("2 to {}", MAX_LINKS / 2),
+        ));
     }
     Ok(())
 }
 
 /// Checks the numbers of one tier that do not depend on the others.
 fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
-    let fail = |key, problem: String| Err(ShapeError { tier: t, key, problem });
+    let fail = |key, problem: Problem| Err(ShapeError { tier: t, key, problem });
     if spec.link.0 == 0 {
-        let problem = format!("the links below tier {t} have rate 0 and carry nothing; write one above 0");
+        let problem = Problem::with_text(
+            format!("the links below tier {t} have rate 0 and carry nothing"),
+            "one above 0",
+        );
         return fail(ShapeKey::Link, problem);
     }
     if spec.radix_down == 0 {
-        return fail(ShapeKey::RadixDown, format!("a switch of tier {t} needs at least 1 port down"));
+        return fail(ShapeKey::RadixDown, format!("a switch of tier {t} needs at least 1 port down").into());
     }
     if top && spec.radix_up != 0 {
         let up = spec.radix_up;
-        let problem = format!("tier {t} is the top: its {up} ports up would lead nowhere; write 0");
+        let problem =
+            Problem::with_value(format!("tier {t} is the top: its {up} ports up would lead nowhere"), 0);
         return fail(ShapeKey::RadixUp, problem);
     }
     if !top && spec.radix_up == 0 {
-        return fail(ShapeKey::RadixUp, format!("a switch of tier {t} needs at least 1 port up"));
+        return fail(ShapeKey::RadixUp, format!("a switch of tier {t} needs at least 1 port up").into());
     }
     if spec.bundle == 0 || (t == 0 && spec.bundle != 1) {
-        let fit = if t == 0 { ": a host has one cable; write 1" } else { "; write 1 or more" };
-        return fail(ShapeKey::Bundle, format!("{} parallel cables are not possible{fit}", spec.bundle));
+        let message = format!("{} parallel cables are not possible", spec.bundle);
+        let problem = match t {
+            0 => Problem::with_value(format!("{message}: a host has one cable"), 1),
+            _ => Problem::with_text(message, "1 or more"),
+        };
+        return fail(ShapeKey::Bundle, problem);
     }
     let ports = u64::from(spec.radix_down) + u64::from(spec.radix_up);
     if ports > MAX_PORTS {
         let problem = format!("a switch of tier {t} would have {ports} ports; the most is {MAX_PORTS}");
-        return fail(ShapeKey::RadixDown, problem);
+        return fail(ShapeKey::RadixDown, problem.into());
     }
     Ok(())
 }
@@ -298,10 +323,12 @@ fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<()
     } else {
         format!("{} ports would stay unconnected", have - needed)
     };
-    let problem = format!(
-        "a switch of tier {t} joins {below} {of_what} by {} cable(s) each, but has {have} ports down: \
-         {consequence}; write {needed}",
-        spec.bundle
+    let problem = Problem::with_value(
+        format!(
+            "a switch of tier {t} joins {below} {of_what} by {} cable(s) each, but has {have} ports down: {consequence}",
+            spec.bundle
+        ),
+        needed,
     );
     Err(ShapeError { tier: t, key: ShapeKey::RadixDown, problem })
 }
@@ -311,29 +338,29 @@ fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
     if spec.radix_up.is_multiple_of(bundle) {
         return Ok(());
     }
-    let problem = format!(
-        "the {} ports up of a switch of tier {t} do not make whole bundles of {bundle} cables; write {}",
-        spec.radix_up,
-        near_multiples(spec.radix_up, bundle)
+    let message = format!(
+        "the {} ports up of a switch of tier {t} do not make whole bundles of {bundle} cables",
+        spec.radix_up
     );
+    let problem = Problem { message, fix: Some(near_multiples(spec.radix_up, bundle)) };
     Err(ShapeError { tier: t, key: ShapeKey::RadixUp, problem })
 }
 
 /// The multiples of `of` next to `n`, which is not one itself: "96 or 104".
-fn near_multiples(n: u32, of: u32) -> String {
+fn near_multiples(n: u32, of: u32) -> Fix {
     let below = n / of * of;
     let above = u64::from(below) + u64::from(of);
-    if below == 0 { above.to_string() } else { format!("{below} or {above}") }
+    if below == 0 { Fix::value(above) } else { Fix::text(format_args!("{below} or {above}")) }
 }
 
 /// The divisors of `n` next to `value`, which is not one itself: "8 or 16".
-fn near_divisors(n: u32, value: u32) -> String {
+fn near_divisors(n: u32, value: u32) -> Fix {
     let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
     let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
     match (below, above) {
-        (Some(below), Some(above)) => format!("{below} or {above}"),
-        (Some(only), None) | (None, Some(only)) => only.to_string(),
-        (None, None) => "another number".to_owned(),
+        (Some(below), Some(above)) => Fix::text(format_args!("{below} or {above}")),
+        (Some(only), None) | (None, Some(only)) => Fix::value(only),
+        (None, None) => "another number".into(),
     }
 }
 
@@ -381,22 +408,22 @@ mod tests {
     fn default_shapes_that_do_not_fit_say_what_would() {
         assert_eq!(
             defaults(100, 2, 1, None).unwrap_err(),
-            "topology.hosts: 100 hosts do not fill ToRs of 8; write 96 or 104 hosts, \
+            "topology.hosts: 100 hosts do not fill ToRs of 8; write: 96 or 104 hosts, \
              or hosts_per_tor = 10 or 5 or 4"
         );
         assert!(
-            defaults(100, 3, 1, None).unwrap_err().contains("pods of 4 ToRs of 4; write 96 or 112 hosts")
+            defaults(100, 3, 1, None).unwrap_err().contains("pods of 4 ToRs of 4; write: 96 or 112 hosts")
         );
         assert_eq!(
             defaults(128, 2, 3, None).unwrap_err(),
             "topology.oversubscription: a ToR with 8 hosts has 8 / 3 ports up, which is no whole number; \
              write 2 or 4, or another hosts_per_tor"
         );
-        assert!(defaults(128, 2, 0, None).unwrap_err().contains("write 1"));
+        assert!(defaults(128, 2, 0, None).unwrap_err().contains("write: 1"));
         assert!(defaults(128, 4, 1, None).unwrap_err().contains("2 or 3 tiers, not 4"));
         assert!(defaults(1, 2, 1, None).unwrap_err().contains("1 hosts are not possible"));
         assert!(defaults(u32::MAX, 3, 1, None).unwrap_err().contains("not possible"));
-        assert!(defaults(128, 2, 1, Some(0)).unwrap_err().contains("write 1 to 128"));
+        assert!(defaults(128, 2, 1, Some(0)).unwrap_err().contains("write: 1 to 128"));
     }
 
     #[test]
@@ -409,30 +436,30 @@ mod tests {
             (
                 (128, two(8, spec(8, 0, 1)), 128),
                 "topology.tier[1].radix_down: a switch of tier 1 joins 16 ToRs below it by 1 cable(s) each, \
-                 but has 8 ports down: 8 cables find no port; write 16",
+                 but has 8 ports down: 8 cables find no port; write: 16",
             ),
-            ((128, two(8, spec(20, 0, 1)), 128), "4 ports would stay unconnected; write 16"),
+            ((128, two(8, spec(20, 0, 1)), 128), "4 ports would stay unconnected; write: 16"),
             (
                 (100, two(8, spec(16, 0, 1)), 100),
-                "tier[0].radix_down: the 100 hosts do not fill ToRs with 8 ports down; write 5 or 10",
+                "tier[0].radix_down: the 100 hosts do not fill ToRs with 8 ports down; write: 5 or 10",
             ),
             (
                 (128, two(8, spec(16, 0, 1)), 64),
-                "pod_hosts: with 2 tiers one pod holds all hosts, but it has 64; write 128",
+                "pod_hosts: with 2 tiers one pod holds all hosts, but it has 64; write: 128",
             ),
             (
                 (128, two(7, spec(32, 0, 2)), 128),
                 "tier[0].radix_up: the 7 ports up of a switch of tier 0 do not make whole bundles of 2 \
-                 cables; write 6 or 8",
+                 cables; write: 6 or 8",
             ),
             (
                 (128, three(4, 6), 16),
-                "joins 8 pods by 1 cable(s) each, but has 6 ports down: 2 cables find no port; write 8",
+                "joins 8 pods by 1 cable(s) each, but has 6 ports down: 2 cables find no port; write: 8",
             ),
-            ((128, three(4, 8), 12), "pod_hosts: 128 hosts do not fill pods of 12; write 8 or 16"),
+            ((128, three(4, 8), 12), "pod_hosts: 128 hosts do not fill pods of 12; write: 8 or 16"),
             ((128, three(0, 8), 16), "tier[1].radix_up: a switch of tier 1 needs at least 1 port up"),
             ((128, two(8, spec(16, 3, 1)), 128), "tier[1].radix_up: tier 1 is the top"),
-            ((128, vec![spec(8, 8, 2), spec(16, 0, 1)], 128), "a host has one cable; write 1"),
+            ((128, vec![spec(8, 8, 2), spec(16, 0, 1)], 128), "a host has one cable; write: 1"),
             ((128, vec![spec(8, 8, 1)], 128), "a fat tree has 2 or 3 tiers, not 1"),
             ((128, two(8, stopped), 128), "tier[1].link: the links below tier 1 have rate 0"),
             ((128, two(70_000, spec(16, 0, 1)), 128), "70008 ports; the most is 65535"),

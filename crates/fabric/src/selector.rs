@@ -6,7 +6,7 @@ mod parse;
 mod suggestion;
 
 use super::Topology;
-use anabranch_base::{LinkId, NodeId, Stream};
+use anabranch_base::{Fix, LinkId, NodeId, Problem, Stream};
 use lookup::{between, members, out_of_range, pick, ports, switch, uplinks, with_error_rate};
 use parse::parse;
 use std::fmt;
@@ -55,7 +55,7 @@ pub struct SelectorError {
     /// The selector as written.
     pub selector: String,
     /// The problem, and a selector that fits.
-    pub problem: String,
+    pub problem: Problem,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +109,8 @@ impl FromStr for Selector {
         let of_cable = trimmed.strip_prefix(CABLE);
         match parse(of_cable.unwrap_or(trimmed).trim()) {
             Ok(Form::Switch(..) | Form::Switches(..)) if of_cable.is_some() => {
-                let problem = format!("a cable is named by a link; write \"{CABLE}tor:0/up:0\"");
+                let problem =
+                    Problem::with_value("a cable is named by a link", format_args!("\"{CABLE}tor:0/up:0\""));
                 Err(SelectorError { selector: text.to_owned(), problem })
             }
             Ok(form) => Ok(Selector { text: trimmed.to_owned(), cable: of_cable.is_some(), form }),
@@ -157,9 +158,7 @@ impl Selector {
             Form::Ports { switch: (kind, index), up, port } => ports(topology, *kind, *index, *up, *port),
             Form::Between(a, b) => between(topology, *a, *b),
             Form::ErrorRate(rate) => with_error_rate(topology, *rate),
-            Form::Switch(..) | Form::Switches(..) => {
-                Err("this names a switch, but links are wanted".to_owned())
-            }
+            Form::Switch(..) | Form::Switches(..) => Err("this names a switch, but links are wanted".into()),
         };
         let mut links = links.map_err(|problem| self.error(problem, topology, true))?;
         if self.cable {
@@ -179,16 +178,17 @@ impl Selector {
             Form::Switch(kind, index) => switch(topology, kind, index).map(|node| vec![node]),
             Form::Switches(kind, percent) => members(topology, kind)
                 .and_then(|all| pick(all, Amount::Percent(percent), "switches", random)),
-            _ => Err("this names links, but a switch is wanted".to_owned()),
+            _ => Err("this names links, but a switch is wanted".into()),
         };
         switches.map_err(|problem| self.error(problem, topology, false))
     }
 
     /// The error for `problem`, with the nearest selector on this topology if the problem proposes none.
-    fn error(&self, mut problem: String, topology: &Topology, links: bool) -> SelectorError {
-        if let (false, Some(near)) = (problem.contains("; write "), self.nearest(topology, links)) {
+    fn error(&self, mut problem: Problem, topology: &Topology, links: bool) -> SelectorError {
+        if problem.fix.is_none() {
             let cable = if self.cable && links { CABLE } else { "" };
-            problem.push_str(&format!("; write \"{cable}{near}\""));
+            let near = self.nearest(topology, links);
+            problem.fix = near.map(|near| Fix::value(format_args!("\"{cable}{near}\"")));
         }
         SelectorError { selector: self.text.clone(), problem }
     }

@@ -3,7 +3,7 @@
 use super::error::TopologyError;
 use super::fat_tree::{Shape, ShapeKey};
 use crate::{TierSpec, TopologySpec};
-use anabranch_base::{Duration, Rate, nearest};
+use anabranch_base::{Duration, Fix, Problem, Rate, nearest};
 use std::str::FromStr;
 
 const NODES: &str = "Nodes";
@@ -73,10 +73,11 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
             ShapeKey::Bundle => (blocks[e.tier], BUNDLE),
         };
         // The proposed value, with the file's key.
-        let problem = match e.problem.rsplit_once("; write ") {
-            Some((problem, "one above 0")) => format!("{problem}; write {key} 100, or another one"),
-            Some((problem, instead)) => format!("{problem}; write {key} {instead}"),
-            None => e.problem,
+        let Problem { message, fix } = e.problem;
+        let problem = match fix {
+            Some(_) if key == SPEED => Problem::with_text(message, format_args!("{key} 100, or another one")),
+            Some(fix) => Problem::with_text(message, format_args!("{key} {fix}")),
+            None => message.into(),
         };
         file.at(block.line_of(key), problem)
     })?;
@@ -182,8 +183,9 @@ impl<'a> File<'a> {
             // A unit in the value would become part of the one appended below.
             match entry.value.find(|c: char| !c.is_ascii_digit() && c != '.') {
                 Some(_) => {
-                    let problem = not_a_number(key, entry.value) + &without_unit(key, entry.value);
-                    Err(self.at(entry.line, problem))
+                    let message = not_a_number(key, entry.value);
+                    let fix = without_unit(key, entry.value);
+                    Err(self.at(entry.line, Problem { message, fix }))
                 }
                 None => Ok((entry.line, format!("{}{unit}", entry.value))),
             }
@@ -237,10 +239,9 @@ impl<'a> File<'a> {
         }
         match given {
             Some(up) if up != radix_down / ratio => {
-                let problem = format!(
-                    "{RADIX_DOWN} {radix_down} / {RADIX_UP} {up} is not {OVERSUBSCRIBED} {ratio}; write \
-                     {RADIX_UP} {}, or another {OVERSUBSCRIBED}",
-                    radix_down / ratio
+                let problem = Problem::with_text(
+                    format!("{RADIX_DOWN} {radix_down} / {RADIX_UP} {up} is not {OVERSUBSCRIBED} {ratio}"),
+                    format_args!("{RADIX_UP} {}, or another {OVERSUBSCRIBED}", radix_down / ratio),
                 );
                 Err(self.at(entry.line, problem))
             }
@@ -267,7 +268,7 @@ impl<'a> File<'a> {
         self.at(block.line, format!("{place} does not say {key}; add a line \"{key} <number>\""))
     }
 
-    fn at(&self, line: usize, problem: String) -> TopologyError {
+    fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::file(self.name, line, problem)
     }
 }
@@ -280,16 +281,17 @@ fn not_a_number(key: &str, value: &str) -> String {
     format!("{key} wants a {what}, not {value:?}")
 }
 
-/// The end of an error about a rate or a time with a unit: the value in the file's own unit.
-fn without_unit(key: &str, value: &str) -> String {
+/// The fix of a rate or a time with a unit: the value in the file's own unit.
+fn without_unit(key: &str, value: &str) -> Option<Fix> {
     let (value, unit) = match key {
         SPEED => (value.parse::<Rate>().ok().map(|rate| rate.0), Rate::from_gbps(1).0),
         _ => (value.parse::<Duration>().ok().map(|span| span.0), Duration::from_ns(1).0),
     };
-    let Some(value) = value else { return String::new() };
+    let value = value?;
     let digits = unit.ilog10() as usize;
     let number = format!("{}.{:0digits$}", value / unit, value % unit);
-    format!("; write {key} {}", number.trim_end_matches('0').trim_end_matches('.'))
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    Some(Fix::text(format_args!("{key} {number}")))
 }
 
 fn unknown(word: &str) -> String {
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(tier[0].radix_up, 2);
         assert_eq!(
             problem(&GOOD.replace("Queue_Up 1000", "Oversubscribed 4")),
-            "f.topo:12: Radix_Down 8 / Radix_Up 8 is not Oversubscribed 4; write Radix_Up 2, or another \
+            "f.topo:12: Radix_Down 8 / Radix_Up 8 is not Oversubscribed 4; write: Radix_Up 2, or another \
              Oversubscribed"
         );
         assert!(

@@ -2,7 +2,7 @@
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::topology::TopologyBuilder;
-use anabranch_sim::{Control, Duration, Parameter, Parameters, Rate, Refused, Registry, build, run};
+use anabranch_sim::{Control, Duration, Parameter, Parameters, Problem, Rate, Refused, Registry, build, run};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -25,9 +25,9 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
     if !(groups - 1).is_multiple_of(switches) {
-        let problem =
+        let message =
             format!("{groups} groups do not share their long cables evenly among {switches} switches");
-        return Err(Refused::new("groups", format!("{problem}; write {}", switches + 1)));
+        return Err(Refused::new("groups", Problem::with_value(message, switches + 1)));
     }
     let all: Vec<_> = (0..groups * switches).map(|_| graph.switch(1, latency)).collect();
     for &switch in &all {

@@ -102,8 +102,7 @@ impl Workload {
             let Range { start, end } = job.messages;
             if start < from || end < start || end as usize > self.messages.len() {
                 return Err(format!(
-                    "job {id} has messages {start} to {end} (not included); write a range from {from} or later to {} \
-                     at most",
+                    "job {id} has messages {start} to {end} (not included); they must be within {from} to {}",
                     self.messages.len()
                 ));
             }

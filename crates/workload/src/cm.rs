@@ -14,7 +14,7 @@
 mod lines;
 
 use super::{Done, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, HostId, MessageId, QpId};
+use anabranch_base::{Duration, HostId, MessageId, Problem, QpId};
 use lines::{Body, Connection, Count, Trigger};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,10 @@ pub(super) fn parse(
     hosts: u32,
 ) -> Result<Workload, WorkloadError> {
     if start_unit == Duration::ZERO {
-        return Err(WorkloadError::key("start_unit", "a unit of time cannot be 0; write \"1ps\" or \"1us\""));
+        return Err(WorkloadError::key(
+            "start_unit",
+            Problem::with_text("a unit of time cannot be 0", "\"1ps\" or \"1us\""),
+        ));
     }
     let body = lines::read(file, text, start_unit, hosts)?;
     check_counts(file, &body)?;
@@ -42,7 +45,10 @@ fn check_counts(file: &str, body: &Body) -> Result<(), WorkloadError> {
     if body.connections.is_empty() {
         return Err(WorkloadError::file(
             file,
-            "it has no connections; write `Connections 1` and below it a line such as `0->1 start 0 size 1000`",
+            Problem::with_text(
+                "it has no connections",
+                "`Connections 1` and below it a line such as `0->1 start 0 size 1000`",
+            ),
         ));
     }
     Ok(())
@@ -62,15 +68,16 @@ fn check_count(
         Some(count) if count.value != found as u64 => Err(WorkloadError::line(
             file,
             count.line,
-            format!(
-                "`{key} {}`, but the file has {found} {noun} {lines}; write `{key} {found}`",
-                count.value
+            Problem::with_text(
+                format!("`{key} {}`, but the file has {found} {noun} {lines}", count.value),
+                format_args!("`{key} {found}`"),
             ),
         )),
         None if found > 0 => Err(WorkloadError::file(
             file,
-            format!(
-                "it has {found} {noun} {lines} but no `{key}` line; write `{key} {found}` before the body"
+            Problem::with_text(
+                format!("it has {found} {noun} {lines} but no `{key}` line"),
+                format_args!("`{key} {found}` before the body"),
             ),
         )),
         _ => Ok(()),
@@ -185,43 +192,48 @@ impl<'a> Assembly<'a> {
     }
 }
 
-fn check_same_connection(first: &Connection, further: &Connection) -> Result<(), String> {
+fn check_same_connection(first: &Connection, further: &Connection) -> Result<(), Problem> {
     let id = first.id.unwrap_or_default();
     if !further.msg {
-        return Err(format!(
-            "id {id} is used in line {} already; write another id, or `msg` for a further message on that connection",
-            first.line
+        return Err(Problem::with_text(
+            format!("id {id} is used in line {} already", first.line),
+            "another id, or `msg` for a further message on that connection",
         ));
     }
     if (first.src, first.dst) != (further.src, further.dst) {
-        return Err(format!(
-            "messages with id {id} go {}->{} (line {}), but this one goes {}->{}; write another id",
-            first.src, first.dst, first.line, further.src, further.dst
+        return Err(Problem::with_text(
+            format!(
+                "messages with id {id} go {}->{} (line {}), but this one goes {}->{}",
+                first.src, first.dst, first.line, further.src, further.dst
+            ),
+            "another id",
         ));
     }
     Ok(())
 }
 
-fn check_trigger(trigger: &Trigger, uses: &TriggerUses) -> Result<(), String> {
+fn check_trigger(trigger: &Trigger, uses: &TriggerUses) -> Result<(), Problem> {
     let id = trigger.id;
     let (starts, fired) = (uses.starts.len() as u64, uses.fired_by.len() as u64);
     if fired == 0 {
         return Err(format!(
             "nothing fires trigger {id}; add `send_done_trigger {id}` or `recv_done_trigger {id}` to a connection"
-        ));
+        ).into());
     }
     if starts == 0 {
         return Err(format!(
             "trigger {id} starts nothing; add `trigger {id}` to a connection in place of `start`"
-        ));
+        )
+        .into());
     }
     match trigger.opens {
-        Opens::After(count) if u64::from(count) > fired => Err(format!(
-            "trigger {id} waits for {count} activations, but only {fired} can happen; write `count {fired}`"
+        Opens::After(count) if u64::from(count) > fired => Err(Problem::with_text(
+            format!("trigger {id} waits for {count} activations, but only {fired} can happen"),
+            format_args!("`count {fired}`"),
         )),
         Opens::Each if starts > fired => Err(format!(
             "multishot trigger {id} starts {starts} connections one at a time, but only {fired} activations can happen"
-        )),
+        ).into()),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of workloads.
 
-use anabranch_base::{MessageId, Refused};
+use anabranch_base::{MessageId, Problem, Refused};
 
 /// An error in a workload that cannot be built. The text names the place, the expected form and a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,24 +12,24 @@ pub enum WorkloadError {
         file: String,
         /// The line, from 1.
         line: u32,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a workload file as a whole.
     #[error("{file}: {what}")]
     File {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a key in the scenario's `[workload]` table.
     #[error("workload.{key}: {what}")]
     Key {
         /// The key within `[workload]`.
         key: &'static str,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of one job of several, by a key of the job; of its file as a whole, by the key `file`.
     #[error("workload.job.{job}.{key}: {what}")]
@@ -38,8 +38,8 @@ pub enum WorkloadError {
         job: u32,
         /// The key within `[[workload.job]]`.
         key: &'static str,
-        /// The problem and a replacement.
-        what: String,
+        /// The problem and the fix.
+        what: Problem,
     },
     /// A problem of a parameter of a registered workload.
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    pub(super) fn key(key: &'static str, what: impl Into<String>) -> Self {
+    pub(super) fn key(key: &'static str, what: impl Into<Problem>) -> Self {
         WorkloadError::Key { key, what: what.into() }
     }
 
@@ -69,17 +69,17 @@ impl WorkloadError {
         match self {
             WorkloadError::Key { key, what } => WorkloadError::Job { job, key, what },
             WorkloadError::File { file, what } => {
-                WorkloadError::Job { job, key: "file", what: format!("{file}: {what}") }
+                WorkloadError::Job { job, key: "file", what: what.prefixed(format_args!("{file}: ")) }
             }
             other => other,
         }
     }
 
-    pub(super) fn line(file: &str, line: u32, what: impl Into<String>) -> Self {
+    pub(super) fn line(file: &str, line: u32, what: impl Into<Problem>) -> Self {
         WorkloadError::Line { file: file.to_owned(), line, what: what.into() }
     }
 
-    pub(super) fn file(file: &str, what: impl Into<String>) -> Self {
+    pub(super) fn file(file: &str, what: impl Into<Problem>) -> Self {
         WorkloadError::File { file: file.to_owned(), what: what.into() }
     }
 }

@@ -5,7 +5,9 @@ use super::{
     collective, ns3, text, trace,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
-use anabranch_base::{Bytes, Duration, HostId, Purpose, Refused, Stream, Time, catch_foreign, stream};
+use anabranch_base::{
+    Bytes, Duration, HostId, Problem, Purpose, Refused, Stream, Time, catch_foreign, stream,
+};
 use incasts::Incasts;
 use pipeline::Pipeline;
 
@@ -113,7 +115,10 @@ fn at_once(
 /// The workload of listed messages, in their order.
 fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
     if messages.is_empty() {
-        return Err(WorkloadError::key("message", "no message is listed; write at least one"));
+        return Err(WorkloadError::key(
+            "message",
+            Problem::with_text("no message is listed", "at least one"),
+        ));
     }
     let mut builder = WorkloadBuilder::with_capacity(messages.len());
     for MessageSpec { from, to, bytes, start } in messages {
@@ -138,11 +143,15 @@ fn check_hosts(fabric: &Fabric, hosts: u32) -> Result<(), WorkloadError> {
     if hosts < 2 {
         return Err(WorkloadError::key(
             "hosts",
-            format!("{hosts} cannot send to each other; write at least 2"),
+            Problem::with_text(format!("{hosts} cannot send to each other"), "at least 2"),
         ));
     }
     if hosts > fabric.hosts {
-        let what = format!("{hosts} is more than the fabric's {} hosts; write at most {0}", fabric.hosts);
+        let most = fabric.hosts;
+        let what = Problem::with_text(
+            format!("{hosts} is more than the fabric's {most} hosts"),
+            format_args!("at most {most}"),
+        );
         return Err(WorkloadError::key("hosts", what));
     }
     Ok(())
@@ -308,9 +317,12 @@ impl Poisson<'_> {
             pipeline.as_ref().map_or(Ok(0.0), |pipeline| pipeline.expected(self.hosts, beside))?;
         let expected = of_background + of_incasts + of_pipeline;
         if expected > f64::from(MAX_MESSAGES) {
-            let what = format!(
-                "about {expected:.0} messages would start in {}, and the most is {MAX_MESSAGES}; write a shorter one",
-                self.duration
+            let what = Problem::with_text(
+                format!(
+                    "about {expected:.0} messages would start in {}, and the most is {MAX_MESSAGES}",
+                    self.duration
+                ),
+                "a shorter one",
             );
             return Err(WorkloadError::key("duration", what));
         }
@@ -319,10 +331,13 @@ impl Poisson<'_> {
             self.arrivals_of(host, &receivers, mean_gap, seed, &mut arrivals);
         }
         if arrivals.is_empty() {
-            let what = format!(
-                "no message starts in {}: a host starts one every {:.1} us on average; write a longer duration",
-                self.duration,
-                mean_gap / 1e6
+            let what = Problem::with_text(
+                format!(
+                    "no message starts in {}: a host starts one every {:.1} us on average",
+                    self.duration,
+                    mean_gap / 1e6
+                ),
+                "a longer duration",
             );
             return Err(WorkloadError::key("duration", what));
         }
@@ -350,26 +365,29 @@ impl Poisson<'_> {
     fn receivers(&self, fabric: &Fabric) -> Result<Receivers, WorkloadError> {
         let Some(inter) = self.inter else { return Ok(Receivers::Uniform { hosts: self.hosts }) };
         if !(0.0..=1.0).contains(&inter) {
-            let what = format!("a share is from 0 to 1 (18 % is 0.18), not {inter}; write 0.18");
+            let what =
+                Problem::with_value(format!("a share is from 0 to 1 (18 % is 0.18), not {inter}"), "0.18");
             return Err(WorkloadError::key("inter", what));
         }
         if fabric.dcs < 2 {
-            let what = "there is no other data centre to send to; write [topology] kind = \"cross-dc\", or a workload \
-                        without inter"
-                .to_owned();
+            let what = Problem::with_text(
+                "there is no other data centre to send to",
+                "[topology] kind = \"cross-dc\", or a workload without inter",
+            );
             return Err(WorkloadError::key("inter", what));
         }
         if self.hosts != fabric.hosts {
-            let what = format!(
-                "with inter all hosts take part, so {} of {1} are too few; write {1}",
-                self.hosts, fabric.hosts
+            let what = Problem::with_value(
+                format!("with inter all hosts take part, so {} of {} are too few", self.hosts, fabric.hosts),
+                fabric.hosts,
             );
             return Err(WorkloadError::key("hosts", what));
         }
         // Hosts are numbered by data centre, with equally many in each.
         let of_dc = fabric.hosts / fabric.dcs;
         if of_dc < 2 && inter < 1.0 {
-            let what = "a data centre has one host, which has none to send to there; write 1".to_owned();
+            let what =
+                Problem::with_value("a data centre has one host, which has none to send to there", "1");
             return Err(WorkloadError::key("inter", what));
         }
         Ok(Receivers::ByDc { hosts: self.hosts, of_dc, inter })

@@ -14,7 +14,7 @@ mod columns;
 mod tests;
 
 use super::{Fabric, Start, Workload, WorkloadBuilder, WorkloadError, text};
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Fix, Problem};
 use columns::Columns;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -160,31 +160,31 @@ impl<'a> FlowFile<'a> {
         let flows = all.iter().filter(|(_, content)| is_flow_like(content)).count();
         // Only the lines after the last flow are prose, as a malformed flow may begin with anything.
         all.truncate(all.iter().rposition(|(_, content)| is_flow_like(content)).map_or(0, |last| last + 1));
-        let fail = |what: String| WorkloadError::line(file, count_line, what);
+        let fail = |what: Problem| WorkloadError::line(file, count_line, what);
         if all.iter().any(|(_, content)| columns::is_cable(content)) {
-            return Err(fail(format!(
+            let message = format!(
                 "{file} is a topology file (`nodes switches links`, then a cable a line), and no flow file; it belongs \
                  below [topology], with kind = \"graph\""
-            )));
+            );
+            return Err(fail(message.into()));
         }
         let count = text::whole_u32(first, "the first line is the number of flows; it").map_err(|what| {
-            let (number, above) = if is_flow_like(first) && first.contains(' ') {
-                (flows + 1, " above it")
-            } else {
-                (flows, "")
-            };
-            fail(format!("{what}; write {number}{above}"))
+            fail(match is_flow_like(first) && first.contains(' ') {
+                true => Problem::with_text(what, format_args!("{} above it", flows + 1)),
+                false => Problem::with_value(what, flows),
+            })
         })?;
         let there = all.len();
         if there < count as usize {
             return Err(fail(match there {
-                0 => format!("it counts {count} flows, but has none"),
-                _ => format!("it counts {count} flows, but has {there}; write {there}"),
+                0 => format!("it counts {count} flows, but has none").into(),
+                _ => Problem::with_value(format!("it counts {count} flows, but has {there}"), there),
             }));
         }
         if count == 0 {
-            let instead = if there > 0 { format!("; write {there}") } else { String::new() };
-            return Err(fail(format!("it counts no flows, and a workload needs at least one{instead}")));
+            let message = "it counts no flows, and a workload needs at least one".to_owned();
+            let fix = (there > 0).then(|| Fix::value(there));
+            return Err(fail(Problem { message, fix }));
         }
         let behind = all.split_off(count as usize);
         let unread = behind.iter().filter(|(_, content)| columns::is_flow(content)).count();
@@ -205,9 +205,9 @@ impl<'a> FlowFile<'a> {
                 .map_err(|what| WorkloadError::line(self.file, *line, what))?;
             let Some(start) = flow.start.0.checked_sub(origin.0) else {
                 let first = self.earliest(format);
-                let what = format!(
-                    "the flow starts at {} s, before the origin {origin}; write origin = \"{first}\" in [workload]",
-                    flow.written_start
+                let what = Problem::with_text(
+                    format!("the flow starts at {} s, before the origin {origin}", flow.written_start),
+                    format_args!("origin = \"{first}\" in [workload]"),
                 );
                 return Err(WorkloadError::line(self.file, *line, what));
             };
@@ -234,11 +234,11 @@ impl<'a> FlowFile<'a> {
         let likely = self.detect_format().ok().filter(|likely| *likely != declared);
         match (error, likely) {
             (WorkloadError::Line { file, line, what }, Some(likely)) => {
-                let problem = what.split("; write ").next().unwrap_or_default();
                 let instead = FlowFormat::ALL.iter().find(|(_, format)| *format == likely);
                 let (name, names) = (instead.map_or("", |(name, _)| name), likely.names());
-                let what = format!(
-                    "{problem}; the flows look like {names}; write format = \"{name}\" in [workload]"
+                let what = Problem::with_text(
+                    format!("{}; the flows look like {names}", what.message),
+                    format_args!("format = \"{name}\" in [workload]"),
                 );
                 WorkloadError::Line { file, line, what }
             }
@@ -260,7 +260,7 @@ impl<'a> FlowFile<'a> {
         let mut hpcc = only(FlowFormat::Hpcc).peekable();
         let mut rdma = only(FlowFormat::Ns3Rdma).peekable();
         let names = FlowFormat::OF_SIX.map(FlowFormat::names);
-        let instead = "write format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
+        let instead = "format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
         match (hpcc.peek().copied(), rdma.peek().copied()) {
             (Some(_), None) => Ok(FlowFormat::Hpcc),
             (None, Some(_)) => Ok(FlowFormat::Ns3Rdma),
@@ -271,17 +271,13 @@ impl<'a> FlowFile<'a> {
                     true => (b.line, a.line, [names[1], names[0]]),
                     false => (a.line, b.line, names),
                 };
-                let what = format!(
-                    "the 6 columns fit {names} alone, and those of line {most} {others} alone; {instead}"
-                );
-                Err(WorkloadError::line(self.file, odd, what))
+                let what = format!("the 6 columns fit {names} alone, and those of line {most} {others} alone");
+                Err(WorkloadError::line(self.file, odd, Problem::with_text(what, instead)))
             }
             (None, None) if flows.iter().all(|fit| fit.hpcc) => {
-                let what = format!(
-                    "the 6 columns are {}, and all of these numbers fit both; {instead}",
-                    FlowFormat::of_six(" or ")
-                );
-                Err(WorkloadError::line(self.file, flows[0].line, what))
+                let of_six = FlowFormat::of_six(" or ");
+                let what = format!("the 6 columns are {of_six}, and all of these numbers fit both");
+                Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
             }
             // A mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
             (None, None) => {
@@ -307,16 +303,21 @@ impl<'a> FlowFile<'a> {
                 5 | 6 if count == usual => continue,
                 5 => format!(
                     "5 columns are those of {five}, but other flows have 6, as {six} have{SET_FORMAT}"
-                ),
+                )
+                .into(),
                 6 => {
                     format!("6 columns are those of {six}, but other flows have 5, as {five} has{SET_FORMAT}")
+                        .into()
                 }
-                7 => format!(
+                7 => Problem::with_text(
                     "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not \
-                     simulated; write {}",
-                    content.split_whitespace().take(6).collect::<Vec<_>>().join(" ")
+                     simulated",
+                    content.split_whitespace().take(6).collect::<Vec<_>>().join(" "),
                 ),
-                _ => format!("expected {}, {five}, but there are {count} columns", FlowFormat::of_six(", ")),
+                _ => {
+                    let six = FlowFormat::of_six(", ");
+                    format!("expected {six}, {five}, but there are {count} columns").into()
+                }
             };
             return Err(WorkloadError::line(self.file, *line, what));
         }

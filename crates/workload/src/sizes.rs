@@ -2,6 +2,7 @@
 
 use super::WorkloadError;
 use super::text;
+use anabranch_base::Problem;
 
 /// An empirical distribution of message sizes, sampled by its inverse.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,29 +119,34 @@ impl SizeDistribution {
     pub fn parse(file: &str, text: &str) -> Result<Self, WorkloadError> {
         let mut points: Vec<(u64, f64)> = Vec::new();
         for (line, content) in text::lines(text) {
-            let fail = |what: String| WorkloadError::line(file, line, what);
-            let point = read_point(content).map_err(fail)?;
+            let fail = |what: Problem| WorkloadError::line(file, line, what);
+            let point = read_point(content).map_err(|what| fail(what.into()))?;
             match points.last() {
                 None if point.1 != 0.0 => {
-                    return Err(fail(format!(
-                        "the first line must stand at 0 percent, not at {}; write the smallest size and 0 before it",
-                        point.1
+                    return Err(fail(Problem::with_text(
+                        format!("the first line must stand at 0 percent, not at {}", point.1),
+                        "the smallest size and 0 before it",
                     )));
                 }
                 Some(before) if point.0 < before.0 => {
-                    return Err(fail(format!("sizes must not fall, but {} follows {}", point.0, before.0)));
+                    return Err(fail(
+                        format!("sizes must not fall, but {} follows {}", point.0, before.0).into(),
+                    ));
                 }
                 Some(before) if point.1 <= before.1 => {
-                    return Err(fail(format!("percents must rise, but {} follows {}", point.1, before.1)));
+                    return Err(fail(
+                        format!("percents must rise, but {} follows {}", point.1, before.1).into(),
+                    ));
                 }
                 _ => points.push(point),
             }
         }
-        let end = |what: String| Err(WorkloadError::file(file, what));
+        let end = |what: Problem| Err(WorkloadError::file(file, what));
         match points.last() {
-            None => end("it has no sizes; write lines of `bytes cumulative-percent`".into()),
+            None => end(Problem::with_text("it has no sizes", "lines of `bytes cumulative-percent`")),
             Some(last) if last.1 != 100.0 => {
-                end(format!("it ends at {} percent; the last line must be the largest size and 100", last.1))
+                end(format!("it ends at {} percent; the last line must be the largest size and 100", last.1)
+                    .into())
             }
             Some(last) if last.0 == 0 => end("all its sizes are 0 bytes".into()),
             Some(_) => Ok(SizeDistribution { points }),
@@ -228,10 +234,10 @@ mod tests {
     #[test]
     fn mistakes_are_explained() {
         let wrong = |text: &str| SizeDistribution::parse("s.txt", text).unwrap_err().to_string();
-        assert_eq!(wrong(""), "s.txt: it has no sizes; write lines of `bytes cumulative-percent`");
+        assert_eq!(wrong(""), "s.txt: it has no sizes; write: lines of `bytes cumulative-percent`");
         assert_eq!(
             wrong("100 1\n200 100"),
-            "s.txt:1: the first line must stand at 0 percent, not at 1; write the smallest size and 0 before it"
+            "s.txt:1: the first line must stand at 0 percent, not at 1; write: the smallest size and 0 before it"
         );
         assert_eq!(wrong("0 0\n20 50\n10 100"), "s.txt:3: sizes must not fall, but 10 follows 20");
         assert_eq!(wrong("0 0\n20 50\n30 50"), "s.txt:3: percents must rise, but 50 follows 50");

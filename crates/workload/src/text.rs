@@ -1,6 +1,6 @@
 //! Lines, numbers and suggestions, shared by the readers of workload files.
 
-use anabranch_base::{Bytes, Duration, Time, nearest};
+use anabranch_base::{Bytes, Duration, Problem, Time, nearest};
 use std::fmt::Display;
 
 /// The lines that are not empty, with their numbers from 1, without comments (`#` to the end of the line) and surrounding
@@ -43,20 +43,20 @@ pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
 }
 
 /// [`whole`] for numbers of bytes. The error for a size with a unit proposes the number of bytes.
-pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
+pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, Problem> {
     whole(word, what, most).map_err(|error| match word.parse::<Bytes>() {
-        Ok(bytes) if bytes.0 <= most => format!("{error}; write {}", bytes.0),
-        _ => error,
+        Ok(bytes) if bytes.0 <= most => Problem::with_value(error, bytes.0),
+        _ => error.into(),
     })
 }
 
-/// The end of an error about a time with a unit where none is allowed: the number of `unit`s.
-pub(super) fn without_unit(word: &str, unit: Duration) -> String {
+/// The error about a time where a number of `unit`s is expected; the fix of one with a unit is that number.
+pub(super) fn without_unit(message: String, word: &str, unit: Duration) -> Problem {
     match word.parse::<Duration>() {
         Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {
-            format!("; write {}", time.0 / unit.0)
+            Problem::with_value(message, time.0 / unit.0)
         }
-        _ => String::new(),
+        _ => message.into(),
     }
 }
 

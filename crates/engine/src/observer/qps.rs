@@ -1,6 +1,6 @@
 //! Names for queue pairs in scenarios: `all`, `3`, `0-7`, `0,4,9-12`.
 
-use anabranch_base::QpId;
+use anabranch_base::{Problem, QpId};
 use anabranch_fabric::SelectorError;
 use std::ops::RangeInclusive;
 
@@ -18,7 +18,7 @@ impl QpSelector {
     /// # Errors
     /// A part that has none of these forms, or a range that runs backwards.
     pub fn parse(text: &str) -> Result<QpSelector, SelectorError> {
-        let fail = |problem| SelectorError { selector: text.to_owned(), problem };
+        let fail = |problem: Problem| SelectorError { selector: text.to_owned(), problem };
         let selector = |ranges| QpSelector { text: text.to_owned(), ranges };
         if text.trim() == "all" {
             return Ok(selector(Vec::new()));
@@ -31,9 +31,9 @@ impl QpSelector {
     /// # Errors
     /// A number above the largest of the workload.
     pub fn qps(&self, count: usize) -> Result<Vec<QpId>, SelectorError> {
-        let fail = |problem| Err(SelectorError { selector: self.text.clone(), problem });
+        let fail = |problem: Problem| Err(SelectorError { selector: self.text.clone(), problem });
         let Some(most) = (count as u64).checked_sub(1) else {
-            return fail("the workload has no queue pairs".to_owned());
+            return fail("the workload has no queue pairs".into());
         };
         if self.ranges.is_empty() {
             return Ok((0..=most as u32).map(QpId).collect());
@@ -44,7 +44,8 @@ impl QpSelector {
                 0 => "1 queue pair, number 0".to_owned(),
                 _ => format!("{count} queue pairs, numbers 0 to {most}"),
             };
-            return fail(format!("the workload has {has}, and no {last}; write {:?}", self.within(most)));
+            let message = format!("the workload has {has}, and no {last}");
+            return fail(Problem::with_value(message, format_args!("{:?}", self.within(most))));
         }
         let mut qps: Vec<QpId> = self.ranges.iter().cloned().flatten().map(|qp| QpId(qp as u32)).collect();
         qps.sort_unstable();
@@ -68,15 +69,19 @@ fn written(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
-/// Reads a number or a range. The error is the problem, perhaps with `; write ...` at its end.
-fn range(part: &str) -> Result<RangeInclusive<u64>, String> {
+/// Reads a number or a range.
+fn range(part: &str) -> Result<RangeInclusive<u64>, Problem> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => Ok(first..=last),
         (Some(first), Some(last)) => {
-            Err(format!("{part:?} runs backwards; write {:?}", written(last, first)))
+            let turned = format!("{:?}", written(last, first));
+            Err(Problem::with_value(format!("{part:?} runs backwards"), turned))
         }
-        _ => Err(format!("{part:?} is neither a queue pair's number nor a range of them such as \"0-7\"")),
+        _ => {
+            Err(format!("{part:?} is neither a queue pair's number nor a range of them such as \"0-7\"")
+                .into())
+        }
     }
 }
 
@@ -119,20 +124,20 @@ mod tests {
             );
             assert_eq!(qps(&text, 6), Err(expected));
         }
-        assert_eq!(qps("0,5-2", 6), Err(r#""0,5-2": "5-2" runs backwards; write "2-5""#.to_owned()));
+        assert_eq!(qps("0,5-2", 6), Err(r#""0,5-2": "5-2" runs backwards; write: "2-5""#.to_owned()));
     }
 
     #[test]
     fn numbers_beyond_the_workload_are_refused() {
         for (text, count, expected) in [
-            ("0,4-8", 6, "6 queue pairs, numbers 0 to 5, and no 8; write \"0,4-5\""),
-            ("6", 6, "6 queue pairs, numbers 0 to 5, and no 6; write \"5\""),
-            ("1,5-9", 6, "6 queue pairs, numbers 0 to 5, and no 9; write \"1,5\""),
-            ("1", 1, "1 queue pair, number 0, and no 1; write \"0\""),
+            ("0,4-8", 6, "6 queue pairs, numbers 0 to 5, and no 8; write: \"0,4-5\""),
+            ("6", 6, "6 queue pairs, numbers 0 to 5, and no 6; write: \"5\""),
+            ("1,5-9", 6, "6 queue pairs, numbers 0 to 5, and no 9; write: \"1,5\""),
+            ("1", 1, "1 queue pair, number 0, and no 1; write: \"0\""),
             (
                 "99999999999999999999",
                 2,
-                "2 queue pairs, numbers 0 to 1, and no 18446744073709551615; write \"1\"",
+                "2 queue pairs, numbers 0 to 1, and no 18446744073709551615; write: \"1\"",
             ),
         ] {
             assert_eq!(qps(text, count), Err(format!("{text:?}: the workload has {expected}")));

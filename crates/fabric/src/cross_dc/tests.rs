@@ -181,7 +181,7 @@ fn selectors_know_leaves_and_esws_here_and_only_here() {
     assert_eq!(links("leaf-uplinks").unwrap().len(), 8);
     for (word, near) in [("spine", "esw:0/up"), ("agg", "leaf:7/up"), ("core", "esw:0/up")] {
         let got = links(&format!("{word}:{}/up", if word == "agg" { 9 } else { 0 })).unwrap_err();
-        let expected = format!("this topology has no such switches; it has tor, leaf, esw; write {near:?}");
+        let expected = format!("this topology has no such switches; it has tor, leaf, esw; write: {near:?}");
         assert!(got.ends_with(&expected), "{got}");
     }
     let all = Selector::parse("esw:100%").unwrap().switches(&t, &mut random).unwrap();
@@ -195,7 +195,7 @@ fn selectors_know_leaves_and_esws_here_and_only_here() {
     let single = build_topology(&single, None).unwrap();
     for word in ["leaf:0", "esw:0"] {
         let got = Selector::parse(word).unwrap().switches(&single, &mut random).unwrap_err().to_string();
-        assert!(got.ends_with("this topology has no such switches; it has tor; write \"tor:0\""), "{got}");
+        assert!(got.ends_with("this topology has no such switches; it has tor; write: \"tor:0\""), "{got}");
     }
     assert!(!single.has_sites() && !single.crosses(HostId(0), HostId(1)));
 }
@@ -205,11 +205,11 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
     let cases = [
         (
             CrossDcSpec { dcs: 1, ..paper() },
-            "topology.dcs: the data centres can number 2 to 65535, so 1 are not possible; write 2",
+            "topology.dcs: the data centres can number 2 to 65535, so 1 are not possible; write: 2",
         ),
         (
             CrossDcSpec { tors: 0, ..paper() },
-            "topology.tors: the ToRs of a data centre can number 1 to 65535, so 0 are not possible; write 1",
+            "topology.tors: the ToRs of a data centre can number 1 to 65535, so 0 are not possible; write: 1",
         ),
         (
             CrossDcSpec { leaves: 0, ..paper() },
@@ -217,20 +217,20 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         ),
         (
             CrossDcSpec { hosts_per_tor: 70_000, ..paper() },
-            "topology.hosts_per_tor: the hosts of a ToR can number 1 to 65535, so 70000 are not possible; write 65531",
+            "topology.hosts_per_tor: the hosts of a ToR can number 1 to 65535, so 70000 are not possible; write: 65531",
         ),
         (
             CrossDcSpec { hosts_per_tor: 65_532, ..paper() },
-            "topology.hosts_per_tor: each ToR would have 65536 ports, and the most is 65535; write fewer hosts_per_tor \
+            "topology.hosts_per_tor: each ToR would have 65536 ports, and the most is 65535; write: fewer hosts_per_tor \
              or leaves",
         ),
         (
             CrossDcSpec { tors: 65_535, ..paper() },
-            "topology.tors: each leaf would have 65536 ports, and the most is 65535; write fewer tors",
+            "topology.tors: each leaf would have 65536 ports, and the most is 65535; write: fewer tors",
         ),
         (
             CrossDcSpec { leaves: 65_531, dcs: 6, ..paper() },
-            "topology.leaves: each ESW would have 65536 ports, and the most is 65535; write fewer leaves or dcs",
+            "topology.leaves: each ESW would have 65536 ports, and the most is 65535; write: fewer leaves or dcs",
         ),
         (
             CrossDcSpec { tors: 4000, leaves: 4000, ..paper() },

@@ -3,7 +3,7 @@
 use super::super::assemble::MAX_LINKS;
 use super::super::error::TopologyError;
 use super::units;
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Duration, Fix, Problem, Rate};
 use std::collections::BTreeSet;
 
 /// A topology file, divided into lines.
@@ -142,27 +142,24 @@ impl<'a> File<'a> {
             return Err(TopologyError::file(name, line, problem));
         }
         let Some(dialect) = Dialect::of_header(&words) else {
-            let mut problem = format!(
+            let message = format!(
                 "this line has {} columns; it must have 3: {} (HPCC), 4: {} (ns3-datacenter), or 6: {} (SimAI)",
                 words.len(),
                 Dialect::Hpcc.names(),
                 Dialect::Datacenter.names(),
                 Dialect::SimAi.names()
             );
-            problem.extend(
-                corrected_header(Dialect::Hpcc, &["0", "0", "0"], &body).map(|fit| format!("; write {fit}")),
-            );
-            return Err(TopologyError::file(name, line, problem));
+            let fix = corrected_header(Dialect::Hpcc, &["0", "0", "0"], &body);
+            return Err(TopologyError::file(name, line, Problem { message, fix }));
         };
-        let fit = || {
-            corrected_header(dialect, &words, &body).map(|fit| format!("; write {fit}")).unwrap_or_default()
+        let wrong = |message| {
+            let fix = corrected_header(dialect, &words, &body);
+            TopologyError::file(name, line, Problem { message, fix })
         };
         let number = |column: usize| -> Result<u32, TopologyError> {
             words[column].parse().map_err(|_| {
                 let what = dialect.names().split(' ').nth(column).unwrap_or("a rate");
-                let problem =
-                    format!("{:?} is not the number of {what}, a whole number from 0", words[column]);
-                TopologyError::file(name, line, format!("{problem}{}", fit()))
+                wrong(format!("{:?} is not the number of {what}, a whole number from 0", words[column]))
             })
         };
         let [nodes, switches, links] = dialect.columns();
@@ -170,7 +167,7 @@ impl<'a> File<'a> {
         let (nodes, links) = (number(nodes)?, number(links)?);
         let switches = number(switches)?.saturating_add(nvswitches);
         if let Some(problem) = count_problem(nodes, switches, links) {
-            return Err(TopologyError::file(name, line, format!("{problem}{}", fit())));
+            return Err(wrong(problem));
         }
         Ok(File { name, header: Header { line, dialect, nodes, switches, links, words }, body })
     }
@@ -208,24 +205,24 @@ impl<'a> File<'a> {
             true => {
                 let all: Vec<String> = likely.iter().map(u32::to_string).collect();
                 let above = if ids.is_none() && ends(words).is_some() { " above it" } else { "" };
-                format!("; write {}{above}", all.join(" "))
+                Some(Fix::text(format_args!("{}{above}", all.join(" "))))
             }
-            false => String::new(),
+            false => None,
         };
-        let wrong = |problem: String| Err(self.at(*line, format!("{problem}{instead}")));
+        let wrong = |message: String| Err(self.at(*line, Problem { message, fix: instead.clone() }));
         let Some(ids) = ids else {
             return wrong(format!("this line must give the numbers of the {count} switches"));
         };
         if ids.len() != count as usize {
-            let problem = format!(
+            let message = format!(
                 "the count of switches in line {header} is {count}, but line {line} gives {}",
                 ids.len()
             );
             return match corrected_header(self.header.dialect, &self.header.words, &self.body) {
                 Some(fit) if ids.iter().copied().collect::<BTreeSet<u32>>() == likely => {
-                    Err(self.in_header(format!("{problem}; write {fit}")))
+                    Err(self.in_header(Problem { message, fix: Some(fit) }))
                 }
-                _ => wrong(format!("{problem}; it must give every switch's number")),
+                _ => wrong(format!("{message}; it must give every switch's number")),
             };
         }
         for id in ids {
@@ -270,22 +267,22 @@ impl<'a> File<'a> {
             return Ok(links);
         }
         let found = links.len();
-        let problem = format!("line {} counts {count} links, but the file has {found}", self.header.line);
-        let fit = corrected_header(self.header.dialect, &self.header.words, &self.body);
-        let fit = fit.map(|fit| format!("; write {fit}")).unwrap_or_default();
-        Err(self.in_header(format!("{problem}{fit}")))
+        let message = format!("line {} counts {count} links, but the file has {found}", self.header.line);
+        let fix = corrected_header(self.header.dialect, &self.header.words, &self.body);
+        Err(self.in_header(Problem { message, fix }))
     }
 
     fn link(&self, line: usize, words: &[&str], width: usize, nodes: u32) -> Result<Link, TopologyError> {
         let names = "node node rate latency error-rate";
         if words.len() != width {
-            let mut problem = format!("this line has {} columns; it must have {width}: {names}", words.len());
-            if words.len() == 4 {
-                problem = format!(
-                    "this line has no error rate ({names}), and others of the file have; write {} 0",
-                    words.join(" ")
-                );
-            }
+            let problem = if words.len() == 4 {
+                Problem::with_text(
+                    format!("this line has no error rate ({names}), and others of the file have"),
+                    format_args!("{} 0", words.join(" ")),
+                )
+            } else {
+                format!("this line has {} columns; it must have {width}: {names}", words.len()).into()
+            };
             return Err(self.at(line, problem));
         }
         let mut ends = [0; 2];
@@ -297,13 +294,14 @@ impl<'a> File<'a> {
                 return Err(self.at(line, self.no_node(*end)));
             }
         }
-        let wrong = |column: usize, (problem, instead): (String, Option<String>)| {
-            let fixed = |instead: String| {
+        let wrong = |column: usize, Problem { message, fix }: Problem| {
+            let whole_line = |fix: Fix| {
+                let word = fix.to_string();
                 let mut words: Vec<&str> = words.to_vec();
-                words[column] = &instead;
-                format!("; write {}", words.join(" "))
+                words[column] = &word;
+                Fix::text(words.join(" "))
             };
-            self.at(line, format!("{problem}{}", instead.map(fixed).unwrap_or_default()))
+            self.at(line, Problem { message, fix: fix.map(whole_line) })
         };
         let rate = units::rate(words[2]).map_err(|problem| wrong(2, problem))?;
         let latency = units::latency(words[3]).map_err(|problem| wrong(3, problem))?;
@@ -337,26 +335,26 @@ impl<'a> File<'a> {
         let host = likely.iter().find(|node| !is_switch[**node as usize])?;
         let (line, _) = self.body.first().filter(|_| likely.len() == self.header.switches as usize)?;
         let all: Vec<String> = likely.iter().map(u32::to_string).collect();
-        let problem = format!(
-            "this line must give the numbers of the switches, and has not {host}, which has several links; write {}",
-            all.join(" ")
+        let problem = Problem::with_value(
+            format!("this line must give the numbers of the switches, and has not {host}, which has several links"),
+            all.join(" "),
         );
         Some(self.at(*line, problem))
     }
 
     /// An error at `line`.
-    pub(super) fn at(&self, line: usize, problem: String) -> TopologyError {
+    pub(super) fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::file(self.name, line, problem)
     }
 
     /// An error in the header.
-    pub(super) fn in_header(&self, problem: String) -> TopologyError {
+    pub(super) fn in_header(&self, problem: impl Into<Problem>) -> TopologyError {
         self.at(self.header.line, problem)
     }
 }
 
 /// The header that fits the lines after it; `None` if that is the present one, or its counts are impossible too.
-fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<String> {
+fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<Fix> {
     let (switches, lines) = switches_and_cables(body);
     let nodes = cables(lines).flatten().chain(switches.iter().copied()).max()?.checked_add(1)?;
     let (switches, links) = (switches.len(), cables(lines).count());
@@ -368,7 +366,7 @@ fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Opti
         _ => 0,
     };
     let fit = header_with_counts(dialect, words, [nodes as usize, switches.checked_sub(nvswitches)?, links]);
-    (fit != words.join(" ")).then_some(fit)
+    (fit != words.join(" ")).then(|| Fix::text(fit))
 }
 
 /// The header with these numbers of nodes, switches and links.

@@ -2,7 +2,7 @@
 
 use super::super::error::TopologyError;
 use super::lines::{Dialect, File, Link};
-use anabranch_base::Rate;
+use anabranch_base::{Problem, Rate};
 
 impl File<'_> {
     /// Checks that no host has several links or a link to another host.
@@ -36,10 +36,11 @@ impl File<'_> {
         let instead = self.with_switches(&multihomed, links, of_host[multihomed[0] as usize].1);
         Err(match self.header.dialect {
             // With a switch per host, NVLink traffic would pass over NICs as well, and other servers' traffic over NVLink.
-            Dialect::SimAi => self.in_header(format!(
-                "{problem}; write a fat tree by keys into the scenario, with [workload.server] for the NVLink of a trace"
+            Dialect::SimAi => self.in_header(Problem::with_text(
+                problem,
+                "a fat tree by keys into the scenario, with [workload.server] for the NVLink of a trace",
             )),
-            _ => self.at(link.line, format!("{problem}; write {instead}")),
+            _ => self.at(link.line, Problem::with_text(problem, instead)),
         })
     }
 

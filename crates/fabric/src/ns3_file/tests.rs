@@ -105,7 +105,7 @@ const WITHOUT_HINT: &[(&str, &str, &str)] = &[
 /// The place, the problem and the proposed text of an error.
 fn told(error: &str) -> (usize, &str, Option<&str>) {
     let line = error.split(':').nth(1).unwrap().parse().unwrap();
-    let (problem, instead) = error.rsplit_once("; write ").map_or((error, None), |(a, b)| (a, Some(b)));
+    let (problem, instead) = error.rsplit_once("; write: ").map_or((error, None), |(a, b)| (a, Some(b)));
     (line, problem, instead)
 }
 
@@ -143,11 +143,11 @@ fn a_hint_followed_gives_what_was_meant() {
 #[test]
 fn a_hint_that_is_an_example_can_be_read() {
     for (from, to, expected) in [
-        ("25Gbps", "0Gbps", "g.txt:6: a link with rate 0Gbps carries nothing; write 5 6 100Gbps 2us 0"),
+        ("25Gbps", "0Gbps", "g.txt:6: a link with rate 0Gbps carries nothing; write: 5 6 100Gbps 2us 0"),
         (
             "0.25",
             "NaN",
-            "g.txt:4: the error rate \"NaN\" is no probability, a number from 0 to 1; write 2 0 100Gbps 0.001ms 0",
+            "g.txt:4: the error rate \"NaN\" is no probability, a number from 0 to 1; write: 2 0 100Gbps 0.001ms 0",
         ),
     ] {
         let text = GOOD.replacen(from, to, 1);
@@ -163,7 +163,7 @@ fn files_without_their_lines_are_refused() {
     assert_eq!(read("\n").unwrap_err(), "g.txt:1: the file is empty; line 1 is \"nodes switches links\"");
     assert!(read("7 3 8\n").unwrap_err().contains("the 3 switches' numbers"));
     let cut = &GOOD[..GOOD.find("3 3 1600").unwrap()];
-    assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, but the file has 7; write 7 3 7");
+    assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, but the file has 7; write: 7 3 7");
     let lost = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n3 3 1Gbps 1ns 0\n";
     assert!(read(lost).unwrap_err().contains("switch 3 has no path to any host"));
 }
@@ -214,11 +214,11 @@ fn dialects_are_told_by_their_columns() {
         ("3 1 2 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us\n", "g.txt:4: this line has no error rate"),
         (
             "9 1 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
-            "g.txt:1: 2 links are too few to join 9 nodes; at least 8 are needed; write 3 1 1 2",
+            "g.txt:1: 2 links are too few to join 9 nodes; at least 8 are needed; write: 3 1 1 2",
         ),
         (
             "3 1 0 1 9 H100\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
-            "g.txt:1: line 1 counts 9 links, but the file has 2; write 3 1 0 1 2 H100",
+            "g.txt:1: line 1 counts 9 links, but the file has 2; write: 3 1 0 1 2 H100",
         ),
         ("3 1 x 1 2 H100\n2\n", "g.txt:1: \"x\" is not the number of nvswitches"),
     ] {
@@ -278,21 +278,21 @@ fn hosts_with_several_links_get_one_answer_that_can_be_followed() {
         (
             RING,
             "g.txt:3: host 0 is joined to host 1, but a host here has one link, to a switch (4 of the 4 hosts have several \
-             links or one to another host); give each of them a switch of its own; write `8 4 8` as line 1, `4 5 6 7` below \
+             links or one to another host); give each of them a switch of its own; write: `8 4 8` as line 1, `4 5 6 7` below \
              it, in the links 4 to 7 for hosts 0 to 3, and a further link from each such host to its switch, with the rates \
              of its links together, such as `0 4 200Gbps 0ns 0`, and switch_latency = \"0ns\" in [topology]",
         ),
         (
             TWO_NICS,
             "g.txt:4: host 0 has 2 links, but a host here has one link, to a switch (2 of the 4 hosts have several links or \
-             one to another host); give each of them a switch of its own; write `8 4 9` as line 1, `4 5 6 7` below it, in \
+             one to another host); give each of them a switch of its own; write: `8 4 9` as line 1, `4 5 6 7` below it, in \
              the links 6 for host 0, 7 for host 2, and a further link from each such host to its switch, with the rates of \
              its links together, such as `0 6 200Gbps 0ns 0`",
         ),
         (
             NVLINK,
             "g.txt:1: this is a topology of SimAI, with NVSwitches or NICs of several ports: host 0 has 2 links, but a host \
-             here has one link, to a switch (4 of the 4 hosts have several links or one to another host); write a fat tree by \
+             here has one link, to a switch (4 of the 4 hosts have several links or one to another host); write: a fat tree by \
              keys into the scenario, with [workload.server] for the NVLink of a trace",
         ),
     ];
@@ -302,7 +302,7 @@ fn hosts_with_several_links_get_one_answer_that_can_be_followed() {
         if text == NVLINK {
             continue;
         }
-        let fixed = rewired(text, error.rsplit_once("; write ").unwrap().1);
+        let fixed = rewired(text, error.rsplit_once("; write: ").unwrap().1);
         let topology = read(&fixed).unwrap_or_else(|further| panic!("{error}\n{fixed}\n{further}"));
         assert_eq!(topology.host_file_ids, [0, 1, 2, 3]);
         assert!(topology.is_connected());

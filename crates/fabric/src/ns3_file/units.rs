@@ -1,10 +1,7 @@
 //! Rates, latencies and error rates in the syntax of the ns-3 simulators.
 
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Duration, Fix, Problem, Rate};
 use std::fmt::Display;
-
-/// A problem in words, and a likely replacement of the malformed word.
-type Problem = (String, Option<String>);
 
 /// The least plain rate that is taken as bits per second. ns-3 reads smaller ones so too, but a unit is likely missing.
 const LEAST_PLAIN_RATE: u64 = 1_000_000;
@@ -16,16 +13,18 @@ pub(super) fn rate(word: &str) -> Result<Rate, Problem> {
     let read = scale(unit).and_then(|scale| decimal(number, scale));
     let plain = unit.is_empty();
     match read {
-        Some(0) => Err((format!("a link with rate {word} carries nothing"), Some("100Gbps".to_owned()))),
+        Some(0) => Err(Problem::with_value(format!("a link with rate {word} carries nothing"), "100Gbps")),
         Some(bits) if !plain || bits >= LEAST_PLAIN_RATE => Ok(Rate(bits)),
-        Some(_) => Err((
+        Some(_) => Err(Problem::with_value(
             format!("the rate {word} has no unit, and ns-3 reads it as bits a second"),
-            Some(format!("{word}Gbps")),
+            format_args!("{word}Gbps"),
         )),
-        None => Err((
-            format!("{word:?} is no rate such as 100Gbps, 100Gb/s or, in bits a second, 100000000000"),
-            suggestion::<Rate>(word),
-        )),
+        None => Err(Problem {
+            message: format!(
+                "{word:?} is no rate such as 100Gbps, 100Gb/s or, in bits a second, 100000000000"
+            ),
+            fix: suggestion::<Rate>(word),
+        }),
     }
 }
 
@@ -77,10 +76,14 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
                 ns if ns >= 50.0 => format!("{word}ns"),
                 us => format!("{us}us"),
             };
-            Err((format!("the latency {word} has no unit, and ns-3 reads it as seconds"), Some(instead)))
+            Err(Problem::with_value(
+                format!("the latency {word} has no unit, and ns-3 reads it as seconds"),
+                instead,
+            ))
         }
         (Err(_), None) => {
-            Err((format!("{word:?} is no latency such as 1000ns or 0.001ms"), suggestion::<Duration>(word)))
+            let message = format!("{word:?} is no latency such as 1000ns or 0.001ms");
+            Err(Problem { message, fix: suggestion::<Duration>(word) })
         }
     }
 }
@@ -97,13 +100,15 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
         Some(negative) if (-1.0..0.0).contains(&negative) => (-negative).to_string(),
         _ => "0".to_owned(),
     };
-    Err((format!("the error rate {word:?} is no probability, a number from 0 to 1"), Some(instead)))
+    Err(Problem::with_value(
+        format!("the error rate {word:?} is no probability, a number from 0 to 1"),
+        instead,
+    ))
 }
 
 /// The replacement that the parser of scenarios proposes for a malformed quantity.
-fn suggestion<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<String> {
-    let problem = word.parse::<T>().err()?.to_string();
-    problem.rsplit_once("; write ").map(|(_, instead)| instead.to_owned())
+fn suggestion<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<Fix> {
+    Problem::from_sentence(&word.parse::<T>().err()?.to_string()).fix
 }
 
 #[cfg(test)]

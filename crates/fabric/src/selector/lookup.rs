@@ -1,8 +1,8 @@
-//! The links and switches of a topology that the forms of a selector name. Errors are problems in words.
+//! The links and switches of a topology that the forms of a selector name.
 
 use super::{Amount, SwitchSet};
 use crate::Topology;
-use anabranch_base::{LinkId, NodeId, Stream};
+use anabranch_base::{LinkId, NodeId, Problem, Stream};
 use std::ops::Range;
 
 /// The most error rates that an error lists.
@@ -33,24 +33,24 @@ pub(super) fn tier_of(topology: &Topology, kind: SwitchSet) -> Option<u8> {
 }
 
 /// All switches of the set, in the order of their numbers in it.
-pub(super) fn members(topology: &Topology, kind: SwitchSet) -> Result<Vec<NodeId>, String> {
+pub(super) fn members(topology: &Topology, kind: SwitchSet) -> Result<Vec<NodeId>, Problem> {
     let range = match (kind, tier_of(topology, kind)) {
         (SwitchSet::Switch | SwitchSet::Node, _) => 0..topology.switches.len(),
         (_, Some(tier)) => topology.tier_range(tier),
         (_, None) => {
             let words: Vec<String> = (1..=topology.top_tier()).map(|t| topology.tier_word(t)).collect();
-            return Err(format!("this topology has no such switches; it has {}", words.join(", ")));
+            return Err(format!("this topology has no such switches; it has {}", words.join(", ")).into());
         }
     };
     Ok(range.map(|i| NodeId(topology.hosts + i as u32)).collect())
 }
 
-pub(super) fn switch(topology: &Topology, kind: SwitchSet, index: u32) -> Result<NodeId, String> {
+pub(super) fn switch(topology: &Topology, kind: SwitchSet, index: u32) -> Result<NodeId, Problem> {
     let members = members(topology, kind)?;
     if kind == SwitchSet::Node {
         return match file_node(topology, index)? {
             node if node.0 >= topology.hosts => Ok(node),
-            _ => Err(format!("node {index} is a host, not a switch")),
+            _ => Err(format!("node {index} is a host, not a switch").into()),
         };
     }
     members.get(index as usize).copied().ok_or_else(|| {
@@ -60,9 +60,12 @@ pub(super) fn switch(topology: &Topology, kind: SwitchSet, index: u32) -> Result
 }
 
 /// The node with number `id` in the imported file.
-pub(super) fn file_node(topology: &Topology, id: u32) -> Result<NodeId, String> {
+pub(super) fn file_node(topology: &Topology, id: u32) -> Result<NodeId, Problem> {
     if topology.host_file_ids.is_empty() {
-        return Err("only a topology from an ns-3 file has node numbers; write tor:0 or host:0".to_owned());
+        return Err(Problem::with_text(
+            "only a topology from an ns-3 file has node numbers",
+            "tor:0 or host:0",
+        ));
     }
     let host = topology.host_by_file_id(id).map(NodeId::from);
     let switch = || {
@@ -77,13 +80,13 @@ pub(super) fn uplinks(
     kind: SwitchSet,
     amount: Amount,
     random: &mut Stream,
-) -> Result<Vec<LinkId>, String> {
+) -> Result<Vec<LinkId>, Problem> {
     let mut links = Vec::new();
     for node in members(topology, kind)? {
         links.extend(ports_of(topology, node, true).map(LinkId));
     }
     if links.is_empty() {
-        return Err("these switches have no links upwards".to_owned());
+        return Err("these switches have no links upwards".into());
     }
     if amount != Amount::All {
         // A cable between two switches of the tier leads up from both; it counts once.
@@ -102,12 +105,12 @@ pub(super) fn ports(
     index: u32,
     up: bool,
     port: Option<u32>,
-) -> Result<Vec<LinkId>, String> {
+) -> Result<Vec<LinkId>, Problem> {
     let node = switch(topology, kind, index)?;
     let links = ports_of(topology, node, up);
     let side = side_name(topology, node, up);
     if links.is_empty() {
-        return Err(format!("there is no {side}: the switch has no such links"));
+        return Err(format!("there is no {side}: the switch has no such links").into());
     }
     match port {
         None => Ok(links.map(LinkId).collect()),
@@ -127,29 +130,29 @@ pub(super) fn side_name(topology: &Topology, node: NodeId, up: bool) -> String {
     format!("{}/{}", topology.node_name(node), if up { "up" } else { "down" })
 }
 
-pub(super) fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, String> {
+pub(super) fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, Problem> {
     let (node, peer) = (file_node(topology, from)?, file_node(topology, to)?);
     let links: Vec<LinkId> =
         topology.links_of(node).filter(|&l| topology.ports[l as usize].peer == peer).map(LinkId).collect();
     if links.is_empty() {
-        return Err(format!("there is no link from node {from} to node {to}"));
+        return Err(format!("there is no link from node {from} to node {to}").into());
     }
     Ok(links)
 }
 
 /// The links to which an imported file gives this error rate, in both directions.
-pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, String> {
+pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, Problem> {
     let all = &topology.error_rates;
     if let Some(rate) = all.get(rate) {
         return Ok(rate.links.clone());
     }
     if all.is_empty() {
-        return Err("no file gives links of this topology an error rate".to_owned());
+        return Err("no file gives links of this topology an error rate".into());
     }
     let rates: Vec<String> =
         all.iter().take(MOST_RATES_LISTED).map(|rate| rate.probability.to_string()).collect();
     let more = if all.iter().len() > MOST_RATES_LISTED { " and others" } else { "" };
-    Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")))
+    Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")).into())
 }
 
 /// A random sample of `all`, which is ascending and distinct, as is the result.
@@ -158,12 +161,15 @@ pub(super) fn pick<T: Ord>(
     amount: Amount,
     what: &str,
     random: &mut Stream,
-) -> Result<Vec<T>, String> {
+) -> Result<Vec<T>, Problem> {
     let count = match amount {
         Amount::All => return Ok(all),
         Amount::Count(count) if count as usize <= all.len() => count as usize,
         Amount::Count(count) => {
-            return Err(format!("{count} {what} are more than there are; write 1 to {}", all.len()));
+            return Err(Problem::with_text(
+                format!("{count} {what} are more than there are"),
+                format_args!("1 to {}", all.len()),
+            ));
         }
         // To the nearest whole number; at most all of them, since a share is at most 100 %.
         Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
@@ -174,6 +180,6 @@ pub(super) fn pick<T: Ord>(
     Ok(all)
 }
 
-pub(super) fn out_of_range(what: &str, index: u32, count: u32) -> String {
-    format!("there is no {what}:{index}; they are {what}:0 to {what}:{}", count - 1)
+pub(super) fn out_of_range(what: &str, index: u32, count: u32) -> Problem {
+    format!("there is no {what}:{index}; they are {what}:0 to {what}:{}", count - 1).into()
 }

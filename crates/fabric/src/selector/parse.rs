@@ -2,6 +2,7 @@
 
 use super::{Amount, Form, SwitchSet};
 use crate::error_rate::ERROR_RATE;
+use anabranch_base::Problem;
 
 /// The list of forms in error messages.
 const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
@@ -9,13 +10,13 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, ho
      each, cable:tor:0/up:3; switches: tor:3, spine:5%, \
      esw:0, switch:7";
 
-pub(super) fn parse(text: &str) -> Result<Form, String> {
-    let unknown = || format!("this is no form of selector; the forms are {FORMS}");
+pub(super) fn parse(text: &str) -> Result<Form, Problem> {
+    let unknown = || Problem::from(format!("this is no form of selector; the forms are {FORMS}"));
     if text == "all" {
         return Ok(Form::All);
     }
     if let Some((from, to)) = text.split_once("->") {
-        let node = |part: &str| -> Result<u32, String> {
+        let node = |part: &str| -> Result<u32, Problem> {
             let number = part.trim().strip_prefix("node:").ok_or_else(unknown)?;
             parse_index(number)
         };
@@ -24,9 +25,10 @@ pub(super) fn parse(text: &str) -> Result<Form, String> {
     if let Some(rate) = text.strip_prefix(ERROR_RATE) {
         return match rate.trim().parse::<f64>() {
             Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(Form::ErrorRate(rate)),
-            _ => {
-                Err(format!("{rate:?} is no error rate; write one above 0 and at most 1, as the file has it"))
-            }
+            _ => Err(Problem::with_text(
+                format!("{rate:?} is no error rate"),
+                "one above 0 and at most 1, as the file has it",
+            )),
         };
     }
     if let Some((switch, side)) = text.split_once('/') {
@@ -82,26 +84,26 @@ fn parse_switch_set(word: &str) -> Option<SwitchSet> {
     })
 }
 
-fn parse_index(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("{text:?} is not a number from 0; the forms are {FORMS}"))
+fn parse_index(text: &str) -> Result<u32, Problem> {
+    text.trim().parse().map_err(|_| format!("{text:?} is not a number from 0; the forms are {FORMS}").into())
 }
 
-fn parse_amount(text: Option<&str>) -> Result<Amount, String> {
+fn parse_amount(text: Option<&str>) -> Result<Amount, Problem> {
     let Some(text) = text else { return Ok(Amount::All) };
     if let Some(percent) = text.strip_suffix('%') {
         let percent = parse_percent(percent)?;
         return Ok(if percent < 100.0 { Amount::Percent(percent) } else { Amount::All });
     }
     match text.trim().parse() {
-        Ok(0) => Err("0 links are no selection; write at least 1".to_owned()),
+        Ok(0) => Err(Problem::with_text("0 links are no selection", "at least 1")),
         Ok(count) => Ok(Amount::Count(count)),
-        Err(_) => Err(format!("{text:?} is neither a number of links nor a share such as 3%")),
+        Err(_) => Err(format!("{text:?} is neither a number of links nor a share such as 3%").into()),
     }
 }
 
-fn parse_percent(text: &str) -> Result<f64, String> {
+fn parse_percent(text: &str) -> Result<f64, Problem> {
     match text.trim().parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        _ => Err(format!("{text:?} % is no share; write one above 0% and at most 100%")),
+        _ => Err(Problem::with_text(format!("{text:?} % is no share"), "one above 0% and at most 100%")),
     }
 }

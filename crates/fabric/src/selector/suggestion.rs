@@ -31,10 +31,7 @@ impl Selector {
         };
         match found {
             Ok(()) => Some(normalized),
-            Err(error) => {
-                let (_, near) = error.problem.rsplit_once("; write ")?;
-                Some(near.trim_matches('"').to_owned())
-            }
+            Err(error) => Some(error.problem.fix?.to_string().trim_matches('"').to_owned()),
         }
     }
 }

@@ -66,14 +66,17 @@ fn an_error_rate_names_the_links_to_which_the_file_gives_it() {
         ["host:0", "tor:0/down:0", "tor:0/up:0", "tor:1/up:0"]
     );
     let error = links(&lossy, "error-rate:0.01").unwrap_err();
-    assert!(error.contains("the file gives 0.001; write \"error-rate:0.001\""), "{error}");
+    assert!(error.contains("the file gives 0.001; write: \"error-rate:0.001\""), "{error}");
     let error = links(&graph(), "error-rate:0.01").unwrap_err();
     assert!(
-        error.contains("no file gives links of this topology an error rate; write \"tor-uplinks\""),
+        error.contains("no file gives links of this topology an error rate; write: \"tor-uplinks\""),
         "{error}"
     );
     for wrong in ["error-rate:0", "error-rate:2", "error-rate:x"] {
-        assert!(links(&lossy, wrong).unwrap_err().contains("is no error rate; write one above 0"), "{wrong}");
+        assert!(
+            links(&lossy, wrong).unwrap_err().contains("is no error rate; write: one above 0"),
+            "{wrong}"
+        );
     }
 }
 
@@ -95,7 +98,7 @@ fn a_cable_is_both_directions_and_a_name_with_a_direction_is_that_one() {
     let wrong = links(&two, "cable:tor:0/up:9").unwrap_err();
     assert!(wrong.ends_with("write \"cable:tor:0/up:3\""), "{wrong}");
     let switch = links(&two, "cable:tor:0").unwrap_err();
-    assert!(switch.ends_with("a cable is named by a link; write \"cable:tor:0/up:0\""), "{switch}");
+    assert!(switch.ends_with("a cable is named by a link; write: \"cable:tor:0/up:0\""), "{switch}");
 }
 
 #[test]
@@ -165,24 +168,24 @@ fn errors_say_the_range_and_the_nearest_name() {
         (
             &two,
             "tor:9/up:7",
-            "\"tor:9/up:7\": there is no tor:9; they are tor:0 to tor:7; write \"tor:7/up:3\"",
+            "\"tor:9/up:7\": there is no tor:9; they are tor:0 to tor:7; write: \"tor:7/up:3\"",
         ),
         (
             &two,
             "spine:0/up:1",
-            "\"spine:0/up:1\": there is no spine:0/up: the switch has no such links; write \"spine:0/down:1\"",
+            "\"spine:0/up:1\": there is no spine:0/up: the switch has no such links; write: \"spine:0/down:1\"",
         ),
         (
             &two,
             "core-uplinks:3%",
-            "\"core-uplinks:3%\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:3%\"",
+            "\"core-uplinks:3%\": this topology has no such switches; it has tor, spine; write: \"tor-uplinks:3%\"",
         ),
         (
             &two,
             "leaf:2/up",
-            "\"leaf:2/up\": this topology has no such switches; it has tor, spine; write \"tor:2/up\"",
+            "\"leaf:2/up\": this topology has no such switches; it has tor, spine; write: \"tor:2/up\"",
         ),
-        (&two, "host:99", "\"host:99\": there is no host:99; they are host:0 to host:31; write \"host:31\""),
+        (&two, "host:99", "\"host:99\": there is no host:99; they are host:0 to host:31; write: \"host:31\""),
     ];
     assert_errors(&cases);
 }
@@ -191,38 +194,38 @@ fn errors_say_the_range_and_the_nearest_name() {
 fn errors_say_the_forms_or_what_is_missing() {
     let (two, g, single) = (tree(32, 2), graph(), single());
     let cases = [
-        (&two, "tor-uplinks:33", "\"tor-uplinks:33\": 33 uplinks are more than there are; write 1 to 32"),
+        (&two, "tor-uplinks:33", "\"tor-uplinks:33\": 33 uplinks are more than there are; write: 1 to 32"),
         (&two, "tor-uplinks:0", "\"tor-uplinks:0\": 0 links are no selection"),
         (&two, "tor-uplinks:0%", "\"tor-uplinks:0%\": \"0\" % is no share"),
         (&two, "tor-uplinks:101%", "\"tor-uplinks:101%\": \"101\" % is no share"),
         (&two, "tor-uplinks:NaN%", "\"tor-uplinks:NaN%\": \"NaN\" % is no share"),
         (&two, "tor-uplinks:x", "\"tor-uplinks:x\": \"x\" is neither a number of links nor a share"),
-        (&two, "tor:3", "\"tor:3\": this names a switch, but links are wanted; write \"tor:3/up\""),
-        (&two, "tor:99", "\"tor:99\": this names a switch, but links are wanted; write \"tor:7/up\""),
+        (&two, "tor:3", "\"tor:3\": this names a switch, but links are wanted; write: \"tor:3/up\""),
+        (&two, "tor:99", "\"tor:99\": this names a switch, but links are wanted; write: \"tor:7/up\""),
         (
             &two,
             "spine:100%",
-            "\"spine:100%\": this names a switch, but links are wanted; write \"tor-uplinks:100%\"",
+            "\"spine:100%\": this names a switch, but links are wanted; write: \"tor-uplinks:100%\"",
         ),
         (
             &two,
             "core-uplinks:500",
-            "\"core-uplinks:500\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:1\"",
+            "\"core-uplinks:500\": this topology has no such switches; it has tor, spine; write: \"tor-uplinks:1\"",
         ),
         (
             &single,
             "tor-uplinks:3%",
-            "\"tor-uplinks:3%\": these switches have no links upwards; write \"host-links:3%\"",
+            "\"tor-uplinks:3%\": these switches have no links upwards; write: \"host-links:3%\"",
         ),
         (
             &single,
             "cable:tor-uplinks:3%",
-            "\"cable:tor-uplinks:3%\": these switches have no links upwards; write \"cable:host-links:3%\"",
+            "\"cable:tor-uplinks:3%\": these switches have no links upwards; write: \"cable:host-links:3%\"",
         ),
         (
             &single,
             "cable:tor-uplinks",
-            "\"cable:tor-uplinks\": these switches have no links upwards; write \"cable:host-links\"",
+            "\"cable:tor-uplinks\": these switches have no links upwards; write: \"cable:host-links\"",
         ),
         (&two, "node:1->node:2", "\"node:1->node:2\": only a topology from an ns-3 file"),
         (&g, "node:1->node:4", "\"node:1->node:4\": there is no link from node 1 to node 4"),
@@ -237,7 +240,7 @@ fn errors_say_the_forms_or_what_is_missing() {
         let got = links(&two, text).unwrap_err();
         assert!(got.contains("forms are links: tor:0/up"), "{text}: {got}");
     }
-    assert!(switches(&two, "tor:0/up").unwrap_err().ends_with("a switch is wanted; write \"tor:0\""));
+    assert!(switches(&two, "tor:0/up").unwrap_err().ends_with("a switch is wanted; write: \"tor:0\""));
     assert!(switches(&two, "tor:8").unwrap_err().contains("they are tor:0 to tor:7"));
     assert!(switches(&g, "node:0").unwrap_err().contains("node 0 is a host"));
 }
@@ -269,8 +272,8 @@ proptest! {
             for t in [tree(32, 2), graph(), single()] {
                 // What is offered instead is there.
                 let offered = |error: SelectorError| {
-                    let (_, near) = error.problem.rsplit_once("; write \"")?;
-                    Some(Selector::parse(near.trim_end_matches('"')).unwrap())
+                    let near = error.problem.fix?.to_string();
+                    Some(Selector::parse(near.strip_prefix('"')?.trim_end_matches('"')).unwrap())
                 };
                 if let Some(near) = selector.links(&t, &mut random).err().and_then(offered) {
                     prop_assert!(near.links(&t, &mut random).is_ok(), "{near}");

@@ -7,7 +7,8 @@ use anabranch_sim::results::SeriesRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, Scenario, read, read_with};
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{
-    Curve, Duration, Observer, Parameter, Recorder, Refused, Registry, RunError, Time, run, run_observed,
+    Curve, Duration, Observer, Parameter, Problem, Recorder, Refused, Registry, RunError, Time, run,
+    run_observed,
 };
 
 const GROUND: &str = r#"
@@ -173,7 +174,7 @@ fn registry() -> Registry {
             assert!(topology.hosts == 16 && workload.qps.len() == 15);
             let (victims, shift) = (parameters.get("victims"), parameters.get("shift"));
             if victims && shift > 0 {
-                return Err(Refused::new("shift", "must be 0 beside victims; write 0"));
+                return Err(Refused::new("shift", Problem::with_value("must be 0 beside victims", 0)));
             }
             Ok(Log { victims, shift, ..Log::default() })
         })

@@ -271,11 +271,11 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     }
     let one = file(&[coll(0).attribute("comm_size", INT64, 40_860)]);
     for (keys, files, says) in [
-        ("", vec![one.clone(), Vec::new()], "job.1.et: it is empty; write the trace of its rank"),
+        ("", vec![one.clone(), Vec::new()], "job.1.et: it is empty; write: the trace of its rank"),
         (
             "",
             vec![one.clone()],
-            "there is the trace of rank 0 alone; write those of the others too, or replicate = 8",
+            "there is the trace of rank 0 alone; write: those of the others too, or replicate = 8",
         ),
         ("replicate = 4", vec![one.clone(), one.clone()], "there are the traces of 2 ranks"),
         ("replicate = 1", vec![one.clone()], "replicate must be 2 to"),
@@ -304,7 +304,7 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
         ("rank_hosts = \"none\"", vec![one.clone(), one.clone()], "cannot read \"none\""),
     ] {
         let error = of_ranks(keys, &files).map(|_| ()).unwrap_err();
-        let error = error.replace("\n  write: ", "; write ");
+        let error = error.replace("\n  write: ", "; write: ");
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
     let gap = vec![("job.2.et".to_owned(), one.clone())];

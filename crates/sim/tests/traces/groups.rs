@@ -93,9 +93,9 @@ fn mistakes_about_groups_are_explained() {
         (
             "{\"1\": [0, 2]}",
             two("1"),
-            "groups.json: group `1` has rank 2, and the trace has 2 ranks; write 0 to 1",
+            "groups.json: group `1` has rank 2, and the trace has 2 ranks; write: 0 to 1",
         ),
-        ("{\"1\": [0, 0]}", two("1"), "groups.json: group `1` has rank 0 twice; write it once"),
+        ("{\"1\": [0, 0]}", two("1"), "groups.json: group `1` has rank 0 twice; write: it once"),
         ("{\"1\": []}", two("1"), "groups.json: group `1` has 0 ranks of 2"),
         ("{\"0\": [1]}", two("0"), "groups.json: group `0` has 1 ranks of 2: `0` stands for all of them"),
         ("{\"a b\": [1]}", two("0"), "groups.json: the name `a b` is not simulated"),
@@ -117,7 +117,7 @@ fn mistakes_about_groups_are_explained() {
              an allreduce of 9 B; give all of them the same",
         ),
     ] {
-        let error = with(groups, &files).unwrap_err().replace("\n  write: ", "; write ");
+        let error = with(groups, &files).unwrap_err().replace("\n  write: ", "; write: ");
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
     let error = of_ranks("", &two("1")).map(|_| ()).unwrap_err();

@@ -185,12 +185,35 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("lines.rs", "it has no `Nodes` line"),
     ("simai.rs", "there are at most"),
     ("msccl.rs", "it is no XML"),
-    // Ends of other messages.
-    ("text.rs", "; write {}"),
-    ("goal.rs", "; write {bytes}b"),
 ];
 
-/// The texts of fixes in a source file, in pieces between placeholders.
+/// The calls that make a problem with its fix, or one of the two.
+const CALLS: [&str; 5] =
+    ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
+
+/// The string literals in the arguments of a call. `call` begins behind its opening bracket.
+fn literals(call: &str) -> Vec<&str> {
+    let (mut depth, mut literals) = (1, Vec::new());
+    for (number, part) in call.split('"').enumerate() {
+        if number % 2 == 1 {
+            literals.push(part);
+            continue;
+        }
+        for letter in part.chars() {
+            depth += match letter {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            if depth == 0 {
+                return literals;
+            }
+        }
+    }
+    literals
+}
+
+/// The texts of problems with their fixes in a source file, in pieces between placeholders.
 fn offers(source: &str) -> Vec<Vec<String>> {
     let source = source.split("#[cfg(test)]").next().unwrap();
     let mut joined = String::new();
@@ -201,14 +224,23 @@ fn offers(source: &str) -> Vec<Vec<String>> {
         }
     }
     let plain = joined.replace("\\\"", "\u{1}").replace("\\n", "\u{2}");
-    let texts = plain.split('"').skip(1).step_by(2).filter(|text| text.contains("; write "));
-    let pieces = |text: &str| {
+    let pieces_of = |text: &str| {
         let text = text.replace('\u{1}', "\"").replace("{{", "\u{3}").replace("}}", "\u{4}");
         let pieces = text.split(['{', '}']).enumerate().filter(|(number, _)| number % 2 == 0);
         let pieces = pieces.map(|(_, piece)| piece.replace('\u{3}', "{").replace('\u{4}', "}"));
-        pieces.filter(|piece| !piece.is_empty()).collect()
+        pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>()
     };
-    texts.map(pieces).collect()
+    let offer = |(at, call): (usize, &str)| {
+        let literals = literals(&plain[at + call.len()..]);
+        let (message, fix) = literals.split_at(usize::from(!call.starts_with("Fix")).min(literals.len()));
+        let mut pieces: Vec<String> = message.iter().flat_map(|text| pieces_of(text)).collect();
+        if call.starts_with("Problem") {
+            pieces.push("; write ".to_owned());
+        }
+        pieces.extend(fix.iter().flat_map(|text| pieces_of(text)));
+        pieces
+    };
+    CALLS.iter().flat_map(|call| plain.match_indices(call)).map(offer).collect()
 }
 
 #[test]
@@ -254,11 +286,10 @@ fn what_is_offered_for_a_file_works_there() {
     ] {
         for mut pieces in offers(source) {
             // The reader of a file puts its own key before the fix.
-            if file == "fat_tree.rs" {
-                pieces
-                    .iter_mut()
-                    .filter_map(|piece| Some((piece.find("; write ")?, piece)))
-                    .for_each(|(at, piece)| piece.truncate(at + "; write ".len()));
+            if let (true, Some(at)) =
+                (file == "fat_tree.rs", pieces.iter().position(|piece| piece == "; write "))
+            {
+                pieces.truncate(at + 1);
             }
             let text = pieces.join("{}");
             let known = |(of, begins): &(&str, &str)| {

@@ -13,22 +13,25 @@ fn mistakes_in_goal_are_explained() {
         (String::new(), "job: it is empty; its first line must be `num_ranks N`"),
         (
             "rank 0 {\n}".to_owned(),
-            "job:1: nothing says how many ranks there are; write `num_ranks 2` above it",
+            "job:1: nothing says how many ranks there are; write: `num_ranks 2` above it",
         ),
-        ("num_ranks 0".to_owned(), "job:1: there are no ranks; write `num_ranks 2`"),
+        ("num_ranks 0".to_owned(), "job:1: there are no ranks; write: `num_ranks 2`"),
         (
             "num_ranks 2\nrank 0 {\n}".to_owned(),
-            "job:1: there are 2 ranks, and there is no `rank 1 {`; write `num_ranks 1`",
+            "job:1: there are 2 ranks, and there is no `rank 1 {`; write: `num_ranks 1`",
         ),
-        ("num_ranks 1\nrank 0 {\nl1: calc 5\n".to_owned(), "job: rank 0 does not end; write a `}` behind it"),
+        (
+            "num_ranks 1\nrank 0 {\nl1: calc 5\n".to_owned(),
+            "job: rank 0 does not end; write: a `}` behind it",
+        ),
         ("num_ranks 1\nrank 3 {\n}".to_owned(), "job:2: there are ranks 0 to 0, and no rank 3"),
-        (of("l1: send 8 to 1"), "job:3: a size ends in b, as in 8b, not `8`; write 8b"),
+        (of("l1: send 8 to 1"), "job:3: a size ends in b, as in 8b, not `8`; write: 8b"),
         (
             of("l1: sned 8b to 1"),
             "job:3: expected `send 1b to 1`, `recv 1b from 0`, `calc 100` or `l2 requires l1`, not `sned`",
         ),
-        (of("l1: send 8b to 1 nic 2"), "job:3: nic 2 is not simulated: a host has one NIC; write nic 0"),
-        (of("l1: calc 5\nl1: calc 6"), "job:4: the label `l1` is there already; write another one"),
+        (of("l1: send 8b to 1 nic 2"), "job:3: nic 2 is not simulated: a host has one NIC; write: nic 0"),
+        (of("l1: calc 5\nl1: calc 6"), "job:4: the label `l1` is there already; write: another one"),
         (of("l1: calc 5\nl1 requires l2"), "job:4: there is no label `l2` in this rank"),
         (of("l1: calc 5\nl2: calc 6\nl2 irequires l1"), "job:5: irequires of a calc is not simulated"),
         (of("l1: send 8b to 5"), "job:3: rank 0: it sends to rank 5, and there are ranks 0 to 1"),
@@ -41,7 +44,7 @@ fn mistakes_in_goal_are_explained() {
             of("l1: recv 8b from 1"),
             "job:3: rank 0: it receives from rank 1 with tag 0, which that never sends (again)",
         ),
-        (of("/* l1: calc 5\n"), "job:3: the comment that begins here does not end; write */ behind it"),
+        (of("/* l1: calc 5\n"), "job:3: the comment that begins here does not end; write: */ behind it"),
         (of("send 1b to 1 tag 1 tag 2"), "job:3: tag is there twice; remove one of the two"),
         (of("l1: calc 5"), "job: nothing in it is sent; a workload needs a message"),
         (
@@ -84,7 +87,7 @@ fn mistakes_in_msccl_are_explained() {
         ("<algo".to_owned(), "job:1: it is no XML"),
         ("<graph/>".to_owned(), "job:1: expected <algo>, not <graph>"),
         ("<algo/>".to_owned(), "job:1: <algo> has no ngpus"),
-        (of("<step s=\"0\"/>"), "job:4: <step> has no type; write type=\"nop\""),
+        (of("<step s=\"0\"/>"), "job:4: <step> has no type; write: type=\"nop\""),
         (step("x", "-1"), "job:4: type is one of s, r, rcs, rrc, rrs, rrcs, cpy, re and nop, not `x`"),
         (step("r", "-1"), "job:4: a step of type r needs a block with recv, which is -1"),
         (step("s", "5"), "job:4: it waits for step 5 of block 5, which is not there"),
@@ -92,7 +95,7 @@ fn mistakes_in_msccl_are_explained() {
         (of("words"), "job:3: text where elements are expected: `words`"),
         (
             step("s", "-1").replace("<gpu id=\"1\"/>", ""),
-            "job:1: ngpus says 2 GPUs, and GPU 1 is not there; write ngpus=\"1\"",
+            "job:1: ngpus says 2 GPUs, and GPU 1 is not there; write: ngpus=\"1\"",
         ),
         (
             step("s", "-1").replace("ngpus", "proto=\"X\" ngpus"),
@@ -106,13 +109,13 @@ fn mistakes_in_msccl_are_explained() {
             step("s", "-1")
                 .replace("<gpu id=\"0\"", "<gpu id=\"0\" i_chunks=\"1\"")
                 .replace("srcoff=\"0\"", "srcbuf=\"i\" srcoff=\"1\""),
-            "job:4: chunks 1 to 1 of i, which has 1 (i_chunks); write srcoff=\"0\"",
+            "job:4: chunks 1 to 1 of i, which has 1 (i_chunks); write: srcoff=\"0\"",
         ),
         (
             of(
                 "<step s=\"1\" type=\"nop\" depid=\"-1\" deps=\"-1\"/>\n<step s=\"0\" type=\"nop\" depid=\"-1\" deps=\"-1\"/>",
             ),
-            "job:5: step 0 of block 0 stands behind step 1; write them in their order",
+            "job:5: step 0 of block 0 stands behind step 1; write: them in their order",
         ),
         (step("s", "-1"), "job:4: rank 0: it sends to rank 1 with tag 0, which that never receives"),
     ] {
@@ -133,7 +136,7 @@ fn a_file_of_another_format_is_named() {
         ("goal", "MICRO\n1\n", "simai"),
     ] {
         let error = error(&format!("format = \"{read_as}\""), file);
-        assert!(error.ends_with(&format!("; write {is}")), "{error}");
+        assert!(error.ends_with(&format!("; write: {is}")), "{error}");
     }
 }
 
@@ -157,11 +160,11 @@ fn mistakes_in_simai_are_explained() {
         (head.replace("ep: 1", "ep: 1 ep: 1"), "job:1: `ep:` is there twice; remove one of the two"),
         (
             head.to_owned() + "2\nl -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
-            "job:2: it counts 2 layers, and there is 1; write 1",
+            "job:2: it counts 2 layers, and there is 1; write: 1",
         ),
         (
             head.to_owned() + "1\nl -1 1 NONE 0 1 NONE 0 1 NONE 0\n",
-            "the time of the update; the last one is missing; write 0 behind it",
+            "the time of the update; the last one is missing; write: 0 behind it",
         ),
         (
             head.to_owned() + "1\nl 4 1 NONE 0 1 NONE 0 1 NONE 0 1\n",

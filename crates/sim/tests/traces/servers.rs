@@ -208,10 +208,10 @@ fn shares_that_there_are_not_are_explained() {
     for (share, says) in [
         ("layers = [0, 1]", "layers are the first and the last one, from 1\n  write: layers = [1, 8]"),
         ("layers = [2]", "layers are the first and the last one, from 1"),
-        ("layers = [2, 4]", "job has layers 1 to 3; write [1, 3]"),
+        ("layers = [2, 4]", "job has layers 1 to 3; write: [1, 3]"),
         (
             "ranks = 6",
-            "6 ranks are no share of its groups, which come in multiples of 4 up to 8, or in multiples of 8, a pipeline stage, up to 16; write 4",
+            "6 ranks are no share of its groups, which come in multiples of 4 up to 8, or in multiples of 8, a pipeline stage, up to 16; write: 4",
         ),
         ("ranks = 24", "24 ranks are no share of its groups"),
         ("ranks = 0", "0 ranks are no share of its groups"),

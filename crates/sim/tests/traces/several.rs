@@ -111,7 +111,7 @@ fn jobs_that_make_no_sense_are_explained() {
         (
             5,
             &three[..],
-            "it has 2 ranks, and the fabric has 5 hosts, of which other jobs have 4; write a fabric of 6 hosts",
+            "it has 2 ranks, and the fabric has 5 hosts, of which other jobs have 4; write: a fabric of 6 hosts",
         ),
         (5, &[][..], "there is no job"),
         (5, &["fiel = \"one\""], "did you mean \"file\"?"),

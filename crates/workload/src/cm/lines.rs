@@ -1,7 +1,7 @@
 //! The lines of a connection matrix.
 
 use super::super::{Opens, WorkloadError, text};
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Duration, Problem, Time};
 
 /// The lines of a matrix.
 #[derive(Default)]
@@ -64,7 +64,10 @@ pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> 
         Some(_) => Ok(body),
         None => Err(WorkloadError::file(
             file,
-            format!("it has no `Nodes` line; write `Nodes {hosts}` first, for as many hosts"),
+            Problem::with_text(
+                "it has no `Nodes` line",
+                format_args!("`Nodes {hosts}` first, for as many hosts"),
+            ),
         )),
     }
 }
@@ -76,10 +79,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&self, content: &str, body: &mut Body) -> Result<(), String> {
+    fn read(&self, content: &str, body: &mut Body) -> Result<(), Problem> {
         if let Some((src, rest)) = content.split_once("->") {
             let nodes = body.counts.nodes.ok_or_else(|| {
-                format!("a connection before the number of nodes; write `Nodes {}` above it", self.hosts)
+                Problem::with_text(
+                    "a connection before the number of nodes",
+                    format_args!("`Nodes {}` above it", self.hosts),
+                )
             })?;
             let nodes = nodes.value;
             body.connections.push(self.connection(src.trim(), rest, nodes)?);
@@ -93,31 +99,32 @@ impl Reader {
             "Triggers" => self.count(&words, &mut body.counts.triggers, started)?,
             "Failures" => self.count(&words, &mut body.counts.failures, started)?,
             "trigger" => body.triggers.push(self.trigger(&words[1..])?),
-            "failure" => return Err(NO_FAILURES.into()),
+            "failure" => return Err(no_failures()),
             word => {
                 return Err(format!(
                     "{} is unknown; {}",
                     text::quote(word),
                     text::suggest(word, FIRST_WORDS)
-                ));
+                )
+                .into());
             }
         }
         self.check_nodes(body)?;
         match body.counts.failures {
-            Some(failures) if failures.value > 0 => Err(NO_FAILURES.into()),
+            Some(failures) if failures.value > 0 => Err(no_failures()),
             _ => Ok(()),
         }
     }
 
-    fn count(&self, words: &[&str], count: &mut Option<Count>, started: bool) -> Result<(), String> {
+    fn count(&self, words: &[&str], count: &mut Option<Count>, started: bool) -> Result<(), Problem> {
         let &[key, value] = words else {
-            return Err(format!("expected `{0} N`, such as `{0} 16`", words[0]));
+            return Err(format!("expected `{0} N`, such as `{0} 16`", words[0]).into());
         };
         if let Some(first) = count {
-            return Err(format!("a second `{key}` line; the first is line {}", first.line));
+            return Err(format!("a second `{key}` line; the first is line {}", first.line).into());
         }
         if started {
-            return Err(format!("`{key}` must stand before the first connection or trigger"));
+            return Err(format!("`{key}` must stand before the first connection or trigger").into());
         }
         *count = Some(Count {
             value: text::whole(value, format_args!("the number after `{key}`"), MOST)?,
@@ -127,25 +134,29 @@ impl Reader {
     }
 
     /// Checks that the fabric has enough hosts, as the file's nodes are its first hosts.
-    fn check_nodes(&self, body: &Body) -> Result<(), String> {
+    fn check_nodes(&self, body: &Body) -> Result<(), Problem> {
         match body.counts.nodes {
             Some(nodes) if nodes.value == 0 => Err("`Nodes 0`: there must be at least 2 to send".into()),
             Some(nodes) if nodes.value > u64::from(self.hosts) => Err(format!(
                 "the file is for {} nodes, but the fabric has {} hosts; take a fabric of at least {0} hosts",
                 nodes.value, self.hosts
-            )),
+            )
+            .into()),
             _ => Ok(()),
         }
     }
 
-    fn connection(&self, src: &str, rest: &str, nodes: u64) -> Result<Connection, String> {
+    fn connection(&self, src: &str, rest: &str, nodes: u64) -> Result<Connection, Problem> {
         let mut words = rest.split_whitespace();
         let (src, dst) = (
             node(src, "the source", nodes)?,
             node(words.next().unwrap_or_default(), "the destination", nodes)?,
         );
         if src == dst {
-            return Err(format!("the connection goes from node {src} to itself; write another destination"));
+            return Err(Problem::with_text(
+                format!("the connection goes from node {src} to itself"),
+                "another destination",
+            ));
         }
         let mut options = Options::default();
         while let Some(key) = words.next() {
@@ -154,14 +165,18 @@ impl Reader {
         match (options.start, options.trigger) {
             (Some(_), Some(_)) => return Err("both `start` and `trigger`; remove one of the two".into()),
             (None, None) => {
-                return Err("neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`".into());
+                return Err(Problem::with_text(
+                    "neither `start` nor `trigger`",
+                    "`start 0` behind it, or `trigger N`",
+                ));
             }
             _ => (),
         }
         if options.msg.is_some() && options.id.is_none() {
-            return Err(
-                "`msg` without an `id`; write `id 1`, or another number of the connection that carries the message".into()
-            );
+            return Err(Problem::with_text(
+                "`msg` without an `id`",
+                "`id 1`, or another number of the connection that carries the message",
+            ));
         }
         Ok(Connection {
             line: self.line,
@@ -170,7 +185,9 @@ impl Reader {
             id: options.id,
             start: options.start,
             trigger: options.trigger,
-            bytes: options.size.ok_or("no `size`; write `size 2000000` behind it, or other bytes")?,
+            bytes: options
+                .size
+                .ok_or(Problem::with_text("no `size`", "`size 2000000` behind it, or other bytes"))?,
             send_done_trigger: options.send_done_trigger,
             recv_done_trigger: options.recv_done_trigger,
             msg: options.msg.is_some(),
@@ -178,10 +195,10 @@ impl Reader {
     }
 
     /// Reads the words after `trigger`.
-    fn trigger(&self, words: &[&str]) -> Result<Trigger, String> {
+    fn trigger(&self, words: &[&str]) -> Result<Trigger, Problem> {
         let form = "`trigger id N oneshot`, `trigger id N multishot` or `trigger id N barrier count K`";
         let &["id", id, kind, ref rest @ ..] = words else {
-            return Err(format!("expected {form}"));
+            return Err(format!("expected {form}").into());
         };
         let id = text::whole(id, "the trigger's id", MOST)?;
         let opens = match (kind, rest) {
@@ -192,40 +209,48 @@ impl Reader {
                 count => Opens::After(count),
             },
             ("barrier", []) => {
-                return Err(
-                    "a barrier needs its count; write `barrier count 2`, or another number of activations"
-                        .into(),
-                );
+                return Err(Problem::with_text(
+                    "a barrier needs its count",
+                    "`barrier count 2`, or another number of activations",
+                ));
             }
             ("oneshot" | "multishot", ["count", _]) => {
-                return Err(format!(
-                    "a {kind} has no count; write `{kind}` alone, or `barrier` in its place"
+                return Err(Problem::with_text(
+                    format!("a {kind} has no count"),
+                    format_args!("`{kind}` alone, or `barrier` in its place"),
                 ));
             }
             (kind, _) if TRIGGER_KINDS.contains(&kind) => {
-                return Err(format!("expected {form}, but {} follows", text::quote(&rest.join(" "))));
+                return Err(format!("expected {form}, but {} follows", text::quote(&rest.join(" "))).into());
             }
             (kind, _) => {
                 let hint = text::suggest(kind, TRIGGER_KINDS);
-                return Err(format!("{} is no kind of trigger; {hint}", text::quote(kind)));
+                return Err(format!("{} is no kind of trigger; {hint}", text::quote(kind)).into());
             }
         };
         Ok(Trigger { line: self.line, id, opens })
     }
 }
 
-const NO_FAILURES: &str = "failures in a connection matrix are not read; write them as [[fault]] in the scenario, \
-                           remove the `failure` lines and set `Failures 0`";
+/// The error of lines about failures.
+fn no_failures() -> Problem {
+    Problem::with_text(
+        "failures in a connection matrix are not read",
+        "them as [[fault]] in the scenario, remove the `failure` lines and set `Failures 0`",
+    )
+}
+
 /// The largest id or count: 32 bits, as in htsim.
 const MOST: u64 = u32::MAX as u64;
 
-fn node(word: &str, what: &str, nodes: u64) -> Result<u32, String> {
+fn node(word: &str, what: &str, nodes: u64) -> Result<u32, Problem> {
     let number = text::whole_u32(word, format_args!("{what} of a connection `SRC->DST`"))?;
     if u64::from(number) >= nodes {
         return Err(format!(
             "{what} {number} is no node; `Nodes {nodes}` has nodes 0 to {}",
             nodes.saturating_sub(1)
-        ));
+        )
+        .into());
     }
     Ok(number)
 }
@@ -250,10 +275,10 @@ impl Options {
         key: &str,
         words: &mut impl Iterator<Item = &'a str>,
         start_unit: Duration,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let mut number = || match words.next() {
             Some(word) => text::whole(word, format_args!("the number after `{key}`"), MOST),
-            None => Err(format!("`{key}` needs a number after it")),
+            None => Err(format!("`{key}` needs a number after it").into()),
         };
         match key {
             "id" => once(key, &mut self.id, number()?),
@@ -264,14 +289,14 @@ impl Options {
             "size" => {
                 let word = words.next().ok_or("`size` needs a number of bytes after it")?;
                 match text::whole_bytes(word, "the size, in bytes,", i64::MAX as u64)? {
-                    0 => Err("the size must be at least 1 byte, but it is 0; write `size 1`".into()),
+                    0 => Err(Problem::with_text("the size must be at least 1 byte, but it is 0", "`size 1`")),
                     bytes => once(key, &mut self.size, bytes),
                 }
             }
             "start" => {
                 let word = words.next().ok_or("`start` needs a time after it, such as `start 0`")?;
                 let start = text::instant(word, "the start", start_unit)
-                    .map_err(|what| what + &text::without_unit(word, start_unit))?;
+                    .map_err(|what| text::without_unit(what, word, start_unit))?;
                 once(key, &mut self.start, start)
             }
             "msg" => once(key, &mut self.msg, ()),
@@ -280,14 +305,15 @@ impl Options {
                 "{} is no option of a connection; {}",
                 text::quote(key),
                 text::suggest(key, OPTIONS)
-            )),
+            )
+            .into()),
         }
     }
 }
 
-fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
+fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), Problem> {
     match slot.replace(value) {
-        Some(_) => Err(format!("`{key}` twice in one line; remove one of the two")),
+        Some(_) => Err(format!("`{key}` twice in one line; remove one of the two").into()),
         None => Ok(()),
     }
 }

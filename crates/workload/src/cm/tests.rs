@@ -111,26 +111,26 @@ fn a_smaller_matrix_fits_a_larger_fabric_only() {
 fn wrong_counts_are_explained() {
     assert_eq!(
         wrong("Nodes 16\nConnections 3\n0->1 start 0 size 1\n"),
-        "m.cm:2: `Connections 3`, but the file has 1 connection line; write `Connections 1`"
+        "m.cm:2: `Connections 3`, but the file has 1 connection line; write: `Connections 1`"
     );
     // htsim stops as well: "Mismatch in connection count, specified: 1 actual 2".
     assert_eq!(
         wrong("Nodes 16\nConnections 1\n0->1 start 0 size 1\n1->2 start 0 size 1\n"),
-        "m.cm:2: `Connections 1`, but the file has 2 connection lines; write `Connections 2`"
+        "m.cm:2: `Connections 1`, but the file has 2 connection lines; write: `Connections 2`"
     );
     assert_eq!(
         wrong("Nodes 16\nConnections 1\nTriggers 1\n0->1 start 0 size 1\n"),
-        "m.cm:3: `Triggers 1`, but the file has 0 trigger lines; write `Triggers 0`"
+        "m.cm:3: `Triggers 1`, but the file has 0 trigger lines; write: `Triggers 0`"
     );
     assert_eq!(
         wrong("Nodes 16\n0->1 start 0 size 1\n"),
-        "m.cm: it has 1 connection line but no `Connections` line; write `Connections 1` before the body"
+        "m.cm: it has 1 connection line but no `Connections` line; write: `Connections 1` before the body"
     );
     assert_eq!(
         wrong("Connections 1\n0->1 start 0 size 1\n"),
-        "m.cm:2: a connection before the number of nodes; write `Nodes 16` above it"
+        "m.cm:2: a connection before the number of nodes; write: `Nodes 16` above it"
     );
-    assert_eq!(wrong(""), "m.cm: it has no `Nodes` line; write `Nodes 16` first, for as many hosts");
+    assert_eq!(wrong(""), "m.cm: it has no `Nodes` line; write: `Nodes 16` first, for as many hosts");
     assert_eq!(wrong("Nodes 16\nNodes 16\n"), "m.cm:2: a second `Nodes` line; the first is line 1");
     assert_eq!(wrong("Nodes\n"), "m.cm:1: expected `Nodes N`, such as `Nodes 16`");
     assert_eq!(
@@ -139,7 +139,7 @@ fn wrong_counts_are_explained() {
     );
     assert_eq!(
         wrong("Nodes 16\nConnections 0\n"),
-        "m.cm: it has no connections; write `Connections 1` and below it a line such as `0->1 start 0 size 1000`"
+        "m.cm: it has no connections; write: `Connections 1` and below it a line such as `0->1 start 0 size 1000`"
     );
     assert_eq!(
         wrong("Nodes 99999999999\n"),
@@ -151,7 +151,7 @@ fn wrong_counts_are_explained() {
 fn wrong_connections_are_explained() {
     let cases = [
         ("0->16 start 0 size 1", "the destination 16 is no node; `Nodes 16` has nodes 0 to 15"),
-        ("4->4 start 0 size 1", "the connection goes from node 4 to itself; write another destination"),
+        ("4->4 start 0 size 1", "the connection goes from node 4 to itself; write: another destination"),
         (
             "-1->4 start 0 size 1",
             "the source of a connection `SRC->DST` must not be negative, but it is `-1`",
@@ -161,11 +161,11 @@ fn wrong_connections_are_explained() {
             "the destination of a connection `SRC->DST` must be a whole number, not `start`",
         ),
         ("0->1 start 0 trigger 1 size 1", "both `start` and `trigger`; remove one of the two"),
-        ("0->1 size 1", "neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`"),
-        ("0->1 start 0", "no `size`; write `size 2000000` behind it, or other bytes"),
-        ("0->1 start 0 size 0", "the size must be at least 1 byte, but it is 0; write `size 1`"),
+        ("0->1 size 1", "neither `start` nor `trigger`; write: `start 0` behind it, or `trigger N`"),
+        ("0->1 start 0", "no `size`; write: `size 2000000` behind it, or other bytes"),
+        ("0->1 start 0 size 0", "the size must be at least 1 byte, but it is 0; write: `size 1`"),
         ("0->1 start 0 size -5", "the size, in bytes, must not be negative, but it is `-5`"),
-        ("0->1 start 0 size 2MB", "the size, in bytes, must be a whole number, not `2MB`; write 2000000"),
+        ("0->1 start 0 size 2MB", "the size, in bytes, must be a whole number, not `2MB`; write: 2000000"),
         ("0->1 start 0 size", "`size` needs a number of bytes after it"),
         (
             "0->1 start 0 size 99999999999999999999",
@@ -177,7 +177,7 @@ fn wrong_connections_are_explained() {
         ("0->1 id start 0 size 1", "the number after `id` must be a whole number, not `start`"),
         (
             "0->1 msg start 0 size 1",
-            "`msg` without an `id`; write `id 1`, or another number of the connection that carries the message",
+            "`msg` without an `id`; write: `id 1`, or another number of the connection that carries the message",
         ),
         (
             "0->1 start 0 size 1 send_done_trigger 7",
@@ -186,18 +186,18 @@ fn wrong_connections_are_explained() {
         ("Conections 1", "`Conections` is unknown; did you mean `Connections`?"),
         (
             "failure switch_type TOR switch_id 0 link_id 1",
-            "failures in a connection matrix are not read; write them as [[fault]] in the scenario, remove the \
+            "failures in a connection matrix are not read; write: them as [[fault]] in the scenario, remove the \
              `failure` lines and set `Failures 0`",
         ),
         ("trigger id 1 onshot", "`onshot` is no kind of trigger; did you mean `oneshot`?"),
         (
             "trigger id 1 barrier",
-            "a barrier needs its count; write `barrier count 2`, or another number of activations",
+            "a barrier needs its count; write: `barrier count 2`, or another number of activations",
         ),
         ("trigger id 1 barrier count 0", "the barrier's count must be at least 1"),
         (
             "trigger id 1 oneshot count 2",
-            "a oneshot has no count; write `oneshot` alone, or `barrier` in its place",
+            "a oneshot has no count; write: `oneshot` alone, or `barrier` in its place",
         ),
         (
             "trigger 1 oneshot",
@@ -222,11 +222,11 @@ fn shared_ids_are_explained() {
     let two = |second: &str| wrong(&format!("Nodes 16\nConnections 2\n0->1 id 4 start 0 size 1\n{second}\n"));
     assert_eq!(
         two("0->1 id 4 start 0 size 1"),
-        "m.cm:4: id 4 is used in line 3 already; write another id, or `msg` for a further message on that connection"
+        "m.cm:4: id 4 is used in line 3 already; write: another id, or `msg` for a further message on that connection"
     );
     assert_eq!(
         two("1->0 id 4 msg start 0 size 1"),
-        "m.cm:4: messages with id 4 go 0->1 (line 3), but this one goes 1->0; write another id"
+        "m.cm:4: messages with id 4 go 0->1 (line 3), but this one goes 1->0; write: another id"
     );
 }
 
@@ -257,7 +257,7 @@ fn wrong_triggers_are_explained() {
     );
     assert_eq!(
         with(&[fires, waits], &["trigger id 1 barrier count 3"]),
-        "m.cm:6: trigger 1 waits for 3 activations, but only 1 can happen; write `count 1`"
+        "m.cm:6: trigger 1 waits for 3 activations, but only 1 can happen; write: `count 1`"
     );
     assert_eq!(
         with(&[fires, waits, waits], &["trigger id 1 multishot"]),
@@ -276,7 +276,7 @@ fn wrong_triggers_are_explained() {
 #[test]
 fn the_start_unit_must_not_be_zero() {
     let error = parse("m", WHOLE, Duration::ZERO, 16).unwrap_err().to_string();
-    assert_eq!(error, "workload.start_unit: a unit of time cannot be 0; write \"1ps\" or \"1us\"");
+    assert_eq!(error, "workload.start_unit: a unit of time cannot be 0; write: \"1ps\" or \"1us\"");
 }
 
 #[test]

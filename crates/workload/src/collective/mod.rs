@@ -26,7 +26,7 @@ pub(super) fn place_job(
 }
 
 use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Purpose, QpId, Time, stream};
+use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Problem, Purpose, QpId, Time, stream};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -130,7 +130,10 @@ impl CollectiveSpec {
     /// [`WorkloadError::Key`] with a replacement.
     pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
         if self.bytes.0 == 0 {
-            return Err(WorkloadError::key("bytes", "a collective of no bytes sends nothing; write \"8MB\""));
+            return Err(WorkloadError::key(
+                "bytes",
+                Problem::with_value("a collective of no bytes sends nothing", "\"8MB\""),
+            ));
         }
         match &self.members {
             Members::Groups { groups } => check_groups(groups, hosts)?,
@@ -147,11 +150,12 @@ impl CollectiveSpec {
         match (self.algorithm, self.chunk) {
             (Algorithm::Alltoall, Some(_)) => Err(WorkloadError::key(
                 "chunk",
-                "an all-to-all sends the block for each rank as one message; leave out chunk",
+                without("chunk", "an all-to-all sends the block for each rank as one message"),
             )),
-            (_, Some(Bytes(0))) => {
-                Err(WorkloadError::key("chunk", "a chunk must have at least 1B; write \"128KB\""))
-            }
+            (_, Some(Bytes(0))) => Err(WorkloadError::key(
+                "chunk",
+                Problem::with_value("a chunk must have at least 1B", "\"128KB\""),
+            )),
             _ => Ok(()),
         }
     }
@@ -159,17 +163,17 @@ impl CollectiveSpec {
     fn check_connections(&self) -> Result<(), WorkloadError> {
         let Some(connections) = self.connections else { return Ok(()) };
         if self.algorithm != Algorithm::Alltoall {
-            let what = format!(
-                "only an all-to-all opens connections one after the other, not {}; leave out connections",
+            let message = format!(
+                "only an all-to-all opens connections one after the other, not {}",
                 self.algorithm.name()
             );
-            return Err(WorkloadError::key("connections", what));
+            return Err(WorkloadError::key("connections", without("connections", message)));
         }
         let most = self.members.largest() - 1;
         if connections == 0 || connections > most {
-            let what = format!(
-                "a rank sends to {most} others, so {connections} of them cannot be open; write {}",
-                connections.clamp(1, most)
+            let what = Problem::with_value(
+                format!("a rank sends to {most} others, so {connections} of them cannot be open"),
+                connections.clamp(1, most),
             );
             return Err(WorkloadError::key("connections", what));
         }
@@ -180,14 +184,18 @@ impl CollectiveSpec {
         match (self.algorithm, self.depth, self.clock) {
             (Algorithm::Alltoall, Some(_), _) => Err(WorkloadError::key(
                 "depth",
-                "an all-to-all has no chunks, and connections says how many blocks are open; leave out depth",
+                without(
+                    "depth",
+                    "an all-to-all has no chunks, and connections says how many blocks are open",
+                ),
             )),
-            (_, Some(0), _) => {
-                Err(WorkloadError::key("depth", "a rank must have a chunk open to send anything; write 1"))
-            }
+            (_, Some(0), _) => Err(WorkloadError::key(
+                "depth",
+                Problem::with_value("a rank must have a chunk open to send anything", "1"),
+            )),
             (_, None, Some(_)) => Err(WorkloadError::key(
                 "clock",
-                "without depth a rank sends whatever it has, and nothing waits for a clock; leave out clock",
+                without("clock", "without depth a rank sends whatever it has, and nothing waits for a clock"),
             )),
             _ => Ok(()),
         }
@@ -198,11 +206,11 @@ impl CollectiveSpec {
         if self.jitter.is_none() || self.algorithm == Algorithm::Alltoall {
             return Ok(());
         }
-        let what = format!(
-            "only the ranks of an all-to-all begin at random, not those of {}; leave out jitter",
+        let message = format!(
+            "only the ranks of an all-to-all begin at random, not those of {}",
             self.algorithm.name()
         );
-        Err(WorkloadError::key("jitter", what))
+        Err(WorkloadError::key("jitter", without("jitter", message)))
     }
 
     fn check_messages(&self) -> Result<(), WorkloadError> {
@@ -228,7 +236,10 @@ impl CollectiveSpec {
             ("ranks", Members::Groups { .. }) => "groups",
             _ => key,
         };
-        let what = format!("{count} messages would be sent, and the most is {MAX_MESSAGES}; write {instead}");
+        let what = Problem::with_text(
+            format!("{count} messages would be sent, and the most is {MAX_MESSAGES}"),
+            instead,
+        );
         Err(WorkloadError::key(key, what))
     }
 
@@ -262,26 +273,35 @@ impl Members {
     }
 }
 
+/// The problem of a key that the algorithm does not have.
+fn without(key: &str, message: impl Into<String>) -> Problem {
+    Problem::with_text(message, format_args!("[workload] without {key}"))
+}
+
 /// The error for too few ranks, shared by `ranks` and `groups`.
 const TOO_FEW: &str = "a collective is among 2 ranks at least";
 
 fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> {
     if ranks < 2 {
-        return Err(WorkloadError::key("ranks", format!("{TOO_FEW}, not {ranks}; write 2")));
+        return Err(WorkloadError::key("ranks", Problem::with_value(format!("{TOO_FEW}, not {ranks}"), "2")));
     }
     if ranks > hosts {
-        let what =
-            format!("a job of {ranks} ranks is larger than the fabric of {hosts} hosts; write {hosts}");
+        let what = Problem::with_value(
+            format!("a job of {ranks} ranks is larger than the fabric of {hosts} hosts"),
+            hosts,
+        );
         return Err(WorkloadError::key("ranks", what));
     }
     if jobs == 0 {
-        return Err(WorkloadError::key("jobs", "there must be a job; write 1"));
+        return Err(WorkloadError::key("jobs", Problem::with_value("there must be a job", "1")));
     }
     if u64::from(ranks) * u64::from(jobs) > u64::from(hosts) {
-        let what = format!(
-            "{jobs} jobs of {ranks} ranks need {} hosts, and the fabric has {hosts}; write {}",
-            u64::from(ranks) * u64::from(jobs),
-            hosts / ranks
+        let what = Problem::with_value(
+            format!(
+                "{jobs} jobs of {ranks} ranks need {} hosts, and the fabric has {hosts}",
+                u64::from(ranks) * u64::from(jobs)
+            ),
+            hosts / ranks,
         );
         return Err(WorkloadError::key("jobs", what));
     }
@@ -289,27 +309,30 @@ fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> 
 }
 
 fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
-    let invalid = |what: String| Err(WorkloadError::key("groups", what));
+    let invalid = |what: Problem| Err(WorkloadError::key("groups", what));
     if groups.is_empty() {
-        return invalid("there must be a group; write [[0, 1]]".to_owned());
+        return invalid(Problem::with_value("there must be a group", "[[0, 1]]"));
     }
     for (number, group) in groups.iter().enumerate() {
         if group.len() < 2 {
-            return invalid(format!(
-                "{TOO_FEW}, and group {number} has {}; write at least 2 hosts",
-                group.len()
+            return invalid(Problem::with_text(
+                format!("{TOO_FEW}, and group {number} has {}", group.len()),
+                "at least 2 hosts",
             ));
         }
         if let Some(outside) = group.iter().find(|&&host| host >= hosts) {
-            return invalid(format!(
-                "group {number} has host {outside}, which does not exist; write hosts of 0 to {}",
-                hosts.saturating_sub(1)
+            return invalid(Problem::with_text(
+                format!("group {number} has host {outside}, which does not exist"),
+                format_args!("hosts of 0 to {}", hosts.saturating_sub(1)),
             ));
         }
         let mut sorted = group.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return invalid(format!("group {number} has host {} twice; write each host once", twice[0]));
+            return invalid(Problem::with_text(
+                format!("group {number} has host {} twice", twice[0]),
+                "each host once",
+            ));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::super::{Fabric, WorkloadError};
 use super::Placement;
-use anabranch_base::{Purpose, stream};
+use anabranch_base::{Problem, Purpose, stream};
 
 /// The hosts of each of `jobs` jobs, by rank. The caller has checked that there are enough hosts.
 pub(super) fn place_all(
@@ -40,9 +40,9 @@ fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<V
     let mut tors: Vec<&[(u32, u32)]> = by_tor.chunk_by(|a, b| a.0 == b.0).collect();
     let count = tors.len();
     if ranks as usize > count {
-        let what = format!(
-            "{ranks} ranks cannot be under different ToRs: the fabric has {count}; write at most {count} ranks, or \
-             placement = \"random\""
+        let what = Problem::with_text(
+            format!("{ranks} ranks cannot be under different ToRs: the fabric has {count}"),
+            format_args!("at most {count} ranks, or placement = \"random\""),
         );
         return Err(WorkloadError::key("placement", what));
     }
@@ -56,9 +56,9 @@ fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<V
         let mut group = Vec::with_capacity(ranks as usize);
         for tor in order {
             let Some((&(_, host), others)) = tors[tor].split_first() else {
-                let what = format!(
-                    "only {job} jobs of {ranks} ranks fit with each rank under a different ToR; write at most {job} \
-                     jobs, or placement = \"random\""
+                let what = Problem::with_text(
+                    format!("only {job} jobs of {ranks} ranks fit with each rank under a different ToR"),
+                    format_args!("at most {job} jobs, or placement = \"random\""),
                 );
                 return Err(WorkloadError::key("placement", what));
             };

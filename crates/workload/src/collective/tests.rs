@@ -156,53 +156,53 @@ fn what_is_wrong_is_said_with_what_to_write() {
     let blocks = |ranks, jobs| placed(ranks, jobs, Placement::Blocks);
     let spread = |ranks, jobs| placed(ranks, jobs, Placement::Spread);
     for (spec, expected) in [
-        (blocks(1, 1), "workload.ranks: a collective is among 2 ranks at least, not 1; write 2"),
-        (blocks(17, 1), "workload.ranks: a job of 17 ranks is larger than the fabric of 16 hosts; write 16"),
-        (blocks(5, 4), "workload.jobs: 4 jobs of 5 ranks need 20 hosts, and the fabric has 16; write 3"),
-        (blocks(5, 0), "workload.jobs: there must be a job; write 1"),
+        (blocks(1, 1), "workload.ranks: a collective is among 2 ranks at least, not 1; write: 2"),
+        (blocks(17, 1), "workload.ranks: a job of 17 ranks is larger than the fabric of 16 hosts; write: 16"),
+        (blocks(5, 4), "workload.jobs: 4 jobs of 5 ranks need 20 hosts, and the fabric has 16; write: 3"),
+        (blocks(5, 0), "workload.jobs: there must be a job; write: 1"),
         (
             spread(5, 1),
-            "workload.placement: 5 ranks cannot be under different ToRs: the fabric has 4; write at most 4 ranks, or \
+            "workload.placement: 5 ranks cannot be under different ToRs: the fabric has 4; write: at most 4 ranks, or \
              placement = \"random\"",
         ),
-        (grouped(&[]), "workload.groups: there must be a group; write [[0, 1]]"),
+        (grouped(&[]), "workload.groups: there must be a group; write: [[0, 1]]"),
         (
             grouped(&[&[0, 1], &[3]]),
-            "workload.groups: a collective is among 2 ranks at least, and group 1 has 1; write at least 2 hosts",
+            "workload.groups: a collective is among 2 ranks at least, and group 1 has 1; write: at least 2 hosts",
         ),
         (
             grouped(&[&[0, 1, 16]]),
-            "workload.groups: group 0 has host 16, which does not exist; write hosts of 0 to 15",
+            "workload.groups: group 0 has host 16, which does not exist; write: hosts of 0 to 15",
         ),
-        (grouped(&[&[0, 3, 0]]), "workload.groups: group 0 has host 0 twice; write each host once"),
+        (grouped(&[&[0, 3, 0]]), "workload.groups: group 0 has host 0 twice; write: each host once"),
         (
             to_all(5, 0),
-            "workload.connections: a rank sends to 4 others, so 0 of them cannot be open; write 1",
+            "workload.connections: a rank sends to 4 others, so 0 of them cannot be open; write: 1",
         ),
         (
             to_all(5, 5),
-            "workload.connections: a rank sends to 4 others, so 5 of them cannot be open; write 4",
+            "workload.connections: a rank sends to 4 others, so 5 of them cannot be open; write: 4",
         ),
         (
             CollectiveSpec { connections: Some(1), ..blocks(4, 1) },
             "workload.connections: only an all-to-all opens connections one after the other, not allreduce-ring; \
-             leave out connections",
+             write: [workload] without connections",
         ),
         (
             CollectiveSpec { chunk: Some(Bytes(5)), ..to_all(5, 4) },
-            "workload.chunk: an all-to-all sends the block for each rank as one message; leave out chunk",
+            "workload.chunk: an all-to-all sends the block for each rank as one message; write: [workload] without chunk",
         ),
         (
             CollectiveSpec { chunk: Some(Bytes(0)), ..blocks(4, 1) },
-            "workload.chunk: a chunk must have at least 1B; write \"128KB\"",
+            "workload.chunk: a chunk must have at least 1B; write: \"128KB\"",
         ),
         (
             CollectiveSpec { bytes: Bytes(0), ..blocks(4, 1) },
-            "workload.bytes: a collective of no bytes sends nothing; write \"8MB\"",
+            "workload.bytes: a collective of no bytes sends nothing; write: \"8MB\"",
         ),
         (
             CollectiveSpec { bytes: Bytes(20_000_000), chunk: Some(Bytes(1)), ..blocks(4, 1) },
-            "workload.chunk: 120000000 messages would be sent, and the most is 50000000; write a larger chunk, or \
+            "workload.chunk: 120000000 messages would be sent, and the most is 50000000; write: a larger chunk, or \
              fewer ranks or jobs",
         ),
     ] {
@@ -250,5 +250,5 @@ fn ranks_of_an_all_to_all_begin_at_random() {
     assert_eq!(drawn, begins(jitter, 1));
     assert_ne!(drawn, begins(jitter, 2));
     let said = build(&CollectiveSpec { jitter, ..placed(4, 1, Placement::Blocks) }, &fabric, 1).unwrap_err();
-    assert!(said.to_string().contains("leave out jitter"), "{said}");
+    assert!(said.to_string().contains("write: [workload] without jitter"), "{said}");
 }

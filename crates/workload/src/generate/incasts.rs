@@ -2,7 +2,7 @@
 
 use crate::IncastsSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, HostId, Purpose, Rate, Time, stream};
+use anabranch_base::{Duration, HostId, Problem, Purpose, Rate, Time, stream};
 
 /// Incasts among the first `hosts` hosts, which arrive as a Poisson process. The receiver and the senders of each are drawn
 /// at random, and all senders start at the same time.
@@ -79,10 +79,13 @@ impl Incasts<'_> {
     }
 
     fn none(&self, mean_gap_ps: f64) -> WorkloadError {
-        let what = format!(
-            "no incast starts in {}: one starts every {:.1} us on average; write a longer duration",
-            self.duration,
-            mean_gap_ps / 1e6
+        let what = Problem::with_text(
+            format!(
+                "no incast starts in {}: one starts every {:.1} us on average",
+                self.duration,
+                mean_gap_ps / 1e6
+            ),
+            "a longer duration",
         );
         WorkloadError::key("duration", what)
     }

@@ -4,7 +4,7 @@
 use super::{Fabric, share_in_all};
 use crate::PipelineSpec;
 use crate::{Start, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, HostId, Purpose, Time, stream};
+use anabranch_base::{Duration, HostId, Problem, Purpose, Time, stream};
 
 /// A pipeline in which each host is a stage. Its next stage is the host at the same position in the next data centre (the
 /// first one after the last), to which it sends the activations of a micro-batch at fixed intervals. The phases of
@@ -27,17 +27,16 @@ impl Pipeline<'_> {
     /// A single data centre, hosts that take no part in the background, or a load or length out of range.
     pub(super) fn expected(&self, hosts: u32, beside: f64) -> Result<f64, WorkloadError> {
         if self.fabric.dcs < 2 {
-            let what =
-                "a pipeline leads from data centre to data centre, and this fabric is one; write [topology] \
-                        kind = \"cross-dc\", or a workload without pipeline"
-                    .to_owned();
+            let what = Problem::with_text(
+                "a pipeline leads from data centre to data centre, and this fabric is one",
+                "[topology] kind = \"cross-dc\", or a workload without pipeline",
+            );
             return Err(WorkloadError::key("pipeline", what));
         }
         if hosts != self.fabric.hosts {
-            let what = format!(
-                "every host is a stage of the pipeline, so {hosts} of {0} are too few; write {0}",
-                self.fabric.hosts
-            );
+            let all = self.fabric.hosts;
+            let message = format!("every host is a stage of the pipeline, so {hosts} of {all} are too few");
+            let what = Problem::with_value(message, all);
             return Err(WorkloadError::key("hosts", what));
         }
         share_in_all("pipeline.load", self.spec.load, "the others'", beside)?;
@@ -65,10 +64,13 @@ impl Pipeline<'_> {
             starts.extend(times.take_while(|time| time.0 < self.duration.0).map(|time| (time, host)));
         }
         if starts.is_empty() {
-            let what = format!(
-                "no micro-batch starts in {}: a host starts one every {:.1} us; write a longer duration",
-                self.duration,
-                interval / 1e6
+            let what = Problem::with_text(
+                format!(
+                    "no micro-batch starts in {}: a host starts one every {:.1} us",
+                    self.duration,
+                    interval / 1e6
+                ),
+                "a longer duration",
             );
             return Err(WorkloadError::key("duration", what));
         }

@@ -207,8 +207,8 @@ fn wrong_specs_are_explained() {
             WorkloadSpec::Permutation { bytes: Bytes(0), hosts: 8, cross_tor: false },
             "bytes: a message must have at least 1B",
         ),
-        (permutation_of(1, false), "hosts: 1 cannot send to each other; write at least 2"),
-        (permutation_of(9, false), "hosts: 9 is more than the fabric's 8 hosts; write at most 8"),
+        (permutation_of(1, false), "hosts: 1 cannot send to each other; write: at least 2"),
+        (permutation_of(9, false), "hosts: 9 is more than the fabric's 8 hosts; write: at most 8"),
         (
             permutation_of(8, true),
             "cross_tor: 5 of the 8 hosts are on one ToR (that of host 0), more than half, so not all of them can \
@@ -239,11 +239,11 @@ fn wrong_specs_are_explained() {
         ),
         (
             poisson("alistorage", 1.0, 8, Duration::from_us(1_000_000_000)),
-            "duration: about 2446794455 messages would start in 1000s, and the most is 50000000; write a shorter one",
+            "duration: about 2446794455 messages would start in 1000s, and the most is 50000000; write: a shorter one",
         ),
         (
             poisson("websearch", 0.4, 8, Duration(1)),
-            "duration: no message starts in 1ps: a host starts one every 342.2 us on average; write a longer duration",
+            "duration: no message starts in 1ps: a host starts one every 342.2 us on average; write: a longer duration",
         ),
     ];
     for (spec, expected) in cases {
@@ -271,11 +271,11 @@ fn wrong_incasts_are_explained() {
         ),
         (
             with_incasts(8, 1_000_000_000, 0.01),
-            "duration: no incast starts in 20ms: one starts every 2000000.0 us on average; write a longer duration",
+            "duration: no incast starts in 20ms: one starts every 2000000.0 us on average; write: a longer duration",
         ),
         (
             with_incasts(8, 1, 0.1),
-            "duration: about 800001402 messages would start in 20ms, and the most is 50000000; write a shorter one",
+            "duration: about 800001402 messages would start in 20ms, and the most is 50000000; write: a shorter one",
         ),
     ];
     for (spec, expected) in cases {
@@ -453,13 +453,13 @@ fn pipelines_that_cannot_be_are_refused() {
         (
             with_pipeline(32, 1_000_000, 0.2),
             1,
-            "workload.pipeline: a pipeline leads from data centre to data centre, and this fabric is one; write \
+            "workload.pipeline: a pipeline leads from data centre to data centre, and this fabric is one; write: \
              [topology] kind = \"cross-dc\", or a workload without pipeline",
         ),
         (
             with_pipeline(16, 1_000_000, 0.2),
             2,
-            "workload.hosts: every host is a stage of the pipeline, so 16 of 32 are too few; write 32",
+            "workload.hosts: every host is a stage of the pipeline, so 16 of 32 are too few; write: 32",
         ),
         (with_pipeline(32, 0, 0.2), 2, "workload.pipeline.bytes: a message must have at least 1B"),
         (
@@ -473,7 +473,7 @@ fn pipelines_that_cannot_be_are_refused() {
         (
             with_pipeline(32, 100_000_000_000, 0.2),
             2,
-            "workload.duration: no micro-batch starts in 20ms: a host starts one every 40000000.0 us; write a longer",
+            "workload.duration: no micro-batch starts in 20ms: a host starts one every 40000000.0 us; write: a longer",
         ),
         (with_pipeline(32, 1, 0.2), 2, "workload.duration: about 1600"),
     ];
@@ -501,7 +501,7 @@ fn listed_messages_are_as_listed() {
     );
     assert_eq!(w.qps.len(), 3, "each on a queue pair of its own");
     for (list, expected) in [
-        (&[][..], "workload.message: no message is listed; write at least one"),
+        (&[][..], "workload.message: no message is listed; write: at least one"),
         (&[message(4, 1, 1, 0)], "workload.message: there is no host 4: they are 0 to 3"),
         (&[message(1, 4, 1, 0)], "workload.message: there is no host 4: they are 0 to 3"),
         (&[message(2, 2, 1, 0)], "workload.message: host 2 cannot send to itself"),
@@ -551,9 +551,9 @@ fn a_share_between_data_centres_needs_them() {
     };
     for (spec, fabric, words) in [
         (with(32, 0.2), fabric(32, 4), "there is no other data centre"),
-        (with(16, 0.2), across(32, 2), "16 of 32 are too few; write 32"),
+        (with(16, 0.2), across(32, 2), "16 of 32 are too few; write: 32"),
         (with(32, 18.0), across(32, 2), "from 0 to 1"),
-        (with(2, 0.5), across(2, 2), "none to send to there; write 1"),
+        (with(2, 0.5), across(2, 2), "none to send to there; write: 1"),
     ] {
         let said = wrong(spec, &fabric);
         assert!(said.contains(words), "{said}");

@@ -2,7 +2,7 @@
 
 use super::super::{Fabric, text};
 use super::{FlowFormat, PACKET};
-use anabranch_base::{Bytes, Duration, HostId, Rate, Time};
+use anabranch_base::{Bytes, Duration, HostId, Problem, Rate, Time};
 
 const SECOND: Duration = Duration(1_000_000_000_000);
 const MOST_PORT: u64 = 65_535;
@@ -69,13 +69,14 @@ pub(super) fn is_cable(content: &str) -> bool {
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn flow(&self) -> Result<Flow<'a>, String> {
+    pub(super) fn flow(&self) -> Result<Flow<'a>, Problem> {
         let (src, dst) = (self.host(0, "the source")?, self.host(1, "the destination")?);
         if src == dst {
             return Err(format!(
                 "the flow goes from {} to itself; a destination must be another host",
                 self.words[0]
-            ));
+            )
+            .into());
         }
         text::whole(self.words[2], "the priority group", 7)
             .map_err(|what| self.instead(what, 2, Some("3".to_owned())))?;
@@ -94,20 +95,22 @@ impl<'a> Columns<'a> {
         let column = start_column(self.format);
         let start = self.instant(column, "the start")?;
         if self.format == FlowFormat::Ns3Rdma && self.instant(5, "the end")? <= start {
-            return Err(format!("the flow ends at {} s, and starts at {} s", self.words[5], self.words[4]));
+            return Err(
+                format!("the flow ends at {} s, and starts at {} s", self.words[5], self.words[4]).into()
+            );
         }
         Ok(Flow { src, dst, bytes, start, written_start: self.words[column] })
     }
 
     /// The host in a column.
-    fn host(&self, column: usize, what: &str) -> Result<HostId, String> {
+    fn host(&self, column: usize, what: &str) -> Result<HostId, Problem> {
         let node = text::whole_u32(self.words[column], what)?;
         let nodes = &self.fabric.file_nodes;
         if nodes.is_empty() {
             let last = self.fabric.hosts.saturating_sub(1);
             return match node <= last {
                 true => Ok(HostId(node)),
-                false => Err(format!("{what} {node} is not a host; the fabric has hosts 0 to {last}")),
+                false => Err(format!("{what} {node} is not a host; the fabric has hosts 0 to {last}").into()),
             };
         }
         match nodes.get(node as usize) {
@@ -115,13 +118,13 @@ impl<'a> Columns<'a> {
             there => {
                 let is = if there.is_some() { "a switch" } else { "no node" };
                 let hosts = hosts_among(nodes);
-                Err(format!("{what} {node} is {is} of the topology file; its hosts are nodes {hosts}"))
+                Err(format!("{what} {node} is {is} of the topology file; its hosts are nodes {hosts}").into())
             }
         }
     }
 
     /// The whole number above 0 in a column.
-    fn amount(&self, column: usize, what: &str) -> Result<u64, String> {
+    fn amount(&self, column: usize, what: &str) -> Result<u64, Problem> {
         let word = self.words[column];
         let amount = text::whole(word, what, u64::MAX).map_err(|problem| {
             let size = word.parse::<Bytes>().ok().map(|bytes| bytes.0.to_string());
@@ -138,7 +141,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The time in seconds in a column.
-    fn instant(&self, column: usize, what: &str) -> Result<Time, String> {
+    fn instant(&self, column: usize, what: &str) -> Result<Time, Problem> {
         let word = self.words[column];
         let what = format!("{what} in seconds");
         text::instant(word, &what, SECOND).map_err(|problem| {
@@ -151,11 +154,11 @@ impl<'a> Columns<'a> {
     }
 
     /// The problem, and the line with another word in this column.
-    fn instead(&self, problem: String, column: usize, word: Option<String>) -> String {
-        let Some(word) = word else { return problem };
+    fn instead(&self, message: String, column: usize, word: Option<String>) -> Problem {
+        let Some(word) = word else { return message.into() };
         let mut words = self.words.clone();
         words[column] = &word;
-        format!("{problem}; write {}", words.join(" "))
+        Problem::with_text(message, words.join(" "))
     }
 }
 

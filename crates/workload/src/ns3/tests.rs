@@ -71,7 +71,7 @@ fn six_columns_that_fit_two_simulators_are_refused_until_the_key_says_whose_they
     assert_eq!(
         wrong(EITHER),
         "f.txt:2: the 6 columns are `src dst pg dport bytes start_s` (HPCC) or `source destination priority packets start_s \
-         end_s` (ns3-rdma), and all of these numbers fit both; write format = \"ns3-rdma\" or format = \"hpcc\" in [workload]"
+         end_s` (ns3-rdma), and all of these numbers fit both; write: format = \"ns3-rdma\" or format = \"hpcc\" in [workload]"
     );
     let said = |format| flows(&read(EITHER, Some(format), &by_keys(16)).unwrap());
     assert_eq!(said(FlowFormat::Ns3Rdma), [(1, 0, 10_000_000, Start::At(Time(0)))]);
@@ -124,43 +124,43 @@ const GOOD: &str = "2\n1 2 3 100 500000 2\n2 1 3 100 1000 2.0005\n\nsrc dst pg d
 
 /// A mistake in [`GOOD`], the message about it, and the proposed line.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    ("2\n1", "3\n1", "f.txt:1: it counts 3 flows, but has 2; write 2"),
-    ("2\n1", "0\n1", "f.txt:1: it counts no flows, and a workload needs at least one; write 2"),
+    ("2\n1", "3\n1", "f.txt:1: it counts 3 flows, but has 2; write: 2"),
+    ("2\n1", "0\n1", "f.txt:1: it counts no flows, and a workload needs at least one; write: 2"),
     (
         "2\n1",
         "two flows\n1",
-        "f.txt:1: the first line is the number of flows; it must be a whole number, not `two flows`; write 2",
+        "f.txt:1: the first line is the number of flows; it must be a whole number, not `two flows`; write: 2",
     ),
     (
         "2\n1",
         "1",
-        "f.txt:1: the first line is the number of flows; it must be a whole number, not `1 2 3 100 500000 2`; write 2 above \
+        "f.txt:1: the first line is the number of flows; it must be a whole number, not `1 2 3 100 500000 2`; write: 2 above \
          it",
     ),
     (
         "2 1 3",
         "2 1 8",
-        "f.txt:3: the priority group is too large: `8`; the most is 7; write 2 1 3 100 1000 2.0005",
+        "f.txt:3: the priority group is too large: `8`; the most is 7; write: 2 1 3 100 1000 2.0005",
     ),
     (
         "2 1 3 100",
         "2 1 3 65536",
-        "f.txt:3: the destination port is too large: `65536`; the most is 65535; write 2 1 3 100 1000 2.0005",
+        "f.txt:3: the destination port is too large: `65536`; the most is 65535; write: 2 1 3 100 1000 2.0005",
     ),
     (
         "1000",
         "1KB",
-        "f.txt:3: the flow's size in bytes must be a whole number, not `1KB`; write 2 1 3 100 1000 2.0005",
+        "f.txt:3: the flow's size in bytes must be a whole number, not `1KB`; write: 2 1 3 100 1000 2.0005",
     ),
     (
         "1000",
         "1e3",
-        "f.txt:3: the flow's size in bytes must be a whole number, not `1e3`; write 2 1 3 100 1000 2.0005",
+        "f.txt:3: the flow's size in bytes must be a whole number, not `1e3`; write: 2 1 3 100 1000 2.0005",
     ),
     (
         "2.0005",
         "2000.5ms",
-        "f.txt:3: the start in seconds must be a number such as 0 or 1.5, not `2000.5ms`; write 2 1 3 100 1000 2.0005",
+        "f.txt:3: the start in seconds must be a number such as 0 or 1.5, not `2000.5ms`; write: 2 1 3 100 1000 2.0005",
     ),
 ];
 
@@ -173,7 +173,7 @@ fn a_hint_followed_gives_what_was_meant() {
         let error = wrong(&text);
         assert_eq!(error, *expected);
         let line: usize = error.split(':').nth(1).unwrap().parse().unwrap();
-        let (_, instead) = error.rsplit_once("; write ").unwrap();
+        let (_, instead) = error.rsplit_once("; write: ").unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
         match instead.strip_suffix(" above it") {
             Some(above) => lines.insert(line - 1, above),
@@ -301,13 +301,13 @@ fn hints_that_are_examples_can_be_read() {
     for (text, expected, followed) in [
         (
             "1\n1 2 3 0 2",
-            "f.txt:2: the flow's size in bytes is 0, and the least is 1; write 1 2 3 1 2",
+            "f.txt:2: the flow's size in bytes is 0, and the least is 1; write: 1 2 3 1 2",
             "1\n1 2 3 1 2",
         ),
         (
             "1\n1 2 3 10 2.0 2.5 40",
             "f.txt:2: 7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not \
-             simulated; write 1 2 3 10 2.0 2.5",
+             simulated; write: 1 2 3 10 2.0 2.5",
             "1\n1 2 3 10 2.0 2.5",
         ),
     ] {
@@ -321,7 +321,7 @@ fn starts_before_the_origin_say_what_the_origin_is() {
     let text = "2\n1 2 3 616 1.9\n1 2 3 616 0.001\n";
     assert_eq!(
         wrong(text),
-        "f.txt:2: the flow starts at 1.9 s, before the origin 2s; write origin = \"1ms\" in [workload]"
+        "f.txt:2: the flow starts at 1.9 s, before the origin 2s; write: origin = \"1ms\" in [workload]"
     );
     let read = parse("f.txt", text, None, Duration::from_us(1_000), &by_keys(16)).unwrap();
     assert_eq!(read.messages[1].start, Start::At(Time(0)));

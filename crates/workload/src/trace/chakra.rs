@@ -22,6 +22,7 @@ use super::CollectiveRules;
 use super::graph::Graph;
 use crate::WorkloadError;
 use crate::text::{self, quote};
+use anabranch_base::Problem;
 use node::{EtNode, Groups};
 use prost::Message;
 use reader::Reader;
@@ -46,13 +47,19 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
         let mut count = 0;
         let mut ids = BTreeSet::new();
         if rest.is_empty() {
-            return Err(WorkloadError::file(name, "it is empty; write the trace of its rank"));
+            return Err(WorkloadError::file(
+                name,
+                Problem::with_text("it is empty", "the trace of its rank"),
+            ));
         }
         while !rest.is_empty() {
             let broken = |error: prost::DecodeError| {
                 WorkloadError::file(
                     name,
-                    format!("message {count} is no Chakra node: {error}; write the file anew"),
+                    Problem::with_text(
+                        format!("message {count} is no Chakra node: {error}"),
+                        "the file anew",
+                    ),
                 )
             };
             let node = match count {
@@ -60,7 +67,10 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
                 0 => {
                     let length = prost::decode_length_delimiter(&mut rest).map_err(broken)?;
                     rest = rest.get(length..).ok_or_else(|| {
-                        WorkloadError::file(name, "it ends within its first message; write the file anew")
+                        WorkloadError::file(
+                            name,
+                            Problem::with_text("it ends within its first message", "the file anew"),
+                        )
                     })?;
                     None
                 }
@@ -69,13 +79,15 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
             count += 1;
             let Some(node) = node else { continue };
             let operation = node.operation(&groups).map_err(|what| {
-                WorkloadError::file(name, format!("node {} ({}): {what}", node.id, quote(&node.name)))
+                WorkloadError::file(
+                    name,
+                    what.prefixed(format_args!("node {} ({}): ", node.id, quote(&node.name))),
+                )
             })?;
             if !ids.insert(node.id) {
-                let what = format!(
-                    "node {} ({}) is there for the second time; write another number",
-                    node.id,
-                    quote(&node.name)
+                let what = Problem::with_text(
+                    format!("node {} ({}) is there for the second time", node.id, quote(&node.name)),
+                    "another number",
                 );
                 return Err(WorkloadError::file(name, what));
             }
@@ -119,8 +131,10 @@ pub fn parse(
     match (reader.ranks(), options.replicate) {
         (1, Some(ranks)) => reader.replicate(ranks).map_err(|what| WorkloadError::file(file, what))?,
         (1, None) => {
-            let what = "there is the trace of rank 0 alone; write those of the others too, or replicate = 8 if each of 8 ranks \
-                        does what rank 0 does";
+            let what = Problem::with_text(
+                "there is the trace of rank 0 alone",
+                "those of the others too, or replicate = 8 if each of 8 ranks does what rank 0 does",
+            );
             return Err(WorkloadError::file(file, what));
         }
         (ranks, Some(_)) => {

@@ -11,7 +11,7 @@ use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
 use crate::text::{self, quote};
 use crate::{Step, WorkloadError};
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, Fix, Problem};
 use std::collections::BTreeMap;
 
 /// Reads a file.
@@ -22,7 +22,11 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader::default();
     let plain = without_comments(text).map_err(|line| {
-        WorkloadError::line(file, line, "the comment that begins here does not end; write */ behind it")
+        WorkloadError::line(
+            file,
+            line,
+            Problem::with_text("the comment that begins here does not end", "*/ behind it"),
+        )
     })?;
     for (index, line) in plain.lines().enumerate() {
         let number = index as u32 + 1;
@@ -37,7 +41,10 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
         }
     }
     if let Some((rank, _)) = reader.rank {
-        return Err(WorkloadError::file(file, format!("rank {rank} does not end; write a `}}` behind it")));
+        return Err(WorkloadError::file(
+            file,
+            Problem::with_text(format!("rank {rank} does not end"), "a `}` behind it"),
+        ));
     }
     if graph.ranks.is_empty() {
         return Err(WorkloadError::file(file, "it is empty; its first line must be `num_ranks N`"));
@@ -47,9 +54,9 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
         true => format!("`rank {missing} {{ }}` behind the others, where it does nothing"),
         false => format!("`num_ranks {missing}`"),
     };
-    let what = format!(
-        "there are {} ranks, and there is no `rank {missing} {{`; write {instead}",
-        reader.seen.len()
+    let what = Problem::with_text(
+        format!("there are {} ranks, and there is no `rank {missing} {{`", reader.seen.len()),
+        instead,
     );
     Err(WorkloadError::line(file, reader.counted, what))
 }
@@ -99,32 +106,32 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, words: &[&str], graph: &mut Graph) -> Result<(), String> {
+    fn read(&mut self, words: &[&str], graph: &mut Graph) -> Result<(), Problem> {
         match (self.rank, words) {
             (None, ["num_ranks", count]) if graph.ranks.is_empty() => {
                 let count = text::whole(count, "the number of ranks", MOST_RANKS.into())?;
                 if count == 0 {
-                    return Err("there are no ranks; write `num_ranks 2`".to_owned());
+                    return Err(Problem::with_text("there are no ranks", "`num_ranks 2`"));
                 }
                 graph.ranks = (0..count).map(|_| Vec::new()).collect();
                 self.seen = vec![false; count as usize];
                 self.counted = self.line;
                 Ok(())
             }
-            (None, ["num_ranks", ..]) => Err("expected one `num_ranks N`, in the first line".to_owned()),
+            (None, ["num_ranks", ..]) => Err("expected one `num_ranks N`, in the first line".into()),
             (None, ["rank", rank, rest @ ..]) if matches!(rest, [] | ["{"]) => {
                 let rank = text::whole_u32(rank, "the rank")?;
                 let known = self.seen.len();
                 match self.seen.get_mut(rank as usize) {
-                    None if known == 0 => Err(
-                        "nothing says how many ranks there are; write `num_ranks 2` above it, or another \
-                                               number"
-                            .to_owned(),
-                    ),
-                    None => Err(format!("there are ranks 0 to {}, and no rank {rank}", known - 1)),
-                    Some(true) => {
-                        Err(format!("rank {rank} is here for the second time; write all of it in one place"))
-                    }
+                    None if known == 0 => Err(Problem::with_text(
+                        "nothing says how many ranks there are",
+                        "`num_ranks 2` above it, or another number",
+                    )),
+                    None => Err(format!("there are ranks 0 to {}, and no rank {rank}", known - 1).into()),
+                    Some(true) => Err(Problem::with_text(
+                        format!("rank {rank} is here for the second time"),
+                        "all of it in one place",
+                    )),
                     Some(seen) => {
                         *seen = true;
                         self.rank = Some((rank, !rest.is_empty()));
@@ -132,18 +139,18 @@ impl Reader {
                     }
                 }
             }
-            (None, _) => Err(format!("expected `rank R {{`, not {}", quote(words[0]))),
+            (None, _) => Err(format!("expected `rank R {{`, not {}", quote(words[0])).into()),
             (Some((rank, false)), ["{"]) => {
                 self.rank = Some((rank, true));
                 Ok(())
             }
-            (Some((rank, false)), _) => Err(format!("expected `{{` behind `rank {rank}`")),
+            (Some((rank, false)), _) => Err(format!("expected `{{` behind `rank {rank}`").into()),
             (Some((rank, true)), ["}"]) => self.end(&mut graph.ranks[rank as usize]),
             (Some((rank, true)), _) => self.statement(words, &mut graph.ranks[rank as usize]),
         }
     }
 
-    fn statement(&mut self, words: &[&str], nodes: &mut Vec<Node>) -> Result<(), String> {
+    fn statement(&mut self, words: &[&str], nodes: &mut Vec<Node>) -> Result<(), Problem> {
         if let [who, "requires" | "irequires", whom] = words {
             let begun = words[1] == "irequires";
             self.waits.push(((*who).to_owned(), (*whom).to_owned(), begun, self.line));
@@ -160,14 +167,17 @@ impl Reader {
         if let Some(label) = label
             && self.labels.insert(label.to_owned(), number).is_some()
         {
-            return Err(format!("the label {} is there already; write another one", quote(label)));
+            return Err(Problem::with_text(
+                format!("the label {} is there already", quote(label)),
+                "another one",
+            ));
         }
         nodes.push(Node { op, place: self.line.into(), after: Vec::new(), with: Vec::new() });
         Ok(())
     }
 
     /// Ends a rank, and resolves the labels of its dependencies.
-    fn end(&mut self, nodes: &mut [Node]) -> Result<(), String> {
+    fn end(&mut self, nodes: &mut [Node]) -> Result<(), Problem> {
         let labels = std::mem::take(&mut self.labels);
         self.rank = None;
         let end = self.line;
@@ -179,10 +189,12 @@ impl Reader {
             };
             let (whom_label, who, whom) = (&whom, of(&who)?, of(&whom)?);
             if begun && matches!(nodes[whom as usize].op, Op::Compute { .. }) {
-                return Err(format!(
-                    "irequires of a calc is not simulated, only of send and recv; write requires in its place, or the label \
-                     of what {} itself requires",
-                    quote(whom_label)
+                return Err(Problem::with_text(
+                    "irequires of a calc is not simulated, only of send and recv",
+                    format_args!(
+                        "requires in its place, or the label of what {} itself requires",
+                        quote(whom_label)
+                    ),
                 ));
             }
             let node = &mut nodes[who as usize];
@@ -193,15 +205,15 @@ impl Reader {
     }
 }
 
-fn operation(words: &[&str]) -> Result<Op, String> {
+fn operation(words: &[&str]) -> Result<Op, Problem> {
     let expected = "expected `send 1b to 1`, `recv 1b from 0`, `calc 100` or `l2 requires l1`";
     let size = |word: &str| {
         let digits = word.strip_suffix('b').ok_or_else(|| {
             let bytes = word.parse().ok().or_else(|| word.parse::<Bytes>().ok().map(|bytes| bytes.0));
-            let instead = bytes.map(|bytes| format!("; write {bytes}b")).unwrap_or_default();
-            format!("a size ends in b, as in 8b, not {}{instead}", quote(word))
+            let fix = bytes.map(|bytes| Fix::value(format_args!("{bytes}b")));
+            Problem { message: format!("a size ends in b, as in 8b, not {}", quote(word)), fix }
         })?;
-        text::whole(digits, "the size", u64::MAX)
+        text::whole(digits, "the size", u64::MAX).map_err(Problem::from)
     };
     match words {
         ["send", bytes, "to", to, rest @ ..] => {
@@ -216,12 +228,12 @@ fn operation(words: &[&str]) -> Result<Op, String> {
         }
         ["calc", time, rest @ ..] => {
             let ns = text::whole(time, "the time in nanoseconds", u64::from(u32::MAX) * 1_000)
-                .map_err(|what| what + &text::without_unit(time, Duration::from_ns(1)))?;
+                .map_err(|what| text::without_unit(what, time, Duration::from_ns(1)))?;
             let Tail { cpu, .. } = tail(rest)?;
             Ok(Op::Compute { takes: Duration::from_ns(ns), processor: Some(cpu) })
         }
-        [first, ..] => Err(format!("{expected}, not {}", quote(first))),
-        [] => Err(format!("a label without an operation; {expected}")),
+        [first, ..] => Err(format!("{expected}, not {}", quote(first)).into()),
+        [] => Err(format!("a label without an operation; {expected}").into()),
     }
 }
 
@@ -230,25 +242,30 @@ struct Tail {
     cpu: u32,
 }
 
-fn tail(mut words: &[&str]) -> Result<Tail, String> {
+fn tail(mut words: &[&str]) -> Result<Tail, Problem> {
     let mut tail = Tail { tag: 0, cpu: 0 };
     let mut seen: Vec<&str> = Vec::new();
     while let [name, value, rest @ ..] = words {
         if seen.contains(name) {
-            return Err(format!("{name} is there twice; remove one of the two"));
+            return Err(format!("{name} is there twice; remove one of the two").into());
         }
         seen.push(name);
         match *name {
             "tag" => tail.tag = text::whole(value, "the tag", u64::MAX)?,
             "cpu" => tail.cpu = text::whole(value, "the cpu", u64::from(Step::LAST_PROCESSOR))? as u32,
             "nic" if *value == "0" => {}
-            "nic" => return Err(format!("nic {value} is not simulated: a host has one NIC; write nic 0")),
-            _ => return Err(format!("expected tag, cpu or nic, not {}", quote(name))),
+            "nic" => {
+                return Err(Problem::with_text(
+                    format!("nic {value} is not simulated: a host has one NIC"),
+                    "nic 0",
+                ));
+            }
+            _ => return Err(format!("expected tag, cpu or nic, not {}", quote(name)).into()),
         }
         words = rest;
     }
     match words {
         [] => Ok(tail),
-        [word, ..] => Err(format!("{} has no value behind it", quote(word))),
+        [word, ..] => Err(format!("{} has no value behind it", quote(word)).into()),
     }
 }

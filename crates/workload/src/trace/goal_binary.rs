@@ -11,6 +11,7 @@
 //! The file is converted to GOAL text, which a scenario keeps.
 
 use crate::WorkloadError;
+use anabranch_base::Problem;
 use std::fmt::Write;
 
 /// The first number of a file.
@@ -28,7 +29,8 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 /// # Errors
 /// A part that is truncated, out of range or contradictory.
 pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
-    let wrong = |what: String| WorkloadError::file(file, format!("{what}; write the file anew with txt2bin"));
+    let wrong =
+        |what: String| WorkloadError::file(file, Problem::with_text(what, "the file anew with txt2bin"));
     if number::<8>(bytes, 0) == Some(USED_UP) {
         return Err(wrong("a simulation has used the file up".to_owned()));
     }

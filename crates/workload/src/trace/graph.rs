@@ -3,7 +3,7 @@
 use super::super::collective::Algorithm;
 use super::Format;
 use crate::{MAX_MESSAGES, WorkloadError};
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Fix, Problem};
 use std::collections::BTreeMap;
 
 /// The nodes of all ranks.
@@ -98,12 +98,16 @@ pub struct Naming<'a> {
 
 impl Naming<'_> {
     /// An error at a node.
-    pub fn wrong(&self, rank: usize, place: u64, what: impl std::fmt::Display) -> WorkloadError {
+    pub fn wrong(&self, rank: usize, place: u64, what: impl Into<Problem>) -> WorkloadError {
+        let what = what.into();
         match u32::try_from(place) {
             Ok(line) if self.place == "line" => {
-                WorkloadError::line(self.file, line, format!("rank {rank}: {what}"))
+                WorkloadError::line(self.file, line, what.prefixed(format_args!("rank {rank}: ")))
             }
-            _ => WorkloadError::file(self.file, format!("rank {rank}, {} {place}: {what}", self.place)),
+            _ => WorkloadError::file(
+                self.file,
+                what.prefixed(format_args!("rank {rank}, {} {place}: ", self.place)),
+            ),
         }
     }
 
@@ -121,23 +125,25 @@ impl Naming<'_> {
         let what = match (sent, bytes) {
             (None, _) => {
                 let bytes = bytes.unwrap_or_default();
-                let send = self.instead(|| format!("`send {bytes}b to {rank} tag {tag}` into rank {from}"));
-                format!("it receives from rank {from} with tag {tag}, which that never sends (again){send}")
+                let message =
+                    format!("it receives from rank {from} with tag {tag}, which that never sends (again)");
+                let send = format!("`send {bytes}b to {rank} tag {tag}` into rank {from}");
+                Problem { message, fix: self.of_text(Fix::text(send)) }
             }
             (Some((_, of_sender)), Some(bytes)) if bytes != of_sender => {
-                let as_many = self.instead(|| format!("{of_sender}b"));
-                format!(
-                    "it receives {bytes} bytes from rank {from} with tag {tag}, which sends {of_sender}{as_many}"
-                )
+                let message = format!(
+                    "it receives {bytes} bytes from rank {from} with tag {tag}, which sends {of_sender}"
+                );
+                Problem { message, fix: self.of_text(Fix::value(format_args!("{of_sender}b"))) }
             }
             (Some((send, _)), _) => return Ok(send),
         };
         Err(self.wrong(rank as usize, place, what))
     }
 
-    /// The end of an error that proposes a text, only for a format that people write.
-    fn instead(&self, what: impl FnOnce() -> String) -> String {
-        if self.format == Format::Goal { format!("; write {}", what()) } else { String::new() }
+    /// A fix in GOAL's text; none in the other formats, which people do not write.
+    fn of_text(&self, fix: Fix) -> Option<Fix> {
+        (self.format == Format::Goal).then_some(fix)
     }
 }
 
@@ -169,31 +175,29 @@ impl Graph {
         };
         let count = self.ranks.len() as u32;
         for (rank, number, node) in all() {
-            let wrong = |what: String| Err(naming.wrong(rank as usize, node.place, what));
+            let wrong = |what: Problem| Err(naming.wrong(rank as usize, node.place, what));
             match node.op {
                 Op::Send { to, bytes, tag, .. } => {
                     if to >= count {
-                        return wrong(format!(
-                            "it sends to rank {to}, and there are ranks 0 to {}",
-                            count - 1
-                        ));
-                    }
-                    if to == rank {
                         return wrong(
-                            "it sends to itself, which crosses no network; leave it out".to_owned(),
+                            format!("it sends to rank {to}, and there are ranks 0 to {}", count - 1).into(),
                         );
                     }
+                    if to == rank {
+                        return wrong("it sends to itself, which crosses no network; leave it out".into());
+                    }
                     if bytes == 0 {
-                        let both = naming.instead(|| "1b here and where it is received".to_owned());
-                        return wrong(format!("it sends 0 bytes, and the least is 1{both}"));
+                        let message = "it sends 0 bytes, and the least is 1".to_owned();
+                        let both = Fix::text("1b here and where it is received");
+                        return wrong(Problem { message, fix: naming.of_text(both) });
                     }
                     sent.entry((rank, to, tag)).or_default().push((number, bytes));
                 }
                 Op::Receive { from, .. } if from >= count => {
-                    return wrong(format!(
-                        "it receives from rank {from}, and there are ranks 0 to {}",
-                        count - 1
-                    ));
+                    return wrong(
+                        format!("it receives from rank {from}, and there are ranks 0 to {}", count - 1)
+                            .into(),
+                    );
                 }
                 _ => {}
             }
@@ -209,11 +213,10 @@ impl Graph {
         match sent.iter().find_map(|(&(from, to, tag), sends)| Some((from, to, tag, *sends.last()?))) {
             Some((from, to, tag, (send, bytes))) => {
                 let place = self.ranks[from as usize][send as usize].place;
-                let receive =
-                    naming.instead(|| format!("`recv {bytes}b from {from} tag {tag}` into rank {to}"));
-                let what =
-                    format!("it sends to rank {to} with tag {tag}, which that never receives{receive}");
-                Err(naming.wrong(from as usize, place, what))
+                let message = format!("it sends to rank {to} with tag {tag}, which that never receives");
+                let receive = format!("`recv {bytes}b from {from} tag {tag}` into rank {to}");
+                let fix = naming.of_text(Fix::text(receive));
+                Err(naming.wrong(from as usize, place, Problem { message, fix }))
             }
             None => Ok(pairs),
         }
@@ -351,9 +354,9 @@ impl Graph {
             ));
         }
         if messages > u64::from(MAX_MESSAGES) {
-            let what = format!(
-                "it comes to {messages} messages, and the most is {MAX_MESSAGES}; write a larger chunk, or take a trace of \
-                 fewer ranks or a part of it"
+            let what = Problem::with_text(
+                format!("it comes to {messages} messages, and the most is {MAX_MESSAGES}"),
+                "a larger chunk, or take a trace of fewer ranks or a part of it",
             );
             return Err(WorkloadError::file(naming.file, what));
         }

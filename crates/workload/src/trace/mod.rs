@@ -14,7 +14,7 @@ mod simai;
 
 use crate::collective::{Algorithm, Placement, place_job};
 use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Bytes, Duration, HostId, Rate};
+use anabranch_base::{Bytes, Duration, HostId, Problem, Rate};
 use graph::{Graph, Naming};
 use lower::Mapping;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,10 @@ impl TraceSpec {
         let file = self.file.as_str();
         if let Some(format) = Format::recognize(text).filter(|format| *format != self.format) {
             let (found, declared) = (format.name(), self.format.name());
-            let what = format!("{file} begins as files of {found} do, not of {declared}; write {found}");
+            let what = Problem::with_value(
+                format!("{file} begins as files of {found} do, not of {declared}"),
+                found,
+            );
             return Err(WorkloadError::key("format", what));
         }
         let rules =
@@ -351,23 +354,26 @@ fn take_named_hosts(
     fabric: &Fabric,
 ) -> Result<Vec<u32>, WorkloadError> {
     if hosts.len() != ranks as usize {
-        let what =
-            format!("{} hosts are named, and the trace has {ranks} ranks; write one for each", hosts.len());
+        let what = Problem::with_text(
+            format!("{} hosts are named, and the trace has {ranks} ranks", hosts.len()),
+            "one for each",
+        );
         return Err(WorkloadError::key("rank_hosts", what));
     }
     for (rank, host) in hosts.iter().enumerate() {
         if *host >= fabric.hosts {
-            let what = format!(
-                "rank {rank} is on host {host}, which the fabric does not have; write 0 to {}",
-                fabric.hosts - 1
+            let what = Problem::with_text(
+                format!("rank {rank} is on host {host}, which the fabric does not have"),
+                format_args!("0 to {}", fabric.hosts - 1),
             );
             return Err(WorkloadError::key("rank_hosts", what));
         }
         match free.iter().position(|free| free == host) {
             Some(at) => drop(free.remove(at)),
             None => {
-                let what = format!(
-                    "rank {rank} is on host {host}, which another rank or an earlier job has; write a host that is free"
+                let what = Problem::with_text(
+                    format!("rank {rank} is on host {host}, which another rank or an earlier job has"),
+                    "a host that is free",
                 );
                 return Err(WorkloadError::key("rank_hosts", what));
             }
@@ -427,17 +433,22 @@ impl<'a> Jobs<'a> {
         let (graph, place) = spec.read(text, self.free.len() as u32)?;
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
-            return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
+            return Err(WorkloadError::file(
+                file,
+                Problem::with_text("it has no ranks", "a file of 2 or more"),
+            ));
         }
         if ranks as usize > self.free.len() {
             let beside = match fabric.hosts as usize - self.free.len() {
                 0 => String::new(),
                 taken => format!(", of which other jobs have {taken}"),
             };
-            let what = format!(
-                "it has {ranks} ranks, and the fabric has {} hosts{beside}; write a fabric of {} hosts or more",
-                fabric.hosts,
-                ranks as usize + fabric.hosts as usize - self.free.len()
+            let what = Problem::with_text(
+                format!("it has {ranks} ranks, and the fabric has {} hosts{beside}", fabric.hosts),
+                format_args!(
+                    "a fabric of {} hosts or more",
+                    ranks as usize + fabric.hosts as usize - self.free.len()
+                ),
             );
             return Err(WorkloadError::file(file, what));
         }

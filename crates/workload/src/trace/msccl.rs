@@ -8,7 +8,7 @@ use super::graph::{Graph, Node, Op};
 use super::{MOST_RANKS, buffer};
 use crate::WorkloadError;
 use crate::text::{self, quote};
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, Fix, Problem};
 use roxmltree::{Document, Node as Xml};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {
-        WorkloadError::line(file, error.pos().row, format!("it is no XML: {error}; write the file anew"))
+        WorkloadError::line(
+            file,
+            error.pos().row,
+            Problem::with_text(format!("it is no XML: {error}"), "the file anew"),
+        )
     })?;
     let reader = Reader { file, document: &document };
     let algorithm = document.root_element();
@@ -45,12 +49,12 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
         seen[rank as usize] = true;
     }
     if let Some(missing) = seen.iter().position(|seen| !seen) {
-        let instead = match seen[missing..].contains(&true) || missing == 0 {
-            true => format!("<gpu id=\"{missing}\"/>, where it does nothing"),
-            false => format!("ngpus=\"{missing}\""),
+        let fix = match seen[missing..].contains(&true) || missing == 0 {
+            true => Fix::text(format_args!("<gpu id=\"{missing}\"/>, where it does nothing")),
+            false => Fix::value(format_args!("ngpus=\"{missing}\"")),
         };
-        let what = format!("ngpus says {ranks} GPUs, and GPU {missing} is not there; write {instead}");
-        return Err(reader.wrong(algorithm, what));
+        let message = format!("ngpus says {ranks} GPUs, and GPU {missing} is not there");
+        return Err(reader.wrong(algorithm, Problem { message, fix: Some(fix) }));
     }
     Ok(graph)
 }
@@ -113,7 +117,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, at: Xml, what: impl Into<String>) -> WorkloadError {
+    fn wrong(&self, at: Xml, what: impl Into<Problem>) -> WorkloadError {
         WorkloadError::line(self.file, self.line(at), what)
     }
 
@@ -140,7 +144,13 @@ impl Reader<'_> {
                 "send" | "recv" | "depid" | "deps" => "-1",
                 _ => "0",
             };
-            self.wrong(at, format!("<{}> has no {name}; write {name}=\"{usual}\"", at.tag_name().name()))
+            self.wrong(
+                at,
+                Problem::with_value(
+                    format!("<{}> has no {name}", at.tag_name().name()),
+                    format_args!("{name}=\"{usual}\""),
+                ),
+            )
         };
         at.attribute(name).map(str::to_owned).ok_or_else(missing)
     }
@@ -197,7 +207,10 @@ impl Reader<'_> {
             left => format!("cnt=\"{left}\""),
         };
         let last = first + count - 1;
-        let what = format!("chunks {first} to {last} of {name}, which has {has} ({of}); write {instead}");
+        let what = Problem::with_value(
+            format!("chunks {first} to {last} of {name}, which has {has} ({of})"),
+            instead,
+        );
         Err(self.wrong(step, what))
     }
 
@@ -211,9 +224,10 @@ impl Reader<'_> {
             self.expect_tag(block, "tb")?;
             let id = self.number(block, "id", u32::MAX.into())? as u32;
             if !ids.insert(id) {
-                return Err(
-                    self.wrong(block, format!("block {id} is here for the second time; write another id"))
-                );
+                return Err(self.wrong(
+                    block,
+                    Problem::with_text(format!("block {id} is here for the second time"), "another id"),
+                ));
             }
             let ends = [self.number_or_none(block, "send")?, self.number_or_none(block, "recv")?];
             let channel = self.number(block, "chan", 1 << 20)? as u32;
@@ -223,8 +237,9 @@ impl Reader<'_> {
                 self.expect_tag(step, "step")?;
                 let number = self.number(step, "s", u32::MAX.into())? as u32;
                 if let Some(last) = last.replace(number).filter(|last| number <= *last) {
-                    let what = format!(
-                        "step {number} of block {id} stands behind step {last}; write them in their order"
+                    let what = Problem::with_text(
+                        format!("step {number} of block {id} stands behind step {last}"),
+                        "them in their order",
                     );
                     return Err(self.wrong(step, what));
                 }
@@ -242,8 +257,10 @@ impl Reader<'_> {
                     (Some(block), Some(other)) => waits.push((first, (block, other), step)),
                     (None, None) => {}
                     _ => {
-                        let what =
-                            "depid and deps name a block and its step together; write -1 for both, or both";
+                        let what = Problem::with_text(
+                            "depid and deps name a block and its step together",
+                            "-1 for both, or both",
+                        );
                         return Err(self.wrong(step, what));
                     }
                 }

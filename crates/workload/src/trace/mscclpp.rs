@@ -11,7 +11,7 @@ use super::graph::{Graph, Node, Op};
 use super::msccl::Chunks;
 use super::{MOST_RANKS, buffer};
 use crate::WorkloadError;
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, Problem};
 use plan::{Block, ChannelKind, Chunk, Gpu, Operation, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,14 +156,12 @@ struct BarrierUse {
 }
 
 impl<'a> Reader<'a> {
-    fn wrong(&self, at: Position, what: impl std::fmt::Display) -> WorkloadError {
+    fn wrong(&self, at: Position, what: impl Into<Problem>) -> WorkloadError {
         let (gpu, block, name) = (at.gpu.id, at.block.id, &at.op.name);
         let name = crate::text::quote(name);
         let at = at.number;
-        WorkloadError::file(
-            self.file,
-            format!("GPU {gpu}, thread block {block}, operation {at} ({name}): {what}"),
-        )
+        let place = format_args!("GPU {gpu}, thread block {block}, operation {at} ({name}): ");
+        WorkloadError::file(self.file, what.into().prefixed(place))
     }
 
     fn node(&mut self, rank: u32, op: Op, place: u64, after: Vec<u32>) -> u32 {
@@ -267,9 +265,10 @@ impl<'a> Reader<'a> {
                 let got = self.get(at, after)?;
                 self.put(at, vec![got], 1)
             }
-            "signal" | "rlxsignal" | "wait" | "rlxwait" if op.channel_ids.is_empty() => {
-                Err(self.wrong(at, "it has no channel_ids; write those of its thread block that it is for"))
-            }
+            "signal" | "rlxsignal" | "wait" | "rlxwait" if op.channel_ids.is_empty() => Err(self.wrong(
+                at,
+                Problem::with_text("it has no channel_ids", "those of its thread block that it is for"),
+            )),
             "signal" | "rlxsignal" => {
                 let begins = self.node(rank, NOTHING, at.place, after);
                 self.signal(at, begins, op.name == "signal")
@@ -299,7 +298,10 @@ impl<'a> Reader<'a> {
             }
             "pipeline" => Err(self.wrong(
                 at,
-                "a loop over parts of a chunk is not simulated; write the plan without it, in more chunks",
+                Problem::with_text(
+                    "a loop over parts of a chunk is not simulated",
+                    "the plan without it, in more chunks",
+                ),
             )),
             _ => {
                 let known = "nop, copy, re, put, pws, pwsf, get, rre, rres, res, signal, wait, rlxsignal, rlxwait, flush, \
@@ -346,8 +348,9 @@ impl<'a> Reader<'a> {
     fn put(&mut self, at: Position<'a>, after: Vec<u32>, factor: u64) -> Result<u32, WorkloadError> {
         let sizes = at.op.src_buff.iter().zip(&at.op.dst_buff).map(|(from, to)| (from.size, to.size));
         if let Some((from, to)) = sizes.into_iter().find(|(from, to)| from != to) {
-            let what = format!(
-                "it puts {from} chunks where there are {to}; write as many of src_buff as of dst_buff"
+            let what = Problem::with_text(
+                format!("it puts {from} chunks where there are {to}"),
+                "as many of src_buff as of dst_buff",
             );
             return Err(self.wrong(at, what));
         }

@@ -32,7 +32,7 @@ use super::graph::{Collective, Graph, Node, Op};
 use crate::collective::Algorithm;
 use crate::text;
 use crate::{MAX_MESSAGES, WorkloadError};
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, Problem};
 use groups::{Group, GroupError, Groups};
 use layer::{Layer, Part};
 
@@ -78,7 +78,7 @@ pub fn parse(
     if layers.len() < count as usize {
         let there = layers.len();
         let are = if there == 1 { "is" } else { "are" };
-        let what = format!("it counts {count} layers, and there {are} {there}; write {there}");
+        let what = Problem::with_value(format!("it counts {count} layers, and there {are} {there}"), there);
         return Err(WorkloadError::line(file, count_line, what));
     }
     let layers = match share.layers {
@@ -86,7 +86,10 @@ pub fn parse(
         Some([first, last]) => {
             let taken = first.checked_sub(1).and_then(|first| layers.get(first as usize..last as usize));
             taken.filter(|taken| !taken.is_empty()).ok_or_else(|| {
-                let what = format!("{file} has layers 1 to {count}; write [1, {count}]");
+                let what = Problem::with_value(
+                    format!("{file} has layers 1 to {count}"),
+                    format_args!("[1, {count}]"),
+                );
                 WorkloadError::key("layers", what)
             })?
         }
@@ -169,8 +172,11 @@ impl<'a> Head<'a> {
         let lines: Vec<(u32, &str)> = lines.collect();
         let count = text::whole_u32(count, "the number of layers").map_err(|what| {
             let what = match count.split_whitespace().count() {
-                1 => format!("{what}; write {}", lines.len()),
-                _ => format!("expected the number of layers; write {} above this line", lines.len() + 1),
+                1 => Problem::with_value(what, lines.len()),
+                _ => Problem::with_text(
+                    "expected the number of layers",
+                    format_args!("{} above this line", lines.len() + 1),
+                ),
             };
             WorkloadError::line(file, count_line, what)
         })?;
@@ -193,12 +199,14 @@ impl Groups {
             return Ok(());
         }
         const BYTES_EACH: u64 = 200;
-        let what = format!(
-            "its {} layers on {} ranks come to {messages} messages, some {}, and the most is {MAX_MESSAGES}; write a \
-             larger chunk, or a share of it by layers and ranks",
-            layers.len(),
-            self.ranks(),
-            Bytes(messages.saturating_mul(BYTES_EACH)).about()
+        let what = Problem::with_text(
+            format!(
+                "its {} layers on {} ranks come to {messages} messages, some {}, and the most is {MAX_MESSAGES}",
+                layers.len(),
+                self.ranks(),
+                Bytes(messages.saturating_mul(BYTES_EACH)).about()
+            ),
+            "a larger chunk, or a share of it by layers and ranks",
         );
         Err(WorkloadError::file(file, what))
     }

@@ -1,6 +1,6 @@
 //! Parts of the files of a fabric and of a workload that are not simulated.
 
-use crate::scenario::diagnostic::{in_file, in_workload_file};
+use crate::scenario::diagnostic::in_workload_file;
 use anabranch_base::Diagnostic;
 use anabranch_fabric::{TopologyError, TopologySpec};
 use anabranch_workload as workload;
@@ -22,7 +22,7 @@ impl LeftOut {
         if let Some(TopologyError::File { file, line, problem }) =
             anabranch_fabric::warnings(spec, text.map(String::as_str))
         {
-            self.add(in_file(file, Some(line), &problem));
+            self.add(Diagnostic::in_file(file, Some(line), problem));
         }
     }
 

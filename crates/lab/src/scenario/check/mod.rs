@@ -152,7 +152,7 @@ impl Scenario {
             }
             for (i, observer) in self.observers.iter().enumerate() {
                 let made = AnyRecorder::build(observer, &ground.topology, &workload);
-                made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), &refused))?;
+                made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
             }
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
@@ -388,7 +388,7 @@ impl Scenario {
 
     fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> Diagnostic {
         let key = path.rsplit('.').next().unwrap_or_default();
-        let Problem { message: problem, fix } = Problem::from_sentence(&error.problem);
+        let Problem { message, fix } = error.problem;
         let help = fix.map(|fix| fix.of_key(key));
         let of_sites = match key {
             "links" if on.has_sites() => Some(Fix::set("links", "\"esw-uplinks\"")),
@@ -400,7 +400,7 @@ impl Scenario {
         fault(
             &self.origin.file,
             self.origin.place(path),
-            format!("{:?}: {problem}", error.selector),
+            format!("{:?}: {message}", error.selector),
             or_example(help, key),
         )
     }
@@ -408,14 +408,13 @@ impl Scenario {
     fn workload_refused(&self, error: WorkloadError) -> Diagnostic {
         match in_workload_file(error) {
             Ok(in_file) => in_file,
-            Err(WorkloadError::Key { key, what }) => {
-                let Problem { message, fix } = Problem::from_sentence(&what);
+            Err(WorkloadError::Key { key, what: Problem { message, fix } }) => {
                 let help = fix.map(|fix| fix.of_key(key));
                 let at = self.origin.place(&format!("workload.{key}"));
                 fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
             Err(WorkloadError::Job { job, key, what }) => {
-                let Problem { message, fix } = Problem::from_sentence(&what);
+                let Problem { message, fix } = what;
                 let at = self.origin.place(&format!("workload.job.{job}.{key}"));
                 if key == "file" {
                     // What to write is for the file, and no other name of one.
@@ -424,15 +423,15 @@ impl Scenario {
                 let help = fix.map(|fix| fix.of_key(key));
                 fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
-            Err(WorkloadError::Parameter(refused)) => self.refused("workload", &refused),
+            Err(WorkloadError::Parameter(refused)) => self.refused("workload", refused),
             Err(other) => fault(&self.origin.file, self.origin.place("workload"), other.to_string(), None),
         }
     }
 
     /// The error of a registered part about a parameter in the table at `path`.
-    fn refused(&self, path: &str, Refused { parameter, problem }: &Refused) -> Diagnostic {
-        let Problem { message, fix } = Problem::from_sentence(problem);
-        let help = fix.map(|fix| fix.of_key(parameter));
+    fn refused(&self, path: &str, Refused { parameter, problem }: Refused) -> Diagnostic {
+        let Problem { message, fix } = problem;
+        let help = fix.map(|fix| fix.of_key(&parameter));
         let at = self.origin.place(&format!("{path}.{parameter}"));
         fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
     }

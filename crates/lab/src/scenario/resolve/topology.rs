@@ -1,6 +1,5 @@
 //! `[topology]` as written, with its short forms.
 
-use crate::scenario::diagnostic::in_file;
 use crate::scenario::read::table::{Table, example, fault, or_example};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::keys;
@@ -73,12 +72,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
 /// The error for what the topology refuses, at the key it names.
 pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
     match error {
-        TopologyError::Shape { key, problem } => {
+        TopologyError::Shape { key, problem: Problem { message, fix } } => {
             // `topology.tier[1].radix_down`, or the short form's key.
             let path = key.replace('[', ".").replace(']', "");
             let path: Vec<&str> = path.split('.').skip(1).collect();
             let last = path.last().copied().unwrap_or("hosts");
-            let Problem { message, fix } = Problem::from_sentence(&problem);
             let help = fix.map(|fix| fix.of_key(last));
             let mut at = table.at;
             if let Some((first, rest)) = path.split_first()
@@ -88,7 +86,7 @@ pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagn
             }
             fault(table.file, at, message, or_example(help, last))
         }
-        TopologyError::File { file, line, problem } => in_file(file, Some(line), &problem),
+        TopologyError::File { file, line, problem } => Diagnostic::in_file(file, Some(line), problem),
         TopologyError::NoText { file } => {
             table.wrong("file", format!("{file} was not read"), "file = \"...\"")
         }

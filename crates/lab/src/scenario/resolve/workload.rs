@@ -323,12 +323,7 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter };
     match spec.check(hosts) {
         Ok(()) => Ok(WorkloadSpec::Collective(spec)),
-        Err(WorkloadError::Key { key, what }) => {
-            if let Some((message, left_out)) = what.rsplit_once("; leave out ") {
-                let help = format!("[workload] without {left_out}");
-                return Err(table.wrong(key, format!("{key}: {message}"), help));
-            }
-            let Problem { message, fix } = Problem::from_sentence(&what);
+        Err(WorkloadError::Key { key, what: Problem { message, fix } }) => {
             let help = fix.map_or_else(|| Fix::text(format!("another {key}")), |fix| fix.of_key(key));
             Err(table.wrong(key, format!("{key}: {message}"), help))
         }

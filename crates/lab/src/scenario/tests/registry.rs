@@ -1,7 +1,7 @@
 //! Registered parts are read as built-in ones are, written out, and read back.
 
 use crate::scenario::*;
-use anabranch_base::{Bytes, Duration, HostId, Parameter, Rate, Refused, Time};
+use anabranch_base::{Bytes, Duration, HostId, Parameter, Problem, Rate, Refused, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::{AnyLb, OpsConfig};
 use anabranch_proto::program::{Flowlet, Program};
@@ -76,7 +76,8 @@ fn registry() -> Registry {
             |graph, parameters| {
                 let (switches, link) = (parameters.get::<u32>("switches"), parameters.get::<Rate>("link"));
                 if switches < 3 {
-                    let problem = format!("a ring has at least 3 switches, not {switches}; write 3");
+                    let problem =
+                        Problem::with_value(format!("a ring has at least 3 switches, not {switches}"), 3);
                     return Err(Refused::new("switches", problem));
                 }
                 let latency = Duration::from_ns(500);
@@ -94,7 +95,7 @@ fn registry() -> Registry {
             |workload, fabric, parameters, mut random| {
                 let bytes = parameters.get::<Bytes>("bytes").0;
                 if bytes > 1_000_000 {
-                    return Err(Refused::new("bytes", "messages are short here; write 1MB"));
+                    return Err(Refused::new("bytes", Problem::with_value("messages are short here", "1MB")));
                 }
                 for host in 0..fabric.hosts {
                     let to = (host + 1 + random.below(fabric.hosts - 1)) % fabric.hosts;

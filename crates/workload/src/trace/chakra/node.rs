@@ -2,6 +2,7 @@
 
 use crate::WorkloadError;
 use crate::text::quote;
+use anabranch_base::Problem;
 use prost::Message;
 use std::collections::BTreeMap;
 
@@ -79,16 +80,16 @@ impl EtNode {
         self.attr.iter().find(|attribute| attribute.name == name)?.value.as_ref()
     }
 
-    fn number(&self, name: &str) -> Result<u64, String> {
+    fn number(&self, name: &str) -> Result<u64, Problem> {
         match self.get(name).map(Value::number) {
             Some(Some(number)) => Ok(number),
-            Some(None) => Err(format!("{name} is no whole number of 0 or more")),
-            None => Err(format!("it has no {name}")),
+            Some(None) => Err(format!("{name} is no whole number of 0 or more").into()),
+            None => Err(format!("it has no {name}").into()),
         }
     }
 
     /// The group of ranks of a collective; `None` for all ranks.
-    fn group(&self, groups: &Groups) -> Result<Option<String>, String> {
+    fn group(&self, groups: &Groups) -> Result<Option<String>, Problem> {
         let name = match self.get("pg_name").or_else(|| self.get("comm_group")) {
             None => return Ok(None),
             Some(Value::Text(name)) => name.clone(),
@@ -100,17 +101,21 @@ impl EtNode {
             _ => Err(match groups.file {
                 Some(file) => {
                     format!("it is among the ranks of the group {}, which {file} does not have", quote(&name))
+                        .into()
                 }
-                None => format!(
-                    "it is among the ranks of the group {}, and no file says which these are; write comm_groups = \"groups.json\"",
-                    quote(&name)
+                None => Problem::with_text(
+                    format!(
+                        "it is among the ranks of the group {}, and no file says which these are",
+                        quote(&name)
+                    ),
+                    "comm_groups = \"groups.json\"",
                 ),
             }),
         }
     }
 
     /// The operation in the form of the text: a word and numbers.
-    pub fn operation(&self, groups: &Groups) -> Result<String, String> {
+    pub fn operation(&self, groups: &Groups) -> Result<String, Problem> {
         let on_cpu = self.get("is_cpu_op").and_then(Value::number).is_none_or(|is| is != 0);
         let takes = match (self.duration_micros, self.get("runtime")) {
             (0, Some(_)) => self.number("runtime")?,
@@ -125,10 +130,12 @@ impl EtNode {
         let tag = || if self.get("comm_tag").is_some() { self.number("comm_tag") } else { Ok(0) };
         match self.kind {
             1 => Ok("nothing".to_owned()),
-            4 if takes == 0 && self.get("num_ops").and_then(Value::number).is_some_and(|n| n > 0) => Err(
-                "it has num_ops and no duration, which takes a model of the processor; write duration_micros"
-                    .to_owned(),
-            ),
+            4 if takes == 0 && self.get("num_ops").and_then(Value::number).is_some_and(|n| n > 0) => {
+                Err(Problem::with_value(
+                    "it has num_ops and no duration, which takes a model of the processor",
+                    "duration_micros",
+                ))
+            }
             4 => Ok(compute),
             5 => Ok(format!("send {} {} {}", self.number("comm_dst")?, self.number("comm_size")?, tag()?)),
             6 => Ok(format!("receive {} {} {}", self.number("comm_src")?, self.number("comm_size")?, tag()?)),
@@ -144,7 +151,7 @@ impl EtNode {
                         return Err(format!(
                             "comm_type {other} is not simulated: 0 (AllReduce), 2 (AllGather), 5 (Broadcast), 6 (AllToAll) \
                              and 7 (ReduceScatter) are"
-                        ));
+                        ).into());
                     }
                 };
                 let bytes = self.number("comm_size")?;
@@ -155,11 +162,12 @@ impl EtNode {
             }
             2 | 3 => {
                 Err("loads and stores of memory are not simulated; leave the node out or make it a COMP"
-                    .to_owned())
+                    .into())
             }
-            other => {
-                Err(format!("its type {other} is unknown; write 1 (METADATA) or 4 to 7 (COMP and COMM)"))
-            }
+            other => Err(Problem::with_text(
+                format!("its type {other} is unknown"),
+                "1 (METADATA) or 4 to 7 (COMP and COMM)",
+            )),
         }
     }
 }
@@ -176,27 +184,28 @@ impl<'a> Groups<'a> {
     /// Reads the name and the text of a file of groups, for a trace of `count` ranks.
     pub fn read(named: Option<(&'a str, &str)>, count: usize) -> Result<Self, WorkloadError> {
         let Some((file, text)) = named else { return Ok(Groups { file: None, ranks: BTreeMap::new() }) };
-        let wrong = |what: String| WorkloadError::file(file, what);
+        let wrong = |what: Problem| WorkloadError::file(file, what);
         let ranks: BTreeMap<String, Vec<u32>> = serde_json::from_str(text)
-            .map_err(|error| wrong(format!("expected {{\"1\": [0, 1], \"2\": [2, 3]}}: {error}")))?;
+            .map_err(|error| wrong(format!("expected {{\"1\": [0, 1], \"2\": [2, 3]}}: {error}").into()))?;
         for (name, ranks) in &ranks {
             if name.is_empty() || name.contains(char::is_whitespace) {
-                return Err(wrong(format!("the name {} is not simulated; write a number", quote(name))));
+                return Err(wrong(Problem::with_text(
+                    format!("the name {} is not simulated", quote(name)),
+                    "a number",
+                )));
             }
             if let Some(rank) = ranks.iter().find(|rank| **rank as usize >= count) {
-                return Err(wrong(format!(
-                    "group {} has rank {rank}, and the trace has {count} ranks; write 0 to {}",
-                    quote(name),
-                    count.saturating_sub(1)
+                return Err(wrong(Problem::with_text(
+                    format!("group {} has rank {rank}, and the trace has {count} ranks", quote(name)),
+                    format_args!("0 to {}", count.saturating_sub(1)),
                 )));
             }
             let mut sorted = ranks.clone();
             sorted.sort_unstable();
             if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(wrong(format!(
-                    "group {} has rank {} twice; write it once",
-                    quote(name),
-                    twice[0]
+                return Err(wrong(Problem::with_text(
+                    format!("group {} has rank {} twice", quote(name), twice[0]),
+                    "it once",
                 )));
             }
             if ranks.is_empty() || (name == "0" && ranks.len() < count) {
@@ -204,7 +213,8 @@ impl<'a> Groups<'a> {
                     "group {} has {} ranks of {count}: `0` stands for all of them, and another one has 1 at least",
                     quote(name),
                     ranks.len()
-                )));
+                )
+                .into()));
             }
         }
         Ok(Groups { file: Some(file), ranks })

@@ -6,7 +6,7 @@ use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::trace::CollectiveRules;
 use crate::trace::graph::{Collective, Graph, Node, Op};
-use anabranch_base::Duration;
+use anabranch_base::{Duration, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// Reads the words of a line.
-    pub fn read(&mut self, words: &[&str]) -> Result<(), String> {
+    pub fn read(&mut self, words: &[&str]) -> Result<(), Problem> {
         match words {
             ["rank", _] => {
                 self.known_streams.clear();
@@ -63,7 +63,7 @@ impl Reader {
                     ranks.iter().map(|rank| text::whole_u32(rank, "the rank")).collect::<Result<_, _>>()?;
                 return match self.groups.insert((*name).to_owned(), ranks) {
                     None => Ok(()),
-                    Some(_) => Err(format!("group {} is there for the second time", quote(name))),
+                    Some(_) => Err(format!("group {} is there for the second time", quote(name)).into()),
                 };
             }
             _ => {}
@@ -71,14 +71,14 @@ impl Reader {
         let (words, by_data, by_control) = dependencies(words);
         let by_control = if self.without_control { &[] } else { by_control };
         let (Some(nodes), [id, operation @ ..]) = (self.graph.ranks.last(), words) else {
-            return Err("expected `rank N` or a node".to_owned());
+            return Err("expected `rank N` or a node".into());
         };
         let node = nodes.len() as u32;
         let op = self.operation(operation, node)?;
         let rank = self.places.len() - 1;
         let place = text::whole(id, "the node's number", u64::MAX)?;
         if self.places[rank].insert(place, node).is_some() {
-            return Err(format!("node {place} is there for the second time in this rank"));
+            return Err(format!("node {place} is there for the second time in this rank").into());
         }
         let before = by_data.iter().chain(by_control);
         let number = |id: &&str| text::whole(id, "the number of a node", u64::MAX);
@@ -88,9 +88,9 @@ impl Reader {
     }
 
     /// The operation of node `node` of the current rank.
-    fn operation(&mut self, words: &[&str], node: u32) -> Result<Op, String> {
+    fn operation(&mut self, words: &[&str], node: u32) -> Result<Op, Problem> {
         let whole = |word: &str, what: &str| text::whole(word, what, u64::MAX);
-        let unknown = || Err(format!("{} is no operation", quote(&words.join(" "))));
+        let unknown = || Err(format!("{} is no operation", quote(&words.join(" "))).into());
         Ok(match words {
             ["nothing"] => Op::Compute { takes: Duration::ZERO, processor: None },
             ["compute", us, on @ ("cpu" | "gpu"), stream @ ..] if stream.len() < 2 => {
@@ -144,20 +144,20 @@ impl Reader {
     }
 
     /// Replicates the only rank, so that there are `ranks` equal ones.
-    pub fn replicate(&mut self, ranks: u32) -> Result<(), String> {
+    pub fn replicate(&mut self, ranks: u32) -> Result<(), Problem> {
         if let Some(node) =
             self.graph.ranks[0].iter().find(|node| matches!(node.op, Op::Send { .. } | Op::Receive { .. }))
         {
             return Err(format!(
                 "node {}: it sends to or receives from one rank, which not every rank can do; leave replicate out",
                 node.place
-            ));
+            ).into());
         }
         if let Some(group) = self.collectives.keys().find(|group| !group.is_empty()) {
             return Err(format!(
                 "a collective is of group {}, and replicated ranks have those of all ranks alone; leave replicate out",
                 quote(group)
-            ));
+            ).into());
         }
         for rank in 1..ranks {
             let nodes = self.graph.ranks[0].iter().map(|node| Node {
@@ -191,10 +191,12 @@ impl Reader {
                         Some(before) => node.after.push(*before),
                         None if without_missing => {}
                         None => {
-                            let what = format!(
-                                "rank {rank}, node {}: it waits for node {id}, which is not there; write it, or \
-                                 without_missing = true in [workload], by which such nodes count as over",
-                                node.place
+                            let what = Problem::with_text(
+                                format!(
+                                    "rank {rank}, node {}: it waits for node {id}, which is not there",
+                                    node.place
+                                ),
+                                "it, or without_missing = true in [workload], by which such nodes count as over",
                             );
                             return Err(WorkloadError::file(file, what));
                         }
@@ -222,7 +224,7 @@ impl Reader {
         ranks: &[u32],
         by_rank: &BTreeMap<u32, Vec<Part>>,
         rules: CollectiveRules<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let of_group = if group.is_empty() { String::new() } else { format!(" of group {}", quote(group)) };
         let place =
             |graph: &Graph, rank: u32, part: &Part| graph.ranks[rank as usize][part.node as usize].place;
@@ -231,7 +233,8 @@ impl Reader {
             let place = parts.first().map_or(0, |part| place(&self.graph, rank, part));
             return Err(format!(
                 "rank {rank}, node {place}: it is a collective{of_group}, in which its rank is not"
-            ));
+            )
+            .into());
         }
         let of = |rank: u32| by_rank.get(&rank).map_or(&[][..], Vec::as_slice);
         let Some(&first) = ranks.first() else { return Ok(()) };
@@ -252,7 +255,7 @@ impl Reader {
                     place(&self.graph, first, of_first),
                     of_first.usual.collective(),
                     of_first.bytes
-                ));
+                ).into());
             }
             let (more, fewer, parts) = match own.len() > of_first.len() {
                 true => (rank, first, own),
@@ -264,7 +267,7 @@ impl Reader {
                     "rank {more}, node {}: it is collective {both}{of_group} of its rank, and rank {fewer} has no more than \
                      {both}; give all of them the same collectives in the same order",
                     place(&self.graph, more, part)
-                ));
+                ).into());
             }
         }
         for (number, &Part { usual, bytes, .. }) in of(first).iter().enumerate() {

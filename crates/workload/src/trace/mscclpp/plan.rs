@@ -1,6 +1,7 @@
 //! The keys of a plan's file.
 
 use crate::WorkloadError;
+use anabranch_base::Problem;
 use serde::Deserialize;
 
 /// The most chunks of a buffer.
@@ -170,7 +171,10 @@ impl Plan {
             WorkloadError::line(file, error.line() as u32, what)
         })?;
         if plan.gpus.is_empty() {
-            return Err(WorkloadError::file(file, "it has no GPUs; write a plan of 2 or more"));
+            return Err(WorkloadError::file(
+                file,
+                Problem::with_text("it has no GPUs", "a plan of 2 or more"),
+            ));
         }
         for gpu in &plan.gpus {
             let chunks = gpu.input_chunks.max(gpu.output_chunks).max(gpu.scratch_chunks);

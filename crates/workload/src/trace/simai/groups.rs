@@ -4,7 +4,7 @@ use super::Share;
 use crate::WorkloadError;
 use crate::text::{self, quote};
 use crate::trace::MOST_RANKS;
-use anabranch_base::Bytes;
+use anabranch_base::{Bytes, Problem};
 
 /// The sizes of parallel groups. The product of all but the expert groups is the number of ranks.
 #[derive(Clone, Copy, Debug)]
@@ -56,24 +56,32 @@ struct Header {
 }
 
 impl Header {
-    fn read<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+    fn read<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Self, Problem> {
         let mut header = Header { tensor: None, expert: 1, stages: 1, ranks: None, between: 0 };
         let mut seen: Vec<&str> = Vec::new();
         while let Some(name) = words.next() {
             if seen.contains(&name) {
-                return Err(format!("{} is there twice; remove one of the two", quote(name)));
+                return Err(format!("{} is there twice; remove one of the two", quote(name)).into());
             }
             seen.push(name);
             let known =
                 HEADER_KEYS.iter().find(|key| key.trim_end_matches(':') == name.trim_end_matches(':'));
             let Some(key) = known else {
                 let near = text::suggest(name, &HEADER_KEYS);
-                return Err(format!("{} is no known key of the header; {near}", quote(name)));
+                return Err(format!("{} is no known key of the header; {near}", quote(name)).into());
             };
-            let missing = || format!("{} has no number behind it; write {key} 1", quote(name));
+            let missing = || {
+                Problem::with_text(
+                    format!("{} has no number behind it", quote(name)),
+                    format_args!("{key} 1"),
+                )
+            };
             let value = words.next().ok_or_else(missing)?;
             let size = || match text::whole_u32(value, key)? {
-                0 => Err(format!("`{key} 0`: a size is 1 or more; write {key} 1")),
+                0 => Err(Problem::with_text(
+                    format!("`{key} 0`: a size is 1 or more"),
+                    format_args!("{key} 1"),
+                )),
                 size => Ok(size),
             };
             match key.trim_end_matches(':') {
@@ -90,9 +98,12 @@ impl Header {
                     let layers = text::whole_u32(value, key)?;
                     if layers > 0 {
                         let named: Vec<&str> = words.take(layers as usize).collect();
-                        return Err(format!(
-                            "checkpoints are not simulated: {}; write {key} 0",
-                            quote(&format!("{name} {value} {}", named.join(" ")))
+                        return Err(Problem::with_text(
+                            format!(
+                                "checkpoints are not simulated: {}",
+                                quote(&format!("{name} {value} {}", named.join(" ")))
+                            ),
+                            format_args!("{key} 0"),
                         ));
                     }
                 }
@@ -101,17 +112,55 @@ impl Header {
         }
         Ok(header)
     }
+
+    /// The data-parallel ranks of each stage of `tensor` tensor ranks, among `ranks` in all.
+    fn data_parallel_ranks(&self, tensor: u32, ranks: u32, share: Share) -> Result<u32, GroupError> {
+        let &Header { expert, stages, ranks: declared, .. } = self;
+        if ranks > MOST_RANKS {
+            return Err(GroupError::from(Problem::with_text(
+                format!("there are at most {MOST_RANKS} ranks, not {ranks}"),
+                format_args!("all_gpus: {MOST_RANKS}"),
+            )));
+        }
+        let model = u64::from(tensor) * u64::from(stages);
+        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
+            // A multiple that also holds whole groups of experts, so that no further error follows.
+            let step = model * u64::from(expert);
+            let near = (u64::from(ranks) / step).max(1) * step;
+            let problem =
+                format!("{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks");
+            return Err(match (declared, share.ranks) {
+                (Some(_), _) => {
+                    GroupError::Header(Problem::with_text(problem, format_args!("all_gpus: {near}")))
+                }
+                (None, Some(_)) => GroupError::Ranks(Problem::with_value(problem, near)),
+                (None, None) => GroupError::Header(Problem::with_text(
+                    format!("all_gpus is missing, and {problem}"),
+                    format_args!("all_gpus: {near} behind the rest of the line"),
+                )),
+            });
+        }
+        let data = (u64::from(ranks) / model) as u32;
+        if !data.is_multiple_of(expert) {
+            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
+            return Err(GroupError::from(Problem::with_text(
+                format!("{data} data-parallel ranks are no whole number of groups of {expert} experts"),
+                format_args!("ep: {near}"),
+            )));
+        }
+        Ok(data)
+    }
 }
 
 /// An error in the groups: of the file's header, or of the number of ranks that the scenario sets.
 pub enum GroupError {
-    Header(String),
-    Ranks(String),
+    Header(Problem),
+    Ranks(Problem),
 }
 
-impl From<String> for GroupError {
-    fn from(what: String) -> Self {
-        GroupError::Header(what)
+impl<P: Into<Problem>> From<P> for GroupError {
+    fn from(what: P) -> Self {
+        GroupError::Header(what.into())
     }
 }
 
@@ -146,48 +195,24 @@ impl Groups {
                 .into());
             }
         }
-        let Header { tensor, expert, stages, ranks, between } = Header::read(words)?;
-        let tensor = tensor.ok_or_else(|| {
-            "model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8 behind the first word"
-                .to_owned()
+        let header = Header::read(words)?;
+        let (is_declared, ranks) = (header.ranks.is_some(), header.ranks.unwrap_or(open));
+        let tensor = header.tensor.ok_or_else(|| {
+            Problem::with_text(
+                "model_parallel_NPU_group is missing",
+                "model_parallel_NPU_group: 8 behind the first word",
+            )
         })?;
-        let (is_declared, ranks) = (ranks.is_some(), ranks.unwrap_or(open));
-        if ranks > MOST_RANKS {
-            return Err(format!(
-                "there are at most {MOST_RANKS} ranks, not {ranks}; write all_gpus: {MOST_RANKS}"
-            )
-            .into());
-        }
-        let model = u64::from(tensor) * u64::from(stages);
-        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
-            // A multiple that also holds whole groups of experts, so that no further error follows.
-            let step = model * u64::from(expert);
-            let near = (u64::from(ranks) / step).max(1) * step;
-            let problem =
-                format!("{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks");
-            return Err(match (is_declared, share.ranks) {
-                (true, _) => GroupError::Header(format!("{problem}; write all_gpus: {near}")),
-                (false, Some(_)) => GroupError::Ranks(format!("{problem}; write {near}")),
-                (false, None) => GroupError::Header(format!(
-                    "all_gpus is missing, and {problem}; write all_gpus: {near} behind the rest of the line"
-                )),
-            });
-        }
-        let data = (u64::from(ranks) / model) as u32;
-        if !data.is_multiple_of(expert) {
-            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
-            return Err(format!(
-                "{data} data-parallel ranks are no whole number of groups of {expert} experts; write ep: {near}"
-            )
-            .into());
-        }
+        let data = header.data_parallel_ranks(tensor, ranks, share)?;
+        let Header { expert, stages, between, .. } = header;
         if stages > 1 && between > 0 && !share.without_pipeline {
-            return Err(format!(
-                "{stages} pipeline stages send each other {}, and the file does not say when; write \
-                 without_pipeline = true in [workload] to leave that out",
-                Bytes(between).about()
-            )
-            .into());
+            return Err(GroupError::from(Problem::with_text(
+                format!(
+                    "{stages} pipeline stages send each other {}, and the file does not say when",
+                    Bytes(between).about()
+                ),
+                "without_pipeline = true in [workload] to leave that out",
+            )));
         }
         let between = if stages > 1 { between } else { 0 };
         Ok(Groups { tensor, data, expert, stages, between, is_declared, is_micro: false })
@@ -203,7 +228,7 @@ impl Groups {
 
     /// The groups of the first `ranks` ranks, which are whole pipeline stages, or a part of one with fewer data-parallel
     /// ranks.
-    fn first(self, ranks: u32) -> Result<Self, String> {
+    fn first(self, ranks: u32) -> Result<Self, Problem> {
         let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
         if ranks > 0 && ranks <= stage && ranks.is_multiple_of(least) {
             return Ok(Groups { data: ranks / self.tensor, stages: 1, between: 0, ..self });
@@ -217,9 +242,11 @@ impl Groups {
         };
         let near =
             if ranks > stage { ranks.min(self.ranks()) / stage * stage } else { ranks / least * least };
-        Err(format!(
-            "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {stage}{of_stages}; write {}",
-            near.max(least)
+        Err(Problem::with_value(
+            format!(
+                "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {stage}{of_stages}"
+            ),
+            near.max(least),
         ))
     }
 

@@ -4,7 +4,7 @@ use super::groups::Group;
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::trace::CollectiveRules;
-use anabranch_base::{Duration, is_misspelt};
+use anabranch_base::{Duration, Problem, is_misspelt};
 
 /// A line of the file.
 #[derive(Debug)]
@@ -29,22 +29,28 @@ const COLUMNS: &str = "12 columns: a name and -1; time, collective and bytes of 
                        gradient; the time of the update";
 
 impl Layer {
-    pub fn read(content: &str, line: u32, rules: CollectiveRules<'_>) -> Result<Self, String> {
+    pub fn read(content: &str, line: u32, rules: CollectiveRules<'_>) -> Result<Self, Problem> {
         let words: Vec<&str> = content.split_whitespace().collect();
         let [_, dependency, parts @ .., update] = &words[..] else {
-            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
+            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()).into());
         };
         let is_name = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic());
         if parts.len() == 8 && [parts[1], parts[4], parts[7]].into_iter().all(is_name) {
-            return Err(format!("a layer has {COLUMNS}; the last one is missing; write 0 behind it"));
+            return Err(Problem::with_text(
+                format!("a layer has {COLUMNS}; the last one is missing"),
+                "0 behind it",
+            ));
         }
         if parts.len() != 9 {
-            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
+            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()).into());
         }
         if *dependency != "-1" {
-            return Err(format!(
-                "a dependency on another layer is not simulated, which {} would be; write -1",
-                quote(dependency)
+            return Err(Problem::with_value(
+                format!(
+                    "a dependency on another layer is not simulated, which {} would be",
+                    quote(dependency)
+                ),
+                "-1",
             ));
         }
         let update = nanoseconds(update, "update")?;
@@ -65,9 +71,9 @@ impl Layer {
     }
 }
 
-fn nanoseconds(word: &str, of: &str) -> Result<Duration, String> {
+fn nanoseconds(word: &str, of: &str) -> Result<Duration, Problem> {
     let ns = text::whole(word, format!("the time of the {of}, in nanoseconds,"), u64::MAX / 1_000_000);
-    ns.map(Duration::from_ns).map_err(|what| what + &text::without_unit(word, Duration::from_ns(1)))
+    ns.map(Duration::from_ns).map_err(|what| text::without_unit(what, word, Duration::from_ns(1)))
 }
 
 /// The names of collectives with their default algorithms.
@@ -90,7 +96,7 @@ fn near(kind: &str) -> String {
 }
 
 impl Part {
-    fn read(words: &[&str], name: &str, plain: Group, rules: CollectiveRules<'_>) -> Result<Self, String> {
+    fn read(words: &[&str], name: &str, plain: Group, rules: CollectiveRules<'_>) -> Result<Self, Problem> {
         let takes = nanoseconds(words[0], name)?;
         let bytes = text::whole_bytes(words[2], format!("the bytes of the {name}"), u64::MAX)?;
         let (kind, suffix, group) = match words[1].strip_suffix("_DP_EP") {
@@ -104,7 +110,7 @@ impl Part {
             let of_other_group = COLLECTIVES
                 .iter()
                 .any(|(known, _)| kind.strip_prefix(known).is_some_and(|rest| rest.starts_with('_')));
-            return Err(match of_other_group {
+            let message = match of_other_group {
                 true => {
                     format!("{} is of no known group: the suffixes are _EP, _DP_EP and none", quote(words[1]))
                 }
@@ -114,7 +120,8 @@ impl Part {
                         if suffix.is_empty() { String::new() } else { format!(" with {suffix} behind it") };
                     format!("{} is no known collective{behind}; {near}", quote(kind))
                 }
-            });
+            };
+            return Err(message.into());
         };
         let collective =
             usual.filter(|_| bytes > 0).map(|usual| (rules.algorithm(usual, bytes), group, bytes));
