@@ -326,22 +326,7 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("duration", what));
         }
-        let mut arrivals: Vec<Arrival> = Vec::with_capacity(of_background as usize);
-        for host in 0..self.hosts {
-            self.arrivals_of(host, &receivers, mean_gap, seed, &mut arrivals);
-        }
-        if arrivals.is_empty() {
-            let what = Problem::with_text(
-                format!(
-                    "no message starts in {}: a host starts one every {:.1} us on average",
-                    self.duration,
-                    mean_gap / 1e6
-                ),
-                "a longer duration",
-            );
-            return Err(WorkloadError::key("duration", what));
-        }
-        arrivals.sort_by_key(|arrival| (arrival.start, arrival.src));
+        let arrivals = self.arrivals(&receivers, mean_gap, of_background as usize, seed)?;
         let mut builder = WorkloadBuilder::with_capacity(arrivals.len());
         for arrival in arrivals {
             let qp = builder.add_qp(HostId(arrival.src), HostId(arrival.dst));
@@ -359,6 +344,30 @@ impl Poisson<'_> {
             builder.end_group("pipeline");
         }
         builder.build()
+    }
+
+    /// The background's arrivals of all hosts, in the order of their starts; `expected` is about their number.
+    fn arrivals(
+        &self,
+        receivers: &Receivers,
+        mean_gap: f64,
+        expected: usize,
+        seed: u64,
+    ) -> Result<Vec<Arrival>, WorkloadError> {
+        let mut arrivals = Vec::with_capacity(expected);
+        for host in 0..self.hosts {
+            self.arrivals_of(host, receivers, mean_gap, seed, &mut arrivals);
+        }
+        if arrivals.is_empty() {
+            let gap = mean_gap / 1e6;
+            let what = format!(
+                "no message starts in {}: a host starts one every {gap:.1} us on average",
+                self.duration
+            );
+            return Err(WorkloadError::key("duration", Problem::with_text(what, "a longer duration")));
+        }
+        arrivals.sort_by_key(|arrival| (arrival.start, arrival.src));
+        Ok(arrivals)
     }
 
     /// The choice of receivers on this fabric.

@@ -271,7 +271,8 @@ impl<'a> FlowFile<'a> {
                     true => (b.line, a.line, [names[1], names[0]]),
                     false => (a.line, b.line, names),
                 };
-                let what = format!("the 6 columns fit {names} alone, and those of line {most} {others} alone");
+                let what =
+                    format!("the 6 columns fit {names} alone, and those of line {most} {others} alone");
                 Err(WorkloadError::line(self.file, odd, Problem::with_text(what, instead)))
             }
             (None, None) if flows.iter().all(|fit| fit.hpcc) => {

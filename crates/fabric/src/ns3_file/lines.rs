@@ -336,7 +336,9 @@ impl<'a> File<'a> {
         let (line, _) = self.body.first().filter(|_| likely.len() == self.header.switches as usize)?;
         let all: Vec<String> = likely.iter().map(u32::to_string).collect();
         let problem = Problem::with_value(
-            format!("this line must give the numbers of the switches, and has not {host}, which has several links"),
+            format!(
+                "this line must give the numbers of the switches, and has not {host}, which has several links"
+            ),
             all.join(" "),
         );
         Some(self.at(*line, problem))

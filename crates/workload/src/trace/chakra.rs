@@ -43,69 +43,54 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
     }
     for (rank, (name, bytes)) in files.iter().enumerate() {
         let _ = writeln!(text, "rank {rank}");
-        let mut rest = &bytes[..];
-        let mut count = 0;
-        let mut ids = BTreeSet::new();
-        if rest.is_empty() {
-            return Err(WorkloadError::file(
-                name,
-                Problem::with_text("it is empty", "the trace of its rank"),
-            ));
-        }
-        while !rest.is_empty() {
-            let broken = |error: prost::DecodeError| {
-                WorkloadError::file(
-                    name,
-                    Problem::with_text(
-                        format!("message {count} is no Chakra node: {error}"),
-                        "the file anew",
-                    ),
-                )
-            };
-            let node = match count {
-                // The first message describes the file.
-                0 => {
-                    let length = prost::decode_length_delimiter(&mut rest).map_err(broken)?;
-                    rest = rest.get(length..).ok_or_else(|| {
-                        WorkloadError::file(
-                            name,
-                            Problem::with_text("it ends within its first message", "the file anew"),
-                        )
-                    })?;
-                    None
-                }
-                _ => Some(EtNode::decode_length_delimited(&mut rest).map_err(broken)?),
-            };
-            count += 1;
-            let Some(node) = node else { continue };
-            let operation = node.operation(&groups).map_err(|what| {
-                WorkloadError::file(
-                    name,
-                    what.prefixed(format_args!("node {} ({}): ", node.id, quote(&node.name))),
-                )
-            })?;
-            if !ids.insert(node.id) {
-                let what = Problem::with_text(
-                    format!("node {} ({}) is there for the second time", node.id, quote(&node.name)),
-                    "another number",
-                );
-                return Err(WorkloadError::file(name, what));
-            }
-            let _ = write!(text, "{} {operation}", node.id);
-            let by_data: BTreeSet<u64> = node.data_deps.iter().copied().collect();
-            let by_control: BTreeSet<u64> = node.ctrl_deps.iter().copied().collect();
-            for (word, before) in [("after", &by_data), ("control", &(&by_control - &by_data))] {
-                if !before.is_empty() {
-                    let _ = write!(text, " {word}");
-                    for id in before {
-                        let _ = write!(text, " {id}");
-                    }
-                }
-            }
-            text.push('\n');
-        }
+        rank_to_text(bytes, &groups, &mut text).map_err(|what| WorkloadError::file(name, what))?;
     }
     Ok(text)
+}
+
+/// Appends the text of one rank's file to `text`.
+fn rank_to_text(bytes: &[u8], groups: &Groups, text: &mut String) -> Result<(), Problem> {
+    if bytes.is_empty() {
+        return Err(Problem::with_text("it is empty", "the trace of its rank"));
+    }
+    let broken = |count: usize| {
+        move |error: prost::DecodeError| {
+            Problem::with_text(format!("message {count} is no Chakra node: {error}"), "the file anew")
+        }
+    };
+    let mut rest = bytes;
+    // The first message describes the file.
+    let length = prost::decode_length_delimiter(&mut rest).map_err(broken(0))?;
+    rest = rest
+        .get(length..)
+        .ok_or_else(|| Problem::with_text("it ends within its first message", "the file anew"))?;
+    let mut ids = BTreeSet::new();
+    for count in 1.. {
+        if rest.is_empty() {
+            break;
+        }
+        let node = EtNode::decode_length_delimited(&mut rest).map_err(broken(count))?;
+        let operation = node
+            .operation(groups)
+            .map_err(|what| what.prefixed(format_args!("node {} ({}): ", node.id, quote(&node.name))))?;
+        if !ids.insert(node.id) {
+            return Err(Problem::with_text(
+                format!("node {} ({}) is there for the second time", node.id, quote(&node.name)),
+                "another number",
+            ));
+        }
+        let _ = write!(text, "{} {operation}", node.id);
+        let by_data: BTreeSet<u64> = node.data_deps.iter().copied().collect();
+        let by_control: BTreeSet<u64> = node.ctrl_deps.iter().copied().collect();
+        for (word, before) in [("after", &by_data), ("control", &(&by_control - &by_data))] {
+            if !before.is_empty() {
+                let _ = write!(text, " {word}");
+                before.iter().for_each(|id| text.push_str(&format!(" {id}")));
+            }
+        }
+        text.push('\n');
+    }
+    Ok(())
 }
 
 /// Whether `text` is a text of [`to_text`].
