@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(
             defaults(128, 2, 3, None).unwrap_err(),
             "topology.oversubscription: a ToR with 8 hosts has 8 / 3 ports up, which is no whole number; \
-             write 2 or 4, or another hosts_per_tor"
+             write: 2 or 4, or another hosts_per_tor"
         );
         assert!(defaults(128, 2, 0, None).unwrap_err().contains("write: 1"));
         assert!(defaults(128, 4, 1, None).unwrap_err().contains("2 or 3 tiers, not 4"));

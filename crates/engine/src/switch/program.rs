@@ -78,6 +78,14 @@ pub enum ProgramError {
 }
 
 impl ProgramError {
+    /// The problem, without the fix that the selector's own error has.
+    pub fn problem(&self) -> String {
+        match self {
+            ProgramError::At(error) => format!("{:?}: {}", error.selector, error.problem.message),
+            other => other.to_string(),
+        }
+    }
+
     /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
     pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {

@@ -96,7 +96,7 @@ fn a_cable_is_both_directions_and_a_name_with_a_direction_is_that_one() {
     }
     assert!(["tor:0/up", "spine:2/down:4", "node:2->node:3"].iter().all(|text| !cables(text)));
     let wrong = links(&two, "cable:tor:0/up:9").unwrap_err();
-    assert!(wrong.ends_with("write \"cable:tor:0/up:3\""), "{wrong}");
+    assert!(wrong.ends_with("write: \"cable:tor:0/up:3\""), "{wrong}");
     let switch = links(&two, "cable:tor:0").unwrap_err();
     assert!(switch.ends_with("a cable is named by a link; write: \"cable:tor:0/up:0\""), "{switch}");
 }

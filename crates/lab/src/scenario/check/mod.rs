@@ -247,8 +247,7 @@ impl Scenario {
                 instead = Some("\"esw:100%\"".to_owned());
             }
             let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
-            let problem = Problem::from_sentence(&error.to_string()).message;
-            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let message = format!("scheme {:?}: {parameter}: {}", scheme.name, error.problem());
             if parameter == "fabric.program_at" && of_edges && !on.topology.has_sites() {
                 let message = format!("{message}; its program belongs between data centres");
                 let help =
