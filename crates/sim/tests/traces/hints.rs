@@ -191,20 +191,23 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
 const CALLS: [&str; 5] =
     ["Problem::with_text(", "Problem::with_value(", "Fix::text(", "Fix::value(", "message = format!("];
 
-/// The string literals in the arguments of a call. `call` begins behind its opening bracket.
-fn literals(call: &str) -> Vec<&str> {
-    let (mut depth, mut literals) = (1, Vec::new());
+/// The first string literal in each of the first two arguments of a call. `call` begins behind its opening bracket.
+fn literals(call: &str) -> [Option<&str>; 2] {
+    let (mut depth, mut argument, mut literals) = (1, 0, [None; 2]);
     for (number, part) in call.split('"').enumerate() {
         if number % 2 == 1 {
-            literals.push(part);
+            if let Some(literal) = literals.get_mut(argument) {
+                literal.get_or_insert(part);
+            }
             continue;
         }
         for letter in part.chars() {
-            depth += match letter {
-                '(' => 1,
-                ')' => -1,
-                _ => 0,
-            };
+            match letter {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                ',' if depth == 1 => argument += 1,
+                _ => {}
+            }
             if depth == 0 {
                 return literals;
             }
@@ -231,13 +234,12 @@ fn offers(source: &str) -> Vec<Vec<String>> {
         pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>()
     };
     let offer = |(at, call): (usize, &str)| {
-        let literals = literals(&plain[at + call.len()..]);
-        let (message, fix) = literals.split_at(usize::from(!call.starts_with("Fix")).min(literals.len()));
-        let mut pieces: Vec<String> = message.iter().flat_map(|text| pieces_of(text)).collect();
+        let [first, second] = literals(&plain[at + call.len()..]);
+        let mut pieces: Vec<String> = first.map(pieces_of).unwrap_or_default();
         if call.starts_with("Problem") {
             pieces.push("; write ".to_owned());
+            pieces.extend(second.map(pieces_of).unwrap_or_default());
         }
-        pieces.extend(fix.iter().flat_map(|text| pieces_of(text)));
         pieces
     };
     CALLS.iter().flat_map(|call| plain.match_indices(call)).map(offer).collect()

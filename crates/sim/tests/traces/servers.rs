@@ -235,7 +235,7 @@ fn ranks_that_do_not_fill_the_groups_are_answered_with_some_that_do() {
     };
     for ranks in [2, 7, 9] {
         let error = attempt(ranks).unwrap_err();
-        assert!(error.starts_with("workload.ranks: ") && error.ends_with("; write 8"), "{error}");
+        assert!(error.starts_with("workload.ranks: ") && error.ends_with("; write: 8"), "{error}");
     }
     assert_eq!(attempt(8), Ok(8));
 }

@@ -230,10 +230,10 @@ fn a_wrong_format_is_answered_with_the_one_that_the_flows_look_like() {
             }
             let (right, _) = FlowFormat::ALL.into_iter().find(|(_, format)| *format == is).unwrap();
             let expected =
-                format!("; the flows look like {}; write format = \"{right}\" in [workload]", is.names());
+                format!("; the flows look like {}; write: format = \"{right}\" in [workload]", is.names());
             let error = read_as.unwrap_err();
             assert!(error.starts_with("f.txt:2: ") && error.ends_with(&expected), "{name}: {error}");
-            assert_eq!(error.matches("; write ").count(), 1, "{error}");
+            assert_eq!(error.matches("; write: ").count(), 1, "{error}");
         }
     }
 }
@@ -251,7 +251,7 @@ fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
         assert!(error.starts_with(&place), "{error}");
         assert!(error.contains(&format!(" alone, and those of line {most} `s")), "{error}");
         assert!(["(HPCC)", "(ns3-rdma)"].iter().all(|whose| error.contains(whose)), "{error}");
-        let hint = "; write format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
+        let hint = "; write: format = \"ns3-rdma\" or format = \"hpcc\" in [workload]";
         assert!(error.ends_with(hint), "{error}");
     }
     let said = read("2\n1 2 3 100 1.5 2\n2 1 3 100 1000 2", Some(FlowFormat::Hpcc), &by_keys(16));
