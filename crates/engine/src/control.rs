@@ -12,6 +12,8 @@ pub struct Control {
     pub goodput: bool,
     /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
+    /// Whether switches handle all events in their full order, even where their ports share nothing, which is slower.
+    pub merge_ports: bool,
     /// A request to end the run soon.
     pub cancel: AtomicBool,
     /// Simulated time so far, in picoseconds.

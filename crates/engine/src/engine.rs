@@ -333,10 +333,12 @@ fn shards<O: Observer>(
 ) -> Vec<Mutex<Shard<O>>> {
     let topology = network.topology;
     let mut hosts: Vec<Option<Host>> = Host::all(network, link_kind_of).into_iter().map(Some).collect();
+    let clusters = partition::clusters(network, observer, injector.is_some());
+    let is_merged = clusters.iter().flatten().any(|node| !network.is_host(*node));
+    plan.by_port &= !is_merged && !observer.wants_node_order();
     let mut switches: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
         .map(|index| Some(Switch::new(network, &mut plan, index, link_kind_of)))
         .collect();
-    let clusters = partition::clusters(network, observer, injector.is_some());
     let mut injection = injector.map(Injection::new);
     let parts = partition::parts(topology, &clusters, threads.max(1));
     let shard = |part: &partition::ThreadNodes| {

@@ -11,6 +11,10 @@ use anabranch_proto::{IntStack, Packet};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+mod by_port;
+
+pub use by_port::PortInbox;
+
 /// The most windows ahead that have mail of their own. Arrivals after them are [`FarArrival`]s.
 pub const MAX_WINDOWS_AHEAD: usize = 6;
 
@@ -303,11 +307,14 @@ parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 pub struct Inbox {
     /// Sorted keys: offset within the window, pause or packet, port, number.
     keys: Vec<u64>,
-    /// The runs of arrivals by number. Arrivals over long links have the numbers after them.
-    runs: SmallVec<[InboxRun; 4]>,
+    numbered: Numbered,
     next: usize,
     start: u64,
 }
+
+/// The arrivals at a node within a window, by number: the runs of mail, then the arrivals over long links.
+#[derive(Default)]
+struct Numbered(SmallVec<[InboxRun; 4]>);
 
 /// A run of an inbox.
 struct InboxRun {
@@ -316,6 +323,55 @@ struct InboxRun {
     /// The difference between index and number of its arrivals, wrapping.
     shift: u32,
     slot: u32,
+}
+
+impl Numbered {
+    /// Numbers the arrivals at `node`, and calls `add` with each, by rising number.
+    #[inline]
+    fn open(&mut self, sources: &Sources<'_>, node: NodeId, far: &[FarArrival], mut add: impl FnMut(&Arrival)) {
+        self.0.clear();
+        let mut end = 0;
+        for (slot, mail) in sources.slots.iter().enumerate() {
+            for (index, arrivals) in mail.runs_of(sources.window, node) {
+                arrivals.iter().for_each(&mut add);
+                let shift = index.wrapping_sub(end);
+                end += arrivals.len() as u32;
+                self.0.push(InboxRun { end, shift, slot: slot as u32 });
+            }
+        }
+        far.iter().for_each(|far| add(&far.arrival));
+    }
+
+    /// The arrival with this number, with its telemetry.
+    #[inline(always)]
+    fn get<'a>(
+        &self,
+        number: u32,
+        sources: &'a Sources<'_>,
+        far: &'a [FarArrival],
+    ) -> (&'a Arrival, Option<&'a IntStack>) {
+        match self.0.iter().find(|run| number < run.end) {
+            Some(run) => {
+                let slot = sources.slots[run.slot as usize];
+                let arrival = slot.room.at(number.wrapping_add(run.shift));
+                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
+                (arrival, stack.map(|number| &slot.stacks[number]))
+            }
+            None => {
+                let before = self.0.last().map_or(0, |run| run.end);
+                let far = &far[(number - before) as usize];
+                (&far.arrival, far.stack.as_deref())
+            }
+        }
+    }
+}
+
+/// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends on seed, node, time
+/// and ports alone, and so not on windows and threads.
+fn draw_order(seed: u64, node: NodeId, time: u64, tied: &mut [u64], port: impl Fn(u64) -> u64) {
+    let purpose = Purpose::ArrivalOrder;
+    let instant = draw_at(seed, u64::from(node.0), purpose, time);
+    tied.sort_unstable_by_key(|key| (draw_at(instant, port(*key), purpose, 0), *key));
 }
 
 /// The mail of all threads for the present window.
@@ -362,11 +418,10 @@ impl Inbox {
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
-        self.runs.clear();
         self.next = 0;
         self.start = start.0;
         let (mut sorted, mut last) = (true, 0);
-        let mut add = |arrival: &Arrival| {
+        self.numbered.open(sources, node, far, |arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.kind == FrameKind::Packet);
@@ -376,43 +431,27 @@ impl Inbox {
             sorted &= last <= key;
             last = key;
             self.keys.push(key);
-        };
-        let mut end = 0;
-        for (number, slot) in sources.slots.iter().enumerate() {
-            for (index, arrivals) in slot.runs_of(sources.window, node) {
-                arrivals.iter().for_each(&mut add);
-                let shift = index.wrapping_sub(end);
-                end += arrivals.len() as u32;
-                self.runs.push(InboxRun { end, shift, slot: number as u32 });
-            }
-        }
-        far.iter().for_each(|far| add(&far.arrival));
+        });
         assert!(
             self.keys.len() < 1 << NUMBER_BITS,
             "more than 2^25 frames come in at a node within one window"
         );
         if !sorted {
-            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
-            // crate that calls it, which in tests is one that is not optimised.
-            self.keys.sort_unstable_by_key(|key| *key);
+            sort(&mut self.keys);
         }
         if let Some(seed) = sources.order {
             self.draw_order(seed, node);
         }
     }
 
-    /// Puts the arrivals of each instant, which are sorted by port, into a random order; pause frames stay before packets. The
-    /// order depends on seed, node, time and ports alone, and so not on windows and threads.
+    /// Puts the arrivals of each instant into a random order; pause frames stay before packets.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         const INSTANT: u32 = PORT_BITS + NUMBER_BITS;
-        let (start, purpose) = (self.start, Purpose::ArrivalOrder);
         for tied in self.keys.chunk_by_mut(|one, next| one >> INSTANT == next >> INSTANT) {
             if tied.len() > 1 {
-                let time = start + (tied[0] >> (INSTANT + 1));
-                let instant = draw_at(seed, u64::from(node.0), purpose, time);
-                let port = |key: u64| key >> NUMBER_BITS & ((1 << PORT_BITS) - 1);
-                tied.sort_unstable_by_key(|key| (draw_at(instant, port(*key), purpose, 0), *key));
+                let time = self.start + (tied[0] >> (INSTANT + 1));
+                draw_order(seed, node, time, tied, |key| key >> NUMBER_BITS & ((1 << PORT_BITS) - 1));
             }
         }
     }
@@ -442,20 +481,14 @@ impl Inbox {
     ) -> (&'a Arrival, Option<&'a IntStack>) {
         let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
         self.next += 1;
-        match self.runs.iter().find(|run| number < run.end) {
-            Some(run) => {
-                let slot = sources.slots[run.slot as usize];
-                let arrival = slot.room.at(number.wrapping_add(run.shift));
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
-                (arrival, stack.map(|number| &slot.stacks[number]))
-            }
-            None => {
-                let before = self.runs.last().map_or(0, |run| run.end);
-                let far = &far[(number - before) as usize];
-                (&far.arrival, far.stack.as_deref())
-            }
-        }
+        self.numbered.get(number, sources, far)
     }
+}
+
+/// Sorts keys. The key function compiles the sort in this crate. A sort of plain integers would be the instance of the first
+/// crate that calls it, which in tests is one that is not optimised.
+fn sort(keys: &mut [u64]) {
+    keys.sort_unstable_by_key(|key| *key);
 }
 
 #[cfg(test)]

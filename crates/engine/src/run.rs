@@ -126,7 +126,7 @@ fn run_point<O: Observer>(
         workload: &fabric.workload,
         faults: &point.faults,
         scheme: &point.scheme,
-        switches: switch_plan(point, &fabric, &facts)?,
+        switches: switch_plan(point, &fabric, &facts, control)?,
         facts,
         own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
         injector,
@@ -174,12 +174,17 @@ fn publish_totals(point: &RunPoint, fabric: &Built, control: &Control) {
 }
 
 /// The plan for the switches: lossless class, programs and weights.
-fn switch_plan(point: &RunPoint, fabric: &Built, facts: &PathFacts) -> Result<SwitchPlan, RunError> {
+fn switch_plan(
+    point: &RunPoint,
+    fabric: &Built,
+    facts: &PathFacts,
+    control: &Control,
+) -> Result<SwitchPlan, RunError> {
     let (spec, topology) = (&point.scheme.fabric, &fabric.topology);
     let program = ProgramPlan::new(&point.scheme, topology, &fabric.routing, facts, point.seed)?;
     let weights = weights(spec, topology, facts, point.scheme.transport.framing().header)?;
     let pfc = spec.pfc.as_ref().map(|pfc| PfcPlan::new(pfc, topology, facts, spec.clock_ppm)).transpose()?;
-    Ok(SwitchPlan { pfc, program, weights })
+    Ok(SwitchPlan { pfc, program, by_port: !control.merge_ports, weights })
 }
 
 fn series_rows(series: SeriesObserver, topology: &Topology, end: Time) -> Vec<SeriesRow> {

@@ -165,6 +165,11 @@ impl Observer for SeriesObserver {
         self.recorded += other.recorded;
     }
 
+    /// Each curve is of one link, one switch program or one queue pair.
+    fn wants_node_order(&self) -> bool {
+        false
+    }
+
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         if let Some(curve) = self.utilisation.of(link.index()) {
             curve.add(from, until, bytes);

@@ -10,7 +10,7 @@ use crate::far_calendar::FarCalendar;
 use crate::frame::Order;
 use crate::host::Host;
 use crate::injection::Injection;
-use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, Sources, WindowMail};
+use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, PortInbox, Sources, WindowMail};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
@@ -92,6 +92,7 @@ pub struct Shard<O> {
     /// shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
+    port_inbox: PortInbox,
     /// Units with an event in the present window, by rising number.
     active: Vec<u32>,
     /// By block of units: a bit for each unit with an arrival in the present window.
@@ -160,6 +161,7 @@ impl<O: Observer> Shard<O> {
             units,
             position_of,
             inbox: Inbox::default(),
+            port_inbox: PortInbox::default(),
             far_calendar: FarCalendar::default(),
             sent_far: Vec::new(),
             blocks: Blocks::default(),
@@ -243,7 +245,7 @@ impl<O: Observer> Shard<O> {
         slots: SmallVec<[&'w mut WindowMail; MAX_WINDOWS_AHEAD]>,
     ) {
         let Shard { hosts, switches, units, next, first, position_of, inbox, far_calendar, .. } = self;
-        let (active, called) = (&mut self.active, &mut self.called);
+        let (active, called, port_inbox) = (&mut self.active, &mut self.called, &mut self.port_inbox);
         let mut at = Context {
             now: window.start,
             network,
@@ -286,6 +288,13 @@ impl<O: Observer> Shard<O> {
                 WorkUnit::One(NodeIndex::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
                     let far = far_calendar.due_at(switch.node());
+                    if switch.runs_by_port() {
+                        at.now = window.start;
+                        switch.run_by_port(port_inbox, (sources, far), (window.start, end), &mut at);
+                        *next = switch.next();
+                        self.latest = self.latest.max(at.now);
+                        continue;
+                    }
                     let expect = |packet: &_| network.prefetch_route(packet);
                     inbox.open(sources, switch.node(), window.start, far, expect);
                     if inbox.next().min(*next) < bound {

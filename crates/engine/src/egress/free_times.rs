@@ -126,6 +126,95 @@ impl FreeTimes for DelayQueues {
     }
 }
 
+/// The times at which the ports of a switch become free.
+#[expect(clippy::large_enum_variant, reason = "one for each switch, and those of most runs are all of one kind")]
+pub enum SwitchTimes {
+    /// In the order of the switch's events.
+    Merged(DelayQueues),
+    /// By port, for a switch whose ports share nothing.
+    ByPort(PortTimes),
+}
+
+/// The times at which the ports of a switch become free, by port.
+pub struct PortTimes {
+    /// The time at which each port becomes free; never, if it is not busy.
+    times: Vec<Time>,
+    /// By 64 ports: a bit for each port that is busy.
+    busy: Vec<u64>,
+    /// The earliest of the times, or a time before it.
+    first: Time,
+}
+
+impl PortTimes {
+    /// The times of `ports` ports that are free.
+    pub fn new(ports: usize) -> Self {
+        PortTimes {
+            times: vec![Time::NEVER; ports],
+            busy: vec![0; ports.div_ceil(u64::BITS as usize)],
+            first: Time::NEVER,
+        }
+    }
+
+    /// The time at which `port` becomes free; never, if it is not busy.
+    #[inline]
+    pub fn of(&self, port: u16) -> Time {
+        self.times[usize::from(port)]
+    }
+
+    /// Whether each of 64 ports is busy, as bits.
+    #[inline]
+    pub fn busy(&self, block: usize) -> u64 {
+        self.busy[block]
+    }
+
+    /// Sets the time at which `port` becomes free; never, if it is not busy.
+    #[inline]
+    pub fn set(&mut self, port: u16, time: Time) {
+        self.times[usize::from(port)] = time;
+        let (block, bit) = (usize::from(port) / u64::BITS as usize, 1 << (port % u64::BITS as u16));
+        if time == Time::NEVER {
+            self.busy[block] &= !bit;
+        } else {
+            self.busy[block] |= bit;
+        }
+    }
+
+    /// Sets the earliest of the times.
+    pub fn set_first(&mut self, first: Time) {
+        self.first = first;
+    }
+}
+
+impl FreeTimes for SwitchTimes {
+    #[inline]
+    fn push(&mut self, class: DelayClass, time: Time, port: u16) {
+        match self {
+            SwitchTimes::Merged(queues) => queues.push(class, time, port),
+            SwitchTimes::ByPort(times) => {
+                times.set(port, time);
+                times.first = times.first.min(time);
+            }
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Order {
+        match self {
+            SwitchTimes::Merged(queues) => queues.first(),
+            SwitchTimes::ByPort(times) if times.first == Time::NEVER => Order::NEVER,
+            SwitchTimes::ByPort(times) => Order::new(times.first, event_kind::FREE),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> u16 {
+        match self {
+            SwitchTimes::Merged(queues) => queues.pop(),
+            SwitchTimes::ByPort(_) => unreachable!("ports that share nothing have no common order"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

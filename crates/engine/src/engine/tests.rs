@@ -61,6 +61,7 @@ impl TestRun {
         let switches = SwitchPlan {
             pfc: pfc.map(|spec| PfcPlan::new(spec, &self.topology, &facts, 0).unwrap()),
             program: None,
+            by_port: true,
             weights: Vec::new(),
         };
         let inputs = EngineInputs {

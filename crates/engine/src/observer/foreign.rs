@@ -101,6 +101,10 @@ impl<O: Observer> Observer for PerNode<O> {
         }
     }
 
+    fn wants_node_order(&self) -> bool {
+        foreign(&self.part, || self.blank.wants_node_order())
+    }
+
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         self.call(self.hook_nodes.source(link), |its| its.transmitted(link, from, until, bytes));

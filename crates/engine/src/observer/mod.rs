@@ -108,6 +108,12 @@ pub trait Observer: Send {
         let _ = (qp, now, rtt, marked);
     }
 
+    /// Whether events at different ports of a switch are to come in their order. Otherwise only those at each port are, which
+    /// lets a run be faster.
+    fn wants_node_order(&self) -> bool {
+        true
+    }
+
     /// The number of points that it has recorded because of events. A run whose observers together record more than it may
     /// have ends with [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
     fn recorded(&self) -> u64 {
@@ -197,6 +203,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.acknowledged(qp, now, rtt, marked);
     }
 
+    fn wants_node_order(&self) -> bool {
+        self.0.wants_node_order() || self.1.wants_node_order()
+    }
+
     fn recorded(&self) -> u64 {
         self.0.recorded() + self.1.recorded()
     }
@@ -211,4 +221,8 @@ impl Observer for NoObserver {
     }
 
     fn join(&mut self, NoObserver: Self) {}
+
+    fn wants_node_order(&self) -> bool {
+        false
+    }
 }

@@ -220,6 +220,10 @@ impl Observer for AnyRecorder {
         self.0.wants_victims(link)
     }
 
+    fn wants_node_order(&self) -> bool {
+        self.0.wants_node_order()
+    }
+
     fn recorded(&self) -> u64 {
         self.0.recorded()
     }
@@ -253,6 +257,10 @@ impl Observer for NamedObservers {
 
     fn wants_victims(&self, link: LinkId) -> bool {
         self.0.iter().any(|(_, its)| its.wants_victims(link))
+    }
+
+    fn wants_node_order(&self) -> bool {
+        self.0.iter().any(|(_, its)| its.wants_node_order())
     }
 
     fn recorded(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Switches: routing, admission, queues and ECN marking.
 
+mod by_port;
 mod full;
 mod path_map;
 mod pfc;
@@ -9,7 +10,8 @@ mod tors;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{DelayQueues, Egress, FreeTimes, waits_with_control};
+use crate::egress::{DelayQueues, Egress, FreeTimes, PortTimes, SwitchTimes, waits_with_control};
+use crate::mail::PortInbox;
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -32,7 +34,7 @@ pub use wrr::{WeightError, weights};
 pub struct Switch {
     /// The number of the switch among the switches.
     index: u32,
-    egress: Egress<DelayQueues>,
+    egress: Egress<SwitchTimes>,
     /// PFC accounting of the lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
     /// The shared buffer of data queues that drop or trim, where there is one.
@@ -57,6 +59,8 @@ pub struct SwitchPlan {
     pub pfc: Option<PfcPlan>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
+    /// Switches whose ports share nothing may run each port by itself.
+    pub by_port: bool,
     /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,
 }
@@ -112,9 +116,15 @@ impl Switch {
     ) -> Self {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
-        let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
-        let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len())));
+        let ports = network.topology.links_of(node).len();
+        let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
+        let shares = pfc.is_some() || shared.is_some() || plan.program.is_some();
+        let free_times = match plan.by_port && !shares && (1..=PortInbox::MOST_PORTS).contains(&ports) {
+            true => SwitchTimes::ByPort(PortTimes::new(ports)),
+            false => SwitchTimes::Merged(DelayQueues::default()),
+        };
+        let egress = Egress::new(network, node, weight, link_kind_of, free_times);
         Switch {
             index,
             counts: pfc.is_some() || shared.is_some(),
@@ -137,13 +147,13 @@ impl Switch {
     }
 
     /// Its ports and queues.
-    pub fn egress(&self) -> &Egress<DelayQueues> {
+    pub fn egress(&self) -> &Egress<SwitchTimes> {
         &self.egress
     }
 
     /// The ports and their queues, for tests that damage them.
     #[cfg(test)]
-    pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
+    pub fn egress_mut(&mut self) -> &mut Egress<SwitchTimes> {
         &mut self.egress
     }
 

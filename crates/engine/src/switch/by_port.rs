@@ -1,0 +1,125 @@
+//! Switches whose ports share nothing: each port runs through a window by itself.
+//!
+//! Where queues have limits of their own, and no program, shared buffer or pause looks across ports, the order of events of
+//! different ports changes nothing. So the arrivals of a window are sorted by egress port, and each port merges its own with the
+//! times at which it becomes free.
+
+use super::Switch;
+use crate::context::Context;
+use crate::egress::{PortTimes, SwitchTimes};
+use crate::frame::Frame;
+use crate::mail::{FarArrival, PortInbox, Sources};
+use crate::observer::Observer;
+use anabranch_base::Time;
+use anabranch_proto::IntStack;
+
+impl Switch {
+    /// Whether its ports run by themselves, with [`run_by_port`](Self::run_by_port).
+    #[inline]
+    pub fn runs_by_port(&self) -> bool {
+        matches!(self.egress.free_times, SwitchTimes::ByPort(_))
+    }
+
+    /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one.
+    pub fn run_by_port<O: Observer>(
+        &mut self,
+        inbox: &mut PortInbox,
+        (sources, far): (&Sources<'_>, &[FarArrival]),
+        (start, end): (Time, Time),
+        at: &mut Context<'_, O>,
+    ) {
+        let mut latest = at.now;
+        let (node, ports) = (self.egress.node, self.egress.ports.len());
+        inbox.open(sources, (node, ports), (start, end), far, |arrival| {
+            let port = at.network.route(at.routing, self.index, &arrival.frame.packet);
+            if port.is_none() {
+                latest = latest.max(arrival.time);
+                at.counters.events += 1;
+                self.drop_unroutable(&Frame { telemetry: 0, ..arrival.frame }, at);
+            }
+            port
+        });
+        let (mut from, mut first) = (0, Time::NEVER);
+        for block in 0..ports.div_ceil(u64::BITS as usize) {
+            let mut busy = self.port_times().busy(block);
+            loop {
+                // The next port with arrivals or with a time at which it becomes free.
+                let arrives = (from < inbox.len()).then(|| inbox.egress(from));
+                let frees = (busy != 0).then(|| (block as u32 * u64::BITS + busy.trailing_zeros()) as u16);
+                let arrives = arrives.filter(|port| usize::from(*port) / u64::BITS as usize == block);
+                let port = match (arrives, frees) {
+                    (None, None) => break,
+                    (Some(port), None) | (None, Some(port)) => port,
+                    (Some(one), Some(other)) => one.min(other),
+                };
+                if frees == Some(port) {
+                    busy &= busy - 1;
+                }
+                let until = (from..inbox.len()).find(|index| inbox.egress(*index) != port).unwrap_or(inbox.len());
+                at.now = start;
+                self.run_port(port, (inbox, from..until), (sources, far), end, at);
+                latest = latest.max(at.now);
+                from = until;
+                first = first.min(self.port_times().of(port));
+            }
+        }
+        self.port_times().set_first(first);
+        at.now = latest;
+    }
+
+    fn port_times(&mut self) -> &mut PortTimes {
+        match &mut self.egress.free_times {
+            SwitchTimes::ByPort(times) => times,
+            SwitchTimes::Merged(_) => unreachable!("the ports of this switch share something"),
+        }
+    }
+
+    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free.
+    fn run_port<O: Observer>(
+        &mut self,
+        port: u16,
+        (inbox, mut arrivals): (&PortInbox, std::ops::Range<usize>),
+        (sources, far): (&Sources<'_>, &[FarArrival]),
+        end: Time,
+        at: &mut Context<'_, O>,
+    ) {
+        let mut next = arrivals.next();
+        loop {
+            let free = self.port_times().of(port);
+            match next.filter(|index| inbox.time(*index) < free) {
+                Some(index) => {
+                    at.now = inbox.time(index);
+                    let (arrival, stack) = inbox.arrival(index, sources, far);
+                    self.arrive_at(port, &arrival.frame, stack, at);
+                    next = arrivals.next();
+                }
+                None if free < end => {
+                    at.now = free;
+                    self.port_times().set(port, Time::NEVER);
+                    self.egress.port(port).busy = false;
+                    self.serve(port, at);
+                }
+                None => return,
+            }
+            at.counters.events += 1;
+        }
+    }
+
+    /// Forwards a packet that leaves by `port`.
+    fn arrive_at<O: Observer>(
+        &mut self,
+        port: u16,
+        frame: &Frame,
+        stack: Option<&IntStack>,
+        at: &mut Context<'_, O>,
+    ) {
+        at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
+        match (stack, &mut self.egress.telemetry) {
+            (Some(stack), Some(telemetry)) => {
+                let telemetry = telemetry.records.insert(stack);
+                self.forward(port, &Frame { telemetry, ..*frame }, at);
+            }
+            _ => self.forward(port, frame, at),
+        }
+    }
+}
