@@ -96,43 +96,69 @@ impl Port {
     /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone is served and the
     /// balance is reset to 0, as deficit round robin resets the deficit of an empty queue.
     #[inline]
-    fn weigh(&mut self) -> bool {
-        if self.control.is_empty() || self.data.is_empty() || self.paused {
+    fn weigh(&mut self, waits: [bool; 2]) -> bool {
+        if waits != [true; 2] || self.paused {
             self.ahead = 0;
             return true;
         }
         self.ahead <= 0
     }
 
-    /// Takes the next packet that may be sent: control by strict priority or by weight, data unless it is paused.
+    /// The class that is served next where data, control or both wait: control by strict priority or by weight, data unless it
+    /// is paused.
+    #[inline]
+    pub fn turn(&mut self, waits: [bool; 2]) -> Option<QueueClass> {
+        let [data_waits, control_waits] = waits;
+        let is_control = match self.weight {
+            0 => control_waits,
+            _ => self.weigh(waits) && control_waits,
+        };
+        if is_control {
+            return Some(QueueClass::Control);
+        }
+        (data_waits && !self.paused).then_some(QueueClass::Data)
+    }
+
+    /// Counts a packet of `bytes` bytes that leaves the queue of `class`.
+    #[inline]
+    pub fn count_left(&mut self, class: QueueClass, bytes: u16, control_waits: bool) {
+        match class {
+            QueueClass::Control => {
+                self.control_bytes -= u32::from(bytes);
+                if self.weight > 0 {
+                    self.ahead += i64::from(bytes);
+                }
+            }
+            QueueClass::Data => {
+                self.data_bytes -= u32::from(bytes);
+                if self.weight > 0 && control_waits {
+                    // It is data's turn, though control waits.
+                    let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
+                    self.ahead -= share as i64;
+                }
+            }
+        }
+    }
+
+    /// Takes the next packet that may be sent.
     #[inline]
     fn dequeue(&mut self, pool: &Pool) -> Option<SlotHandle> {
-        let data = match self.weight {
-            0 => self.control.is_empty(),
-            _ => !self.weigh() || self.control.is_empty(),
-        };
-        if !data {
-            let taken = self.control.pop(pool)?;
-            let bytes = pool.frame(&taken).packet.wire_bytes;
-            self.control_bytes -= u32::from(bytes);
-            if self.weight > 0 {
-                self.ahead += i64::from(bytes);
-            }
-            return Some(taken);
-        }
-        if self.paused {
-            return None;
-        }
-        let taken = self.data.pop(pool)?;
-        let bytes = pool.frame(&taken).packet.wire_bytes;
-        self.data_bytes -= u32::from(bytes);
-        if self.weight > 0 && !self.control.is_empty() {
-            // It is data's turn, though control waits.
-            let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
-            self.ahead -= share as i64;
-        }
+        let control_waits = !self.control.is_empty();
+        let class = self.turn([!self.data.is_empty(), control_waits])?;
+        let queue = if class == QueueClass::Control { &mut self.control } else { &mut self.data };
+        let taken = queue.pop(pool)?;
+        self.count_left(class, pool.frame(&taken).packet.wire_bytes, control_waits);
         Some(taken)
     }
+}
+
+/// The class of a queue at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueClass {
+    /// Packets that are marked, paused, and dropped or trimmed.
+    Data,
+    /// ACKs, headers and the like.
+    Control,
 }
 
 /// All ports of a node, with their queues.
@@ -242,7 +268,7 @@ impl<F: FreeTimes> Egress<F> {
 
     /// Whether the fast path applies: the port is not impaired, and packets carry no telemetry.
     #[inline]
-    fn is_plain(&self, port: u16) -> bool {
+    pub fn is_plain(&self, port: u16) -> bool {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
@@ -310,11 +336,8 @@ impl<F: FreeTimes> Egress<F> {
     /// Drops a packet that was to be sent by `port`.
     #[cold]
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
-        at.counters.drops += 1;
-        at.counters.header_drops += u64::from(is_trimmed(&frame.packet));
-        at.note_lost_payload(&frame.packet);
         self.release_telemetry(frame.telemetry);
-        at.observer.dropped(self.ports[usize::from(port)].link, at.now);
+        count_drop(self.ports[usize::from(port)].link, &frame.packet, at);
     }
 
     /// Releases the telemetry record of a packet that goes no further.
@@ -365,7 +388,16 @@ impl<F: FreeTimes> Egress<F> {
     }
 }
 
-/// Sends a packet on a free link that is not impaired.
+/// Counts a packet that was to be sent on `link` and is dropped.
+#[cold]
+pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'_, O>) {
+    at.counters.drops += 1;
+    at.counters.header_drops += u64::from(is_trimmed(packet));
+    at.note_lost_payload(packet);
+    at.observer.dropped(link, at.now);
+}
+
+/// Sends a packet on a free link that is not impaired. The event at which the port becomes free is scheduled.
 #[inline(always)]
 fn put_on_plain_wire<O: Observer>(
     out: &mut Port,
@@ -374,18 +406,29 @@ fn put_on_plain_wire<O: Observer>(
     frame: &Frame,
     at: &mut Context<'_, O>,
 ) {
+    let class = send_on_plain_wire(out, &frame.packet, at);
+    free_times.push(class, out.busy_until, port);
+}
+
+/// Sends a packet on a free link that is not impaired, and returns the class of its delay.
+#[inline(always)]
+pub fn send_on_plain_wire<O: Observer>(
+    out: &mut Port,
+    packet: &Packet,
+    at: &mut Context<'_, O>,
+) -> DelayClass {
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
-    let bytes = frame.packet.wire_bytes;
+    let bytes = packet.wire_bytes;
     let kind = &at.network.link_kinds[usize::from(out.link_kind)];
     let class = kind.class(bytes);
     let until = at.now + class.serialisation;
     out.busy_until = until;
     out.busy = true;
-    at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
-    free_times.push(class.delay_class, until, port);
+    at.out.send_packet(out.peer, until + kind.delay, packet, out.peer_port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
-    at.observer.sent(out.link, at.now, until, &frame.packet);
+    at.observer.sent(out.link, at.now, until, packet);
+    class.delay_class
 }
 
 /// A data packet trimmed to its header of `bytes` bytes; none where switches do not trim, or for other packets.

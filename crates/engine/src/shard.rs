@@ -10,11 +10,11 @@ use crate::far_calendar::FarCalendar;
 use crate::frame::Order;
 use crate::host::Host;
 use crate::injection::Injection;
-use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, PortInbox, Sources, WindowMail};
+use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, Sources, WindowMail};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
-use crate::switch::Switch;
+use crate::switch::{PortScratch, Switch};
 use anabranch_base::{HostId, NodeId, Time};
 use anabranch_fabric::Routing;
 use smallvec::SmallVec;
@@ -92,7 +92,7 @@ pub struct Shard<O> {
     /// shards.
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
-    port_inbox: PortInbox,
+    port_scratch: PortScratch,
     /// Units with an event in the present window, by rising number.
     active: Vec<u32>,
     /// By block of units: a bit for each unit with an arrival in the present window.
@@ -161,7 +161,7 @@ impl<O: Observer> Shard<O> {
             units,
             position_of,
             inbox: Inbox::default(),
-            port_inbox: PortInbox::default(),
+            port_scratch: PortScratch::default(),
             far_calendar: FarCalendar::default(),
             sent_far: Vec::new(),
             blocks: Blocks::default(),
@@ -245,7 +245,7 @@ impl<O: Observer> Shard<O> {
         slots: SmallVec<[&'w mut WindowMail; MAX_WINDOWS_AHEAD]>,
     ) {
         let Shard { hosts, switches, units, next, first, position_of, inbox, far_calendar, .. } = self;
-        let (active, called, port_inbox) = (&mut self.active, &mut self.called, &mut self.port_inbox);
+        let (active, called, port_scratch) = (&mut self.active, &mut self.called, &mut self.port_scratch);
         let mut at = Context {
             now: window.start,
             network,
@@ -290,7 +290,7 @@ impl<O: Observer> Shard<O> {
                     let far = far_calendar.due_at(switch.node());
                     if switch.runs_by_port() {
                         at.now = window.start;
-                        switch.run_by_port(port_inbox, (sources, far), (window.start, end), &mut at);
+                        switch.run_by_port(port_scratch, (sources, far), (window.start, end), &mut at);
                         *next = switch.next();
                         self.latest = self.latest.max(at.now);
                         continue;

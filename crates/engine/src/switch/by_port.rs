@@ -6,12 +6,23 @@
 
 use super::Switch;
 use crate::context::Context;
+use super::plain_port::{Arrivals, PlainPort, Waiting};
 use crate::egress::{PortTimes, SwitchTimes};
 use crate::frame::Frame;
 use crate::mail::{FarArrival, PortInbox, Sources};
 use crate::observer::Observer;
+use crate::queue::FullQueue;
 use anabranch_base::Time;
 use anabranch_proto::IntStack;
+use std::ops::Range;
+
+/// Memory for a window of a switch whose ports run by themselves, which all switches of a thread use in turn.
+#[derive(Default)]
+pub struct PortScratch {
+    inbox: PortInbox,
+    /// The arrivals that wait at the present port: data and control.
+    waiting: [Waiting; 2],
+}
 
 impl Switch {
     /// Whether its ports run by themselves, with [`run_by_port`](Self::run_by_port).
@@ -23,7 +34,7 @@ impl Switch {
     /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one.
     pub fn run_by_port<O: Observer>(
         &mut self,
-        inbox: &mut PortInbox,
+        PortScratch { inbox, waiting }: &mut PortScratch,
         (sources, far): (&Sources<'_>, &[FarArrival]),
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
@@ -39,6 +50,8 @@ impl Switch {
             }
             port
         });
+        let inbox = &*inbox;
+        let arrivals = Arrivals { inbox, sources, far };
         let (mut from, mut first) = (0, Time::NEVER);
         for block in 0..ports.div_ceil(u64::BITS as usize) {
             let mut busy = self.port_times().busy(block);
@@ -57,7 +70,7 @@ impl Switch {
                 }
                 let until = (from..inbox.len()).find(|index| inbox.egress(*index) != port).unwrap_or(inbox.len());
                 at.now = start;
-                self.run_port(port, (inbox, from..until), (sources, far), end, at);
+                self.run_port(port, (arrivals, from..until), waiting, end, at);
                 latest = latest.max(at.now);
                 from = until;
                 first = first.min(self.port_times().of(port));
@@ -78,12 +91,42 @@ impl Switch {
     fn run_port<O: Observer>(
         &mut self,
         port: u16,
-        (inbox, mut arrivals): (&PortInbox, std::ops::Range<usize>),
-        (sources, far): (&Sources<'_>, &[FarArrival]),
+        (arrivals, range): (Arrivals<'_>, Range<usize>),
+        waiting: &mut [Waiting; 2],
         end: Time,
         at: &mut Context<'_, O>,
     ) {
-        let mut next = arrivals.next();
+        if !self.egress.is_plain(port) || at.network.queues.full != FullQueue::Arriving {
+            return self.run_special_port(port, (arrivals, range), end, at);
+        }
+        let seed = at.network.seed;
+        let SwitchTimes::ByPort(times) = &mut self.egress.free_times else { return };
+        let mut run = PlainPort {
+            out: &mut self.egress.ports[usize::from(port)],
+            pool: &mut self.egress.pool,
+            waiting,
+            arrivals,
+            free: times.of(port),
+            marks: &mut self.marks[usize::from(port)],
+            marked: 0,
+            seed,
+        };
+        run.run(range, end, at);
+        self.marked += run.marked;
+        times.set(port, run.free);
+    }
+
+    /// Runs the events of a port whose transmissions may need the slow path, or whose full queue tosses a coin.
+    #[inline(never)]
+    fn run_special_port<O: Observer>(
+        &mut self,
+        port: u16,
+        (arrivals, mut range): (Arrivals<'_>, Range<usize>),
+        end: Time,
+        at: &mut Context<'_, O>,
+    ) {
+        let Arrivals { inbox, sources, far } = arrivals;
+        let mut next = range.next();
         loop {
             let free = self.port_times().of(port);
             match next.filter(|index| inbox.time(*index) < free) {
@@ -91,7 +134,7 @@ impl Switch {
                     at.now = inbox.time(index);
                     let (arrival, stack) = inbox.arrival(index, sources, far);
                     self.arrive_at(port, &arrival.frame, stack, at);
-                    next = arrivals.next();
+                    next = range.next();
                 }
                 None if free < end => {
                     at.now = free;

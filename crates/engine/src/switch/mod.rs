@@ -4,6 +4,7 @@ mod by_port;
 mod full;
 mod path_map;
 mod pfc;
+mod plain_port;
 mod program;
 mod shared;
 mod tors;
@@ -26,6 +27,7 @@ use program::Extensions;
 use shared::SharedQueues;
 use std::collections::BTreeMap;
 
+pub use by_port::PortScratch;
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
 pub use wrr::{WeightError, weights};
