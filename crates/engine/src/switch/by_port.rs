@@ -6,13 +6,12 @@
 
 use super::Switch;
 use crate::context::Context;
-use super::plain_port::{Arrivals, PlainPort, Waiting};
+use super::plain_port::{Arrivals, PlainPort, PortStream, Waiting};
 use crate::egress::{PortTimes, SwitchTimes};
 use crate::frame::Frame;
 use crate::mail::{FarArrival, PortInbox, Sources};
 use crate::observer::Observer;
-use crate::queue::FullQueue;
-use anabranch_base::Time;
+use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
 use std::ops::Range;
 
@@ -96,10 +95,9 @@ impl Switch {
         end: Time,
         at: &mut Context<'_, O>,
     ) {
-        if !self.egress.is_plain(port) || at.network.queues.full != FullQueue::Arriving {
+        if !self.egress.is_plain(port) {
             return self.run_special_port(port, (arrivals, range), end, at);
         }
-        let seed = at.network.seed;
         let SwitchTimes::ByPort(times) = &mut self.egress.free_times else { return };
         let mut run = PlainPort {
             out: &mut self.egress.ports[usize::from(port)],
@@ -107,16 +105,16 @@ impl Switch {
             waiting,
             arrivals,
             free: times.of(port),
-            marks: &mut self.marks[usize::from(port)],
+            marks: PortStream { stream: &mut self.marks[usize::from(port)], purpose: Purpose::EcnMarking },
             marked: 0,
-            seed,
+            coins: PortStream { stream: &mut self.coins[usize::from(port)], purpose: Purpose::FullQueue },
         };
         run.run(range, end, at);
         self.marked += run.marked;
         times.set(port, run.free);
     }
 
-    /// Runs the events of a port whose transmissions may need the slow path, or whose full queue tosses a coin.
+    /// Runs the events of a port whose transmissions may need the slow path.
     #[inline(never)]
     fn run_special_port<O: Observer>(
         &mut self,

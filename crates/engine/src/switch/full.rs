@@ -24,8 +24,8 @@ impl Switch {
     /// Tosses the coin of `port`. Returns whether the youngest packet in the queue is dropped instead of the arriving one.
     fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
         let link = u64::from(self.egress.port(port).link.0);
-        let new = || stream(at.network.seed, link, Purpose::FullQueue);
-        self.coins.entry(port).or_insert_with(new).below(2) == 0
+        let new = || Box::new(stream(at.network.seed, link, Purpose::FullQueue));
+        self.coins[usize::from(port)].get_or_insert_with(new).below(2) == 0
     }
 
     /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving one in its place. False where the

@@ -25,7 +25,6 @@ use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
 use program::Extensions;
 use shared::SharedQueues;
-use std::collections::BTreeMap;
 
 pub use by_port::PortScratch;
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
@@ -45,8 +44,8 @@ pub struct Switch {
     counts: bool,
     /// The program, or routing other than ECMP, where there is any.
     extensions: Option<Box<Extensions>>,
-    /// The random streams of the coins of ports that have been full.
-    coins: BTreeMap<u16, Stream>,
+    /// The random streams for the coins of full queues, by port.
+    coins: Vec<Option<Box<Stream>>>,
     /// The random streams for ECN marking, by port.
     marks: Vec<Option<Box<Stream>>>,
     /// The number of packets that it has ECN-marked.
@@ -133,7 +132,7 @@ impl Switch {
             pfc,
             shared,
             extensions: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
-            coins: BTreeMap::new(),
+            coins: vec![None; egress.ports.len()],
             marks: vec![None; egress.ports.len()],
             marked: 0,
             watched_pauses: Vec::new(),

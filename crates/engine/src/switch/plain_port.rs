@@ -5,8 +5,8 @@ use crate::egress::{Port, QueueClass, count_drop, send_on_plain_wire, trimmed, w
 use crate::frame::Frame;
 use crate::mail::{FarArrival, PortInbox, Sources};
 use crate::observer::Observer;
-use crate::queue::Pool;
-use anabranch_base::{Purpose, Stream, Time, stream};
+use crate::queue::{Fifo, FullQueue, Pool};
+use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
 use anabranch_proto::Packet;
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl Arrivals<'_> {
 /// A queue of arrivals of the present window, behind the frames that had waited before it. They stay where they are in the mail.
 #[derive(Default)]
 pub struct Waiting {
-    /// By order of arrival: twice the index in the inbox, and 1 if the packet was trimmed.
+    /// The indexes in the inbox, by order of arrival.
     entries: Vec<u32>,
     /// The number of entries that have left.
     left: usize,
@@ -44,25 +44,35 @@ impl Waiting {
     }
 
     #[inline]
-    fn push(&mut self, index: u32, is_trimmed: bool) {
-        self.entries.push(index << 1 | u32::from(is_trimmed));
+    fn push(&mut self, index: u32) {
+        self.entries.push(index);
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<(u32, bool)> {
+    fn pop(&mut self) -> Option<u32> {
         let entry = *self.entries.get(self.left)?;
         self.left += 1;
-        Some((entry >> 1, entry & 1 == 1))
+        Some(entry)
     }
 
-    fn clear(&mut self) {
+    /// The youngest entry.
+    fn last_mut(&mut self) -> Option<&mut u32> {
+        self.entries[self.left..].last_mut()
+    }
+
+    /// Moves the frames of all entries into `queue`.
+    #[inline]
+    fn move_to(&mut self, queue: &mut Fifo, pool: &mut Pool, arrivals: &Arrivals<'_>) {
+        for index in &self.entries[self.left..] {
+            queue.push(pool, arrivals.frame(*index));
+        }
         self.entries.clear();
         self.left = 0;
     }
 }
 
-/// A port of a link that is not impaired, without telemetry, where a full queue drops or trims the arriving packet. Packets that
-/// leave in the window in which they arrive are never queued: they are copied from mail to mail.
+/// A port of a link that is not impaired, without telemetry. Packets that leave in the window in which they arrive are never
+/// queued: they are copied from mail to mail.
 pub struct PlainPort<'s> {
     /// The port.
     pub out: &'s mut Port,
@@ -75,11 +85,11 @@ pub struct PlainPort<'s> {
     /// The time at which it becomes free; never, if it is not busy.
     pub free: Time,
     /// The random stream for ECN marking.
-    pub marks: &'s mut Option<Box<Stream>>,
+    pub marks: PortStream<'s>,
     /// The number of packets that it has marked.
     pub marked: u64,
-    /// Seed of every random stream.
-    pub seed: u64,
+    /// The random stream for the coins of its full data queue.
+    pub coins: PortStream<'s>,
 }
 
 impl PlainPort<'_> {
@@ -106,7 +116,9 @@ impl PlainPort<'_> {
         }
         at.counters.events += events;
         self.out.busy = self.free != Time::NEVER;
-        self.queue_rest(at.network.queues.trimmed_bytes);
+        let [data, control] = &mut *self.waiting;
+        data.move_to(&mut self.out.data, self.pool, &self.arrivals);
+        control.move_to(&mut self.out.control, self.pool, &self.arrivals);
     }
 
     /// Sends a packet on the free link.
@@ -140,10 +152,10 @@ impl PlainPort<'_> {
         };
         let bytes = u32::from(packet.wire_bytes);
         if u64::from(*held) + u64::from(bytes) > u64::from(limit) {
-            return self.reject(index, packet, at);
+            return self.reject(index, is_control, at);
         }
         *held += bytes;
-        self.waiting[usize::from(is_control)].push(index, false);
+        self.waiting[usize::from(is_control)].push(index);
         self.note_queued(at);
     }
 
@@ -155,21 +167,61 @@ impl PlainPort<'_> {
         at.observer.queued(self.out.link, at.now, queued);
     }
 
-    /// Trims a packet without room in its queue, or drops it.
+    /// Handles an arriving packet without room in its queue: it or the youngest in the queue is dropped or trimmed.
     #[cold]
     #[inline(never)]
-    fn reject<O: Observer>(&mut self, index: u32, packet: &Packet, at: &mut Context<'_, O>) {
+    fn reject<O: Observer>(&mut self, index: u32, is_control: bool, at: &mut Context<'_, O>) {
+        let uses_coin = !is_control && at.network.queues.full == FullQueue::Coin;
+        if !uses_coin || self.coins.of(self.out.link, at).below(2) != 0 || !self.replace_youngest(index, at) {
+            let frame = *self.arrivals.frame(index);
+            self.trim_or_drop(&frame, at);
+        }
+    }
+
+    /// Drops or trims the youngest packet in the data queue and puts the arriving one in its place. False where the arriving
+    /// packet does not fit even so, or the queue is empty.
+    fn replace_youngest<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) -> bool {
+        let arriving = *self.arrivals.frame(index);
+        let out = &mut *self.out;
+        let youngest = match self.waiting[0].last_mut() {
+            Some(last) => *self.arrivals.frame(*last),
+            None => match out.data.last(self.pool) {
+                Some(last) => *last,
+                None => return false,
+            },
+        };
+        out.data_bytes -= u32::from(youngest.packet.wire_bytes);
+        let bytes = arriving.packet.wire_bytes;
+        let fits = u64::from(out.data_bytes) + u64::from(bytes) <= u64::from(at.network.queues.data);
+        match (self.waiting[0].last_mut(), fits) {
+            (Some(last), true) => *last = index,
+            (Some(_), false) => drop(self.waiting[0].entries.pop()),
+            (None, true) => drop(out.data.replace_last(self.pool, &arriving)),
+            (None, false) => drop(out.data.pop_last(self.pool)),
+        }
+        if fits {
+            out.data_bytes += u32::from(bytes);
+        }
+        self.note_queued(at);
+        self.trim_or_drop(&youngest, at);
+        fits
+    }
+
+    /// Trims a packet, or drops it.
+    fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
-        let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
-            return count_drop(self.out.link, packet, at);
+        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
+            return count_drop(self.out.link, &frame.packet, at);
         };
         at.counters.trims += 1;
-        at.note_lost_payload(packet);
+        at.note_lost_payload(&frame.packet);
         if self.out.control_bytes + u32::from(header.wire_bytes) > limits.control {
             return count_drop(self.out.link, &header, at);
         }
+        // A header is no arrival, so it cannot wait as one: it is queued, and with it the arrivals before it.
+        self.waiting[1].move_to(&mut self.out.control, self.pool, &self.arrivals);
+        self.out.control.push(self.pool, &Frame::new(header, frame.port));
         self.out.control_bytes += u32::from(header.wire_bytes);
-        self.waiting[1].push(index, true);
         self.note_queued(at);
     }
 
@@ -190,13 +242,9 @@ impl PlainPort<'_> {
         if let Some(taken) = queue.pop(self.pool) {
             let packet = self.pool.take(taken).packet;
             self.leave(class, control_waits, &packet, at);
-        } else if let Some((index, is_trimmed)) = waiting.pop() {
+        } else if let Some(index) = waiting.pop() {
             let arrivals = self.arrivals;
-            let packet = &arrivals.frame(index).packet;
-            match is_trimmed.then(|| trimmed(packet, at.network.queues.trimmed_bytes)).flatten() {
-                Some(header) => self.leave(class, control_waits, &header, at),
-                None => self.leave(class, control_waits, packet, at),
-            }
+            self.leave(class, control_waits, &arrivals.frame(index).packet, at);
         }
     }
 
@@ -223,24 +271,23 @@ impl PlainPort<'_> {
 
     /// Whether a packet that leaves `queued` bytes behind is marked.
     fn marks<O>(&mut self, queued: u32, at: &Context<'_, O>) -> bool {
-        let (seed, link) = (self.seed, self.out.link);
-        let new = || Box::new(stream(seed, u64::from(link.0), Purpose::EcnMarking));
         let marking = &at.network.link_kinds[usize::from(self.out.link_kind)].marking;
-        marking.marks(queued, || self.marks.get_or_insert_with(new).next_u32())
+        let link = self.out.link;
+        marking.marks(queued, || self.marks.of(link, at).next_u32())
     }
+}
 
-    /// Queues the arrivals that still wait at the end of the window. Headers have `trimmed_bytes` bytes.
-    #[inline]
-    fn queue_rest(&mut self, trimmed_bytes: Option<u16>) {
-        for (waiting, queue) in self.waiting.iter_mut().zip([&mut self.out.data, &mut self.out.control]) {
-            while let Some((index, is_trimmed)) = waiting.pop() {
-                let frame = self.arrivals.frame(index);
-                match is_trimmed.then(|| trimmed(&frame.packet, trimmed_bytes)).flatten() {
-                    Some(header) => queue.push(self.pool, &Frame::new(header, frame.port)),
-                    None => queue.push(self.pool, frame),
-                }
-            }
-            waiting.clear();
-        }
+/// A random stream of a port, which begins with its first number.
+pub struct PortStream<'s> {
+    /// The stream, once it has begun.
+    pub stream: &'s mut Option<Box<Stream>>,
+    /// Its purpose.
+    pub purpose: Purpose,
+}
+
+impl PortStream<'_> {
+    fn of<O>(&mut self, link: LinkId, at: &Context<'_, O>) -> &mut Stream {
+        let new = || Box::new(stream(at.network.seed, u64::from(link.0), self.purpose));
+        self.stream.get_or_insert_with(new)
     }
 }
