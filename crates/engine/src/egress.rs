@@ -406,29 +406,18 @@ fn put_on_plain_wire<O: Observer>(
     frame: &Frame,
     at: &mut Context<'_, O>,
 ) {
-    let class = send_on_plain_wire(out, &frame.packet, at);
-    free_times.push(class, out.busy_until, port);
-}
-
-/// Sends a packet on a free link that is not impaired, and returns the class of its delay.
-#[inline(always)]
-pub fn send_on_plain_wire<O: Observer>(
-    out: &mut Port,
-    packet: &Packet,
-    at: &mut Context<'_, O>,
-) -> DelayClass {
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
-    let bytes = packet.wire_bytes;
+    let bytes = frame.packet.wire_bytes;
     let kind = &at.network.link_kinds[usize::from(out.link_kind)];
     let class = kind.class(bytes);
     let until = at.now + class.serialisation;
     out.busy_until = until;
     out.busy = true;
-    at.out.send_packet(out.peer, until + kind.delay, packet, out.peer_port);
+    at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
+    free_times.push(class.delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
-    at.observer.sent(out.link, at.now, until, packet);
-    class.delay_class
+    at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
 /// A data packet trimmed to its header of `bytes` bytes; none where switches do not trim, or for other packets.

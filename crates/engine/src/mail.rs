@@ -289,6 +289,71 @@ impl<'m> Outbox<'m> {
     }
 }
 
+/// The outgoing mail of one port within a window. Its packets arrive at one node, at rising times.
+pub struct LinkMail {
+    node: NodeId,
+    /// The port at that node.
+    port: u16,
+    /// The slot of the latest arrival, or the number of slots where it is over a long link.
+    ahead: usize,
+    /// The end of the window of that slot.
+    until: u64,
+    /// The mailbox in that slot.
+    mailbox: Mailbox,
+    /// Packets so far in that slot.
+    packets: u64,
+}
+
+impl LinkMail {
+    /// Mail to `node`, where it arrives at `port`. [`finish`](Self::finish) must follow.
+    #[inline]
+    pub fn new(node: NodeId, port: u16) -> Self {
+        LinkMail { node, port, ahead: usize::MAX, until: 0, mailbox: Mailbox::default(), packets: 0 }
+    }
+
+    /// Sends a packet without telemetry, which arrives at `time`.
+    #[inline(always)]
+    pub fn send(&mut self, time: Time, packet: &Packet, out: &mut Outbox<'_>) {
+        if time.0 >= self.until {
+            self.turn_to(time, out);
+        }
+        let arrival =
+            Arrival { time, frame: Frame { packet: *packet, telemetry: 0, port: self.port, kind: FrameKind::Packet } };
+        match out.slots.get_mut(self.ahead) {
+            Some(slot) => {
+                self.packets += 1;
+                let room = (&mut slot.room, &mut slot.touched, &mut *out.free);
+                self.mailbox.push(slot.window, &arrival, self.node, room);
+            }
+            None => out.send(self.node, arrival, None),
+        }
+    }
+
+    /// Turns to the slot of the window of an arrival at `time`.
+    #[inline(never)]
+    fn turn_to(&mut self, time: Time, out: &mut Outbox<'_>) {
+        self.finish(out);
+        assert!(time.0 >= out.ends[0], "a packet of no bytes arrives within the window in which it was sent");
+        self.ahead = 0;
+        while time.0 >= out.ends[self.ahead + 1] {
+            self.ahead += 1;
+        }
+        self.until = out.ends[self.ahead + 1];
+        if let Some(slot) = out.slots.get(self.ahead) {
+            self.mailbox = slot.boxes[self.node.index()];
+        }
+    }
+
+    /// Ends the mail, so that other ports may send to the node.
+    #[inline]
+    pub fn finish(&mut self, out: &mut Outbox<'_>) {
+        if let Some(slot) = out.slots.get_mut(self.ahead) {
+            slot.boxes[self.node.index()] = self.mailbox;
+            slot.packets += std::mem::take(&mut self.packets);
+        }
+    }
+}
+
 /// The order in which a node handles packets that arrive at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -307,14 +372,11 @@ parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 pub struct Inbox {
     /// Sorted keys: offset within the window, pause or packet, port, number.
     keys: Vec<u64>,
-    numbered: Numbered,
+    /// The runs of arrivals by number. Arrivals over long links have the numbers after them.
+    runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,
 }
-
-/// The arrivals at a node within a window, by number: the runs of mail, then the arrivals over long links.
-#[derive(Default)]
-struct Numbered(SmallVec<[InboxRun; 4]>);
 
 /// A run of an inbox.
 struct InboxRun {
@@ -325,53 +387,12 @@ struct InboxRun {
     slot: u32,
 }
 
-impl Numbered {
-    /// Numbers the arrivals at `node`, and calls `add` with each, by rising number.
-    #[inline]
-    fn open(&mut self, sources: &Sources<'_>, node: NodeId, far: &[FarArrival], mut add: impl FnMut(&Arrival)) {
-        self.0.clear();
-        let mut end = 0;
-        for (slot, mail) in sources.slots.iter().enumerate() {
-            for (index, arrivals) in mail.runs_of(sources.window, node) {
-                arrivals.iter().for_each(&mut add);
-                let shift = index.wrapping_sub(end);
-                end += arrivals.len() as u32;
-                self.0.push(InboxRun { end, shift, slot: slot as u32 });
-            }
-        }
-        far.iter().for_each(|far| add(&far.arrival));
-    }
-
-    /// The arrival with this number, with its telemetry.
-    #[inline(always)]
-    fn get<'a>(
-        &self,
-        number: u32,
-        sources: &'a Sources<'_>,
-        far: &'a [FarArrival],
-    ) -> (&'a Arrival, Option<&'a IntStack>) {
-        match self.0.iter().find(|run| number < run.end) {
-            Some(run) => {
-                let slot = sources.slots[run.slot as usize];
-                let arrival = slot.room.at(number.wrapping_add(run.shift));
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
-                (arrival, stack.map(|number| &slot.stacks[number]))
-            }
-            None => {
-                let before = self.0.last().map_or(0, |run| run.end);
-                let far = &far[(number - before) as usize];
-                (&far.arrival, far.stack.as_deref())
-            }
-        }
-    }
-}
-
 /// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends on seed, node, time
 /// and ports alone, and so not on windows and threads.
-fn draw_order(seed: u64, node: NodeId, time: u64, tied: &mut [u64], port: impl Fn(u64) -> u64) {
+fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl Fn(&T) -> u64) {
     let purpose = Purpose::ArrivalOrder;
     let instant = draw_at(seed, u64::from(node.0), purpose, time);
-    tied.sort_unstable_by_key(|key| (draw_at(instant, port(*key), purpose, 0), *key));
+    tied.sort_by_key(|one| draw_at(instant, port(one), purpose, 0));
 }
 
 /// The mail of all threads for the present window.
@@ -418,10 +439,11 @@ impl Inbox {
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
+        self.runs.clear();
         self.next = 0;
         self.start = start.0;
         let (mut sorted, mut last) = (true, 0);
-        self.numbered.open(sources, node, far, |arrival| {
+        let mut add = |arrival: &Arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.kind == FrameKind::Packet);
@@ -431,13 +453,25 @@ impl Inbox {
             sorted &= last <= key;
             last = key;
             self.keys.push(key);
-        });
+        };
+        let mut end = 0;
+        for (slot, mail) in sources.slots.iter().enumerate() {
+            for (index, arrivals) in mail.runs_of(sources.window, node) {
+                arrivals.iter().for_each(&mut add);
+                let shift = index.wrapping_sub(end);
+                end += arrivals.len() as u32;
+                self.runs.push(InboxRun { end, shift, slot: slot as u32 });
+            }
+        }
+        far.iter().for_each(|far| add(&far.arrival));
         assert!(
             self.keys.len() < 1 << NUMBER_BITS,
             "more than 2^25 frames come in at a node within one window"
         );
         if !sorted {
-            sort(&mut self.keys);
+            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
+            // crate that calls it, which in tests is one that is not optimised.
+            self.keys.sort_unstable_by_key(|key| *key);
         }
         if let Some(seed) = sources.order {
             self.draw_order(seed, node);
@@ -451,7 +485,7 @@ impl Inbox {
         for tied in self.keys.chunk_by_mut(|one, next| one >> INSTANT == next >> INSTANT) {
             if tied.len() > 1 {
                 let time = self.start + (tied[0] >> (INSTANT + 1));
-                draw_order(seed, node, time, tied, |key| key >> NUMBER_BITS & ((1 << PORT_BITS) - 1));
+                draw_order(seed, node, time, tied, |key| *key >> NUMBER_BITS & ((1 << PORT_BITS) - 1));
             }
         }
     }
@@ -481,14 +515,20 @@ impl Inbox {
     ) -> (&'a Arrival, Option<&'a IntStack>) {
         let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
         self.next += 1;
-        self.numbered.get(number, sources, far)
+        match self.runs.iter().find(|run| number < run.end) {
+            Some(run) => {
+                let slot = sources.slots[run.slot as usize];
+                let arrival = slot.room.at(number.wrapping_add(run.shift));
+                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
+                (arrival, stack.map(|number| &slot.stacks[number]))
+            }
+            None => {
+                let before = self.runs.last().map_or(0, |run| run.end);
+                let far = &far[(number - before) as usize];
+                (&far.arrival, far.stack.as_deref())
+            }
+        }
     }
-}
-
-/// Sorts keys. The key function compiles the sort in this crate. A sort of plain integers would be the instance of the first
-/// crate that calls it, which in tests is one that is not optimised.
-fn sort(keys: &mut [u64]) {
-    keys.sort_unstable_by_key(|key| *key);
 }
 
 #[cfg(test)]

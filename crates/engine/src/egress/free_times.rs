@@ -139,8 +139,6 @@ pub enum SwitchTimes {
 pub struct PortTimes {
     /// The time at which each port becomes free; never, if it is not busy.
     times: Vec<Time>,
-    /// By 64 ports: a bit for each port that is busy.
-    busy: Vec<u64>,
     /// The earliest of the times, or a time before it.
     first: Time,
 }
@@ -150,7 +148,6 @@ impl PortTimes {
     pub fn new(ports: usize) -> Self {
         PortTimes {
             times: vec![Time::NEVER; ports],
-            busy: vec![0; ports.div_ceil(u64::BITS as usize)],
             first: Time::NEVER,
         }
     }
@@ -161,22 +158,10 @@ impl PortTimes {
         self.times[usize::from(port)]
     }
 
-    /// Whether each of 64 ports is busy, as bits.
-    #[inline]
-    pub fn busy(&self, block: usize) -> u64 {
-        self.busy[block]
-    }
-
     /// Sets the time at which `port` becomes free; never, if it is not busy.
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;
-        let (block, bit) = (usize::from(port) / u64::BITS as usize, 1 << (port % u64::BITS as u16));
-        if time == Time::NEVER {
-            self.busy[block] &= !bit;
-        } else {
-            self.busy[block] |= bit;
-        }
     }
 
     /// Sets the earliest of the times.

@@ -6,10 +6,10 @@
 
 use super::Switch;
 use crate::context::Context;
-use super::plain_port::{Arrivals, PlainPort, PortStream, Waiting};
+use super::plain_port::{Arrivals, PlainPort, PortStream, Waiting, Wire};
 use crate::egress::{PortTimes, SwitchTimes};
 use crate::frame::Frame;
-use crate::mail::{FarArrival, PortInbox, Sources};
+use crate::mail::{FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
@@ -51,29 +51,18 @@ impl Switch {
         });
         let inbox = &*inbox;
         let arrivals = Arrivals { inbox, sources, far };
-        let (mut from, mut first) = (0, Time::NEVER);
-        for block in 0..ports.div_ceil(u64::BITS as usize) {
-            let mut busy = self.port_times().busy(block);
-            loop {
-                // The next port with arrivals or with a time at which it becomes free.
-                let arrives = (from < inbox.len()).then(|| inbox.egress(from));
-                let frees = (busy != 0).then(|| (block as u32 * u64::BITS + busy.trailing_zeros()) as u16);
-                let arrives = arrives.filter(|port| usize::from(*port) / u64::BITS as usize == block);
-                let port = match (arrives, frees) {
-                    (None, None) => break,
-                    (Some(port), None) | (None, Some(port)) => port,
-                    (Some(one), Some(other)) => one.min(other),
-                };
-                if frees == Some(port) {
-                    busy &= busy - 1;
-                }
-                let until = (from..inbox.len()).find(|index| inbox.egress(*index) != port).unwrap_or(inbox.len());
-                at.now = start;
-                self.run_port(port, (arrivals, from..until), waiting, end, at);
-                latest = latest.max(at.now);
-                from = until;
-                first = first.min(self.port_times().of(port));
+        let mut first = Time::NEVER;
+        for port in 0..ports as u16 {
+            let range = inbox.range(port);
+            let free = self.port_times().of(port);
+            if range.is_empty() && free >= end {
+                first = first.min(free);
+                continue;
             }
+            at.now = start;
+            self.run_port(port, (arrivals, range), waiting, end, at);
+            latest = latest.max(at.now);
+            first = first.min(self.port_times().of(port));
         }
         self.port_times().set_first(first);
         at.now = latest;
@@ -99,19 +88,20 @@ impl Switch {
             return self.run_special_port(port, (arrivals, range), end, at);
         }
         let SwitchTimes::ByPort(times) = &mut self.egress.free_times else { return };
-        let mut run = PlainPort {
-            out: &mut self.egress.ports[usize::from(port)],
-            pool: &mut self.egress.pool,
-            waiting,
-            arrivals,
+        let out = &mut self.egress.ports[usize::from(port)];
+        let wire = Wire {
+            kind: &at.network.link_kinds[usize::from(out.link_kind)],
+            mail: LinkMail::new(out.peer, out.peer_port),
+            out,
             free: times.of(port),
             marks: PortStream { stream: &mut self.marks[usize::from(port)], purpose: Purpose::EcnMarking },
             marked: 0,
-            coins: PortStream { stream: &mut self.coins[usize::from(port)], purpose: Purpose::FullQueue },
         };
+        let coins = PortStream { stream: &mut self.coins[usize::from(port)], purpose: Purpose::FullQueue };
+        let mut run = PlainPort { wire, pool: &mut self.egress.pool, waiting, arrivals, coins };
         run.run(range, end, at);
-        self.marked += run.marked;
-        times.set(port, run.free);
+        self.marked += run.wire.marked;
+        times.set(port, run.wire.free);
     }
 
     /// Runs the events of a port whose transmissions may need the slow path.
@@ -130,8 +120,8 @@ impl Switch {
             match next.filter(|index| inbox.time(*index) < free) {
                 Some(index) => {
                     at.now = inbox.time(index);
-                    let (arrival, stack) = inbox.arrival(index, sources, far);
-                    self.arrive_at(port, &arrival.frame, stack, at);
+                    let frame = &inbox.arrival(index, sources, far).frame;
+                    self.arrive_at(port, frame, inbox.telemetry(index, sources, far), at);
                     next = range.next();
                 }
                 None if free < end => {

@@ -12,7 +12,6 @@ mod wrr;
 
 use crate::context::{Context, Failure};
 use crate::egress::{DelayQueues, Egress, FreeTimes, PortTimes, SwitchTimes, waits_with_control};
-use crate::mail::PortInbox;
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -121,7 +120,7 @@ impl Switch {
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         let shares = pfc.is_some() || shared.is_some() || plan.program.is_some();
-        let free_times = match plan.by_port && !shares && (1..=PortInbox::MOST_PORTS).contains(&ports) {
+        let free_times = match plan.by_port && !shares {
             true => SwitchTimes::ByPort(PortTimes::new(ports)),
             false => SwitchTimes::Merged(DelayQueues::default()),
         };

@@ -1,9 +1,10 @@
 //! A port that runs through a window by itself, in the case of nearly all packets.
 
 use crate::context::Context;
-use crate::egress::{Port, QueueClass, count_drop, send_on_plain_wire, trimmed, waits_with_control};
+use crate::egress::{Port, QueueClass, count_drop, trimmed, waits_with_control};
 use crate::frame::Frame;
-use crate::mail::{FarArrival, PortInbox, Sources};
+use crate::link::LinkKind;
+use crate::mail::{FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
 use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
@@ -21,10 +22,15 @@ pub struct Arrivals<'m> {
     pub far: &'m [FarArrival],
 }
 
-impl Arrivals<'_> {
+impl<'m> Arrivals<'m> {
     #[inline(always)]
-    fn frame(&self, index: u32) -> &Frame {
-        &self.inbox.arrival(index as usize, self.sources, self.far).0.frame
+    fn frame(&self, index: u32) -> &'m Frame {
+        &self.inbox.arrival(index as usize, self.sources, self.far).frame
+    }
+
+    #[inline(always)]
+    fn time(&self, index: usize, range: &Range<usize>) -> Time {
+        if index < range.end { self.inbox.time(index) } else { Time::NEVER }
     }
 }
 
@@ -74,40 +80,49 @@ impl Waiting {
 /// A port of a link that is not impaired, without telemetry. Packets that leave in the window in which they arrive are never
 /// queued: they are copied from mail to mail.
 pub struct PlainPort<'s> {
-    /// The port.
-    pub out: &'s mut Port,
+    /// The port and its link.
+    pub wire: Wire<'s>,
     /// The slots of the queues of its switch.
     pub pool: &'s mut Pool,
     /// The arrivals that wait: data and control.
     pub waiting: &'s mut [Waiting; 2],
     /// The arrivals at its switch.
     pub arrivals: Arrivals<'s>,
+    /// The random stream for the coins of its full data queue.
+    pub coins: PortStream<'s>,
+}
+
+/// The sending side of a port.
+pub struct Wire<'s> {
+    /// The port.
+    pub out: &'s mut Port,
+    /// The kind of its link.
+    pub kind: &'s LinkKind,
+    /// The packets that it has sent.
+    pub mail: LinkMail,
     /// The time at which it becomes free; never, if it is not busy.
     pub free: Time,
     /// The random stream for ECN marking.
     pub marks: PortStream<'s>,
     /// The number of packets that it has marked.
     pub marked: u64,
-    /// The random stream for the coins of its full data queue.
-    pub coins: PortStream<'s>,
 }
 
 impl PlainPort<'_> {
     /// Runs the events until before `end`: arrivals in `range`, and the times at which the port becomes free.
-    #[inline]
+    #[inline(always)]
     pub fn run<O: Observer>(&mut self, range: Range<usize>, end: Time, at: &mut Context<'_, O>) {
-        let inbox = self.arrivals.inbox;
         let mut next = range.start;
-        let mut arrives = if next < range.end { inbox.time(next) } else { Time::NEVER };
+        let mut arrives = self.arrivals.time(next, &range);
         let mut events = 0;
         loop {
-            if arrives < self.free {
+            if arrives < self.wire.free {
                 at.now = arrives;
                 self.arrive(next as u32, at);
                 next += 1;
-                arrives = if next < range.end { inbox.time(next) } else { Time::NEVER };
-            } else if self.free < end {
-                at.now = self.free;
+                arrives = self.arrivals.time(next, &range);
+            } else if self.wire.free < end {
+                at.now = self.wire.free;
                 self.serve(at);
             } else {
                 break;
@@ -115,34 +130,28 @@ impl PlainPort<'_> {
             events += 1;
         }
         at.counters.events += events;
-        self.out.busy = self.free != Time::NEVER;
+        self.wire.mail.finish(&mut at.out);
+        let out = &mut *self.wire.out;
+        out.busy = self.wire.free != Time::NEVER;
         let [data, control] = &mut *self.waiting;
-        data.move_to(&mut self.out.data, self.pool, &self.arrivals);
-        control.move_to(&mut self.out.control, self.pool, &self.arrivals);
-    }
-
-    /// Sends a packet on the free link.
-    #[inline(always)]
-    fn send<O: Observer>(&mut self, packet: &Packet, at: &mut Context<'_, O>) {
-        send_on_plain_wire(self.out, packet, at);
-        self.free = self.out.busy_until;
+        data.move_to(&mut out.data, self.pool, &self.arrivals);
+        control.move_to(&mut out.control, self.pool, &self.arrivals);
     }
 
     /// Sends an arriving packet, or lets it wait.
     #[inline(always)]
     fn arrive<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) {
-        let arrivals = self.arrivals;
-        let packet = &arrivals.frame(index).packet;
+        let packet = &self.arrivals.frame(index).packet;
         let limits = &at.network.queues;
         let is_control = waits_with_control(packet, limits);
-        at.observer.offered(self.out.link, at.now, packet.wire_bytes);
-        if self.free == Time::NEVER {
+        let out = &mut *self.wire.out;
+        at.observer.offered(out.link, at.now, packet.wire_bytes);
+        if self.wire.free == Time::NEVER {
             if !is_control {
                 at.backlogs.record_empty();
             }
-            return self.send(packet, at);
+            return self.wire.send(packet, at);
         }
-        let out = &mut *self.out;
         if !is_control {
             at.backlogs.record(out.queued());
         }
@@ -156,15 +165,7 @@ impl PlainPort<'_> {
         }
         *held += bytes;
         self.waiting[usize::from(is_control)].push(index);
-        self.note_queued(at);
-    }
-
-    /// Records that a packet has been queued.
-    #[inline(always)]
-    fn note_queued<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        let queued = self.out.queued();
-        self.out.peak = self.out.peak.max(queued);
-        at.observer.queued(self.out.link, at.now, queued);
+        note_queued(out, at);
     }
 
     /// Handles an arriving packet without room in its queue: it or the youngest in the queue is dropped or trimmed.
@@ -172,83 +173,92 @@ impl PlainPort<'_> {
     #[inline(never)]
     fn reject<O: Observer>(&mut self, index: u32, is_control: bool, at: &mut Context<'_, O>) {
         let uses_coin = !is_control && at.network.queues.full == FullQueue::Coin;
-        if !uses_coin || self.coins.of(self.out.link, at).below(2) != 0 || !self.replace_youngest(index, at) {
-            let frame = *self.arrivals.frame(index);
-            self.trim_or_drop(&frame, at);
+        let link = self.wire.out.link;
+        if !uses_coin || self.coins.of(link, at).below(2) != 0 || !self.replace_youngest(index, at) {
+            let frame = self.arrivals.frame(index);
+            self.trim_or_drop(frame, at);
         }
     }
 
     /// Drops or trims the youngest packet in the data queue and puts the arriving one in its place. False where the arriving
     /// packet does not fit even so, or the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) -> bool {
-        let arriving = *self.arrivals.frame(index);
-        let out = &mut *self.out;
-        let youngest = match self.waiting[0].last_mut() {
-            Some(last) => *self.arrivals.frame(*last),
-            None => match out.data.last(self.pool) {
-                Some(last) => *last,
-                None => return false,
-            },
+        let arriving = self.arrivals.frame(index);
+        let (out, data) = (&mut *self.wire.out, &mut self.waiting[0]);
+        let youngest = match (data.last_mut(), out.data.last(self.pool)) {
+            (Some(last), _) => *self.arrivals.frame(*last),
+            (None, Some(last)) => *last,
+            (None, None) => return false,
         };
         out.data_bytes -= u32::from(youngest.packet.wire_bytes);
         let bytes = arriving.packet.wire_bytes;
         let fits = u64::from(out.data_bytes) + u64::from(bytes) <= u64::from(at.network.queues.data);
-        match (self.waiting[0].last_mut(), fits) {
+        match (data.last_mut(), fits) {
             (Some(last), true) => *last = index,
-            (Some(_), false) => drop(self.waiting[0].entries.pop()),
-            (None, true) => drop(out.data.replace_last(self.pool, &arriving)),
+            (Some(_), false) => drop(data.entries.pop()),
+            (None, true) => drop(out.data.replace_last(self.pool, arriving)),
             (None, false) => drop(out.data.pop_last(self.pool)),
         }
         if fits {
             out.data_bytes += u32::from(bytes);
         }
-        self.note_queued(at);
+        note_queued(out, at);
         self.trim_or_drop(&youngest, at);
         fits
     }
 
     /// Trims a packet, or drops it.
     fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
-        let limits = &at.network.queues;
+        let (limits, out) = (&at.network.queues, &mut *self.wire.out);
         let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
-            return count_drop(self.out.link, &frame.packet, at);
+            return count_drop(out.link, &frame.packet, at);
         };
         at.counters.trims += 1;
         at.note_lost_payload(&frame.packet);
-        if self.out.control_bytes + u32::from(header.wire_bytes) > limits.control {
-            return count_drop(self.out.link, &header, at);
+        if out.control_bytes + u32::from(header.wire_bytes) > limits.control {
+            return count_drop(out.link, &header, at);
         }
         // A header is no arrival, so it cannot wait as one: it is queued, and with it the arrivals before it.
-        self.waiting[1].move_to(&mut self.out.control, self.pool, &self.arrivals);
-        self.out.control.push(self.pool, &Frame::new(header, frame.port));
-        self.out.control_bytes += u32::from(header.wire_bytes);
-        self.note_queued(at);
+        self.waiting[1].move_to(&mut out.control, self.pool, &self.arrivals);
+        out.control.push(self.pool, &Frame::new(header, frame.port));
+        out.control_bytes += u32::from(header.wire_bytes);
+        note_queued(out, at);
     }
 
-    /// Serves the free port: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
+    /// Serves the free port: sends the next packet.
     #[inline(always)]
     fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        let out = &mut *self.out;
-        let control_waits = !out.control.is_empty() || !self.waiting[1].is_empty();
-        let data_waits = !out.data.is_empty() || !self.waiting[0].is_empty();
-        let Some(class) = out.turn([data_waits, control_waits]) else {
-            self.free = Time::NEVER;
+        let [data, control] = &mut *self.waiting;
+        let out = &mut *self.wire.out;
+        let waits =
+            [!out.data.is_empty() || !data.is_empty(), !out.control.is_empty() || !control.is_empty()];
+        let Some(class) = out.turn(waits) else {
+            self.wire.free = Time::NEVER;
             return;
         };
         let (queue, waiting) = match class {
-            QueueClass::Data => (&mut out.data, &mut self.waiting[0]),
-            QueueClass::Control => (&mut out.control, &mut self.waiting[1]),
+            QueueClass::Data => (&mut out.data, data),
+            QueueClass::Control => (&mut out.control, control),
         };
         if let Some(taken) = queue.pop(self.pool) {
-            let packet = self.pool.take(taken).packet;
-            self.leave(class, control_waits, &packet, at);
+            self.wire.leave(class, waits[1], &self.pool.frame(&taken).packet, at);
+            self.pool.release(taken);
         } else if let Some(index) = waiting.pop() {
-            let arrivals = self.arrivals;
-            self.leave(class, control_waits, &arrivals.frame(index).packet, at);
+            self.wire.leave(class, waits[1], &self.arrivals.frame(index).packet, at);
         }
     }
+}
 
-    /// Sends a packet that has left its queue.
+/// Records that a packet has been queued.
+#[inline(always)]
+fn note_queued<O: Observer>(out: &mut Port, at: &mut Context<'_, O>) {
+    let queued = out.queued();
+    out.peak = out.peak.max(queued);
+    at.observer.queued(out.link, at.now, queued);
+}
+
+impl Wire<'_> {
+    /// Sends a packet that has left its queue. Data is ECN-marked by the queue length that it leaves behind.
     #[inline(always)]
     fn leave<O: Observer>(
         &mut self,
@@ -257,10 +267,10 @@ impl PlainPort<'_> {
         packet: &Packet,
         at: &mut Context<'_, O>,
     ) {
-        self.out.count_left(class, packet.wire_bytes, control_waits);
-        at.observer.queued(self.out.link, at.now, self.out.queued());
-        let (queued, kind) = (self.out.data_bytes, &at.network.link_kinds[usize::from(self.out.link_kind)]);
-        if queued > kind.marking.kmin && !packet.is_control() && self.marks(queued, at) {
+        let out = &mut *self.out;
+        out.count_left(class, packet.wire_bytes, control_waits);
+        at.observer.queued(out.link, at.now, out.queued());
+        if out.data_bytes > self.kind.marking.kmin && !packet.is_control() && self.marks(at) {
             at.counters.ecn_marks += 1;
             self.marked += 1;
             self.send(&Packet { marked: true, ..*packet }, at);
@@ -269,11 +279,24 @@ impl PlainPort<'_> {
         }
     }
 
-    /// Whether a packet that leaves `queued` bytes behind is marked.
-    fn marks<O>(&mut self, queued: u32, at: &Context<'_, O>) -> bool {
-        let marking = &at.network.link_kinds[usize::from(self.out.link_kind)].marking;
-        let link = self.out.link;
-        marking.marks(queued, || self.marks.of(link, at).next_u32())
+    /// Whether the packet that leaves is marked.
+    fn marks<O>(&mut self, at: &Context<'_, O>) -> bool {
+        let (queued, link) = (self.out.data_bytes, self.out.link);
+        self.kind.marking.marks(queued, || self.marks.of(link, at).next_u32())
+    }
+
+    /// Sends a packet on the free link.
+    #[inline(always)]
+    fn send<O: Observer>(&mut self, packet: &Packet, at: &mut Context<'_, O>) {
+        let out = &mut *self.out;
+        debug_assert!(out.busy_until <= at.now, "two packets on one wire");
+        let until = at.now + self.kind.class(packet.wire_bytes).serialisation;
+        out.busy_until = until;
+        self.free = until;
+        self.mail.send(until + self.kind.delay, packet, &mut at.out);
+        at.counters.packet_hops += 1;
+        at.observer.transmitted(out.link, at.now, until, packet.wire_bytes);
+        at.observer.sent(out.link, at.now, until, packet);
     }
 }
 
