@@ -139,6 +139,8 @@ pub enum SwitchTimes {
 pub struct PortTimes {
     /// The time at which each port becomes free; never, if it is not busy.
     times: Vec<Time>,
+    /// By 64 ports: a bit for each port that is busy.
+    busy: Vec<u64>,
     /// The earliest of the times, or a time before it.
     first: Time,
 }
@@ -148,6 +150,7 @@ impl PortTimes {
     pub fn new(ports: usize) -> Self {
         PortTimes {
             times: vec![Time::NEVER; ports],
+            busy: vec![0; ports.div_ceil(u64::BITS as usize)],
             first: Time::NEVER,
         }
     }
@@ -162,6 +165,24 @@ impl PortTimes {
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;
+        let (block, bit) = (usize::from(port) / u64::BITS as usize, 1 << (port % u64::BITS as u16));
+        if time == Time::NEVER {
+            self.busy[block] &= !bit;
+        } else {
+            self.busy[block] |= bit;
+        }
+    }
+
+    /// The first busy port from `port` on.
+    #[inline]
+    pub fn next_busy(&self, port: u16) -> Option<u16> {
+        let mut block = usize::from(port) / u64::BITS as usize;
+        let mut bits = self.busy.get(block)? & (u64::MAX << (port % u64::BITS as u16));
+        while bits == 0 {
+            block += 1;
+            bits = *self.busy.get(block)?;
+        }
+        Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
     /// Sets the earliest of the times.

@@ -4,7 +4,6 @@ use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_or
 use crate::frame::Arrival;
 use anabranch_base::{NodeId, Time};
 use anabranch_proto::IntStack;
-use std::ops::Range;
 
 /// The arrivals at a switch within a window, by egress port. Those of a port are in the order in which the switch handles them.
 #[derive(Default)]
@@ -13,7 +12,9 @@ pub struct PortInbox {
     unsorted: Vec<(u16, Entry)>,
     /// The arrivals by egress port.
     sorted: Vec<Entry>,
-    /// By egress port: the end of its arrivals in `sorted`.
+    /// Ports with arrivals, rising, each with the end of its arrivals in `sorted`.
+    ports: Vec<(u16, u32)>,
+    /// By egress port and [`PARTS`]th of the window: the end of the arrivals in `sorted`.
     ends: Vec<u32>,
     start: u64,
 }
@@ -37,6 +38,9 @@ struct Place {
 
 const FAR: u32 = u32::MAX;
 
+/// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
+const PARTS: usize = 32;
+
 impl PortInbox {
     /// Sorts the arrivals at `node`, a switch with `ports` ports, within the window from `start` until before `end`. `route` gives
     /// the egress port of an arrival; one without is left out.
@@ -51,9 +55,7 @@ impl PortInbox {
     ) {
         self.unsorted.clear();
         self.start = start.0;
-        self.ends.clear();
-        self.ends.resize(ports, 0);
-        let PortInbox { unsorted, ends, .. } = self;
+        let unsorted = &mut self.unsorted;
         let mut add = |arrival: &Arrival, place: Place| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
@@ -62,7 +64,6 @@ impl PortInbox {
             {
                 let key = offset << PORT_BITS | u64::from(arrival.frame.port);
                 unsorted.push((egress, Entry { key, place }));
-                ends[usize::from(egress)] += 1;
             }
         };
         for (slot, mail) in sources.slots.iter().enumerate() {
@@ -75,35 +76,55 @@ impl PortInbox {
         for (index, far) in (0..).zip(far) {
             add(&far.arrival, Place { slot: FAR, index });
         }
-        self.sort();
+        self.ports.clear();
+        if self.unsorted.len() < ports {
+            self.sort_few();
+        } else {
+            self.sort_many(ports, end.since(start).0);
+        }
         if let Some(seed) = sources.order {
             self.draw_order(seed, node);
         }
     }
 
-    /// Sorts by egress port, then by key.
-    #[inline]
-    fn sort(&mut self) {
+    /// Sorts fewer arrivals than there are ports.
+    fn sort_few(&mut self) {
+        self.unsorted.sort_unstable_by_key(|(egress, entry)| (*egress, entry.key));
+        self.sorted.clear();
+        for of_port in self.unsorted.chunk_by(|(one, _), (next, _)| one == next) {
+            self.sorted.extend(of_port.iter().map(|(_, entry)| *entry));
+            self.ports.push((of_port[0].0, self.sorted.len() as u32));
+        }
+    }
+
+    /// Sorts arrivals by egress port and part of the window by counting, then those of each port by insertion. The window is
+    /// `length` ps long.
+    fn sort_many(&mut self, ports: usize, length: u64) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
-        sorted.resize(unsorted.len(), Entry::default());
-        // First the counts become the starts, which move to the ends as ports fill up.
+        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2()) + PORT_BITS;
+        let part = |(egress, entry): &(u16, Entry)| usize::from(*egress) * PARTS + (entry.key >> shift) as usize;
+        ends.clear();
+        ends.resize(ports * PARTS, 0);
+        unsorted.iter().for_each(|arrival| ends[part(arrival)] += 1);
+        // The counts become starts, which become ends as the parts fill up.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
         }
-        for (egress, entry) in unsorted.iter() {
-            let next = &mut ends[usize::from(*egress)];
-            sorted[*next as usize] = *entry;
+        sorted.resize(unsorted.len(), Entry::default());
+        for arrival in unsorted.iter() {
+            let next = &mut ends[part(arrival)];
+            sorted[*next as usize] = arrival.1;
             *next += 1;
         }
         let mut start = 0;
-        for end in ends.iter() {
-            let of_port = &mut sorted[start..*end as usize];
-            if of_port.len() > 1 {
-                // The key function compiles the sort in this crate; see `sort` of the other inbox.
-                of_port.sort_unstable_by_key(|entry| (entry.key, entry.place.index));
+        for (port, ends) in (0..).zip(ends.chunks_exact(PARTS)) {
+            let end = ends[PARTS - 1];
+            if end > start {
+                sort_by_insertion(&mut sorted[start as usize..end as usize]);
+                self.ports.push((port, end));
+                start = end;
             }
-            start = *end as usize;
         }
     }
 
@@ -111,7 +132,7 @@ impl PortInbox {
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         let mut from = 0;
-        for end in &self.ends {
+        for (_, end) in &self.ports {
             let of_port = &mut self.sorted[from..*end as usize];
             from = *end as usize;
             for tied in of_port.chunk_by_mut(|one, next| one.key >> PORT_BITS == next.key >> PORT_BITS) {
@@ -123,12 +144,9 @@ impl PortInbox {
         }
     }
 
-    /// The arrivals that leave by `port`.
-    #[inline]
-    pub fn range(&self, port: u16) -> Range<usize> {
-        let port = usize::from(port);
-        let start = if port == 0 { 0 } else { self.ends[port - 1] as usize };
-        start..self.ends[port] as usize
+    /// Ports with arrivals, rising, each with the end of its arrivals.
+    pub fn ports(&self) -> &[(u16, u32)] {
+        &self.ports
     }
 
     /// The time of the arrival at `index`.
@@ -163,6 +181,20 @@ impl PortInbox {
             }
             None => far[index as usize].stack.as_deref(),
         }
+    }
+}
+
+/// Sorts arrivals that are nearly sorted.
+#[inline]
+fn sort_by_insertion(arrivals: &mut [Entry]) {
+    for index in 1..arrivals.len() {
+        let entry = arrivals[index];
+        let mut place = index;
+        while place > 0 && arrivals[place - 1].key > entry.key {
+            arrivals[place] = arrivals[place - 1];
+            place -= 1;
+        }
+        arrivals[place] = entry;
     }
 }
 

@@ -51,18 +51,22 @@ impl Switch {
         });
         let inbox = &*inbox;
         let arrivals = Arrivals { inbox, sources, far };
-        let mut first = Time::NEVER;
-        for port in 0..ports as u16 {
-            let range = inbox.range(port);
-            let free = self.port_times().of(port);
-            if range.is_empty() && free >= end {
-                first = first.min(free);
-                continue;
-            }
+        let mut from = 0;
+        for &(port, until) in inbox.ports() {
             at.now = start;
-            self.run_port(port, (arrivals, range), waiting, end, at);
+            self.run_port(port, (arrivals, from..until as usize), waiting, end, at);
             latest = latest.max(at.now);
+            from = until as usize;
+        }
+        let (mut first, mut next) = (Time::NEVER, self.port_times().next_busy(0));
+        while let Some(port) = next {
+            if self.port_times().of(port) < end {
+                at.now = start;
+                self.run_port(port, (arrivals, 0..0), waiting, end, at);
+                latest = latest.max(at.now);
+            }
             first = first.min(self.port_times().of(port));
+            next = self.port_times().next_busy(port + 1);
         }
         self.port_times().set_first(first);
         at.now = latest;
