@@ -64,7 +64,7 @@ const STEP: u32 = 8;
 const LONGEST_RUN: u32 = 512;
 /// Arrivals in a block.
 const BLOCK: u32 = 2048;
-type Block = Box<[Arrival; BLOCK as usize]>;
+type Block = Box<[Arrival]>;
 
 /// Free blocks of a thread.
 #[derive(Default)]
@@ -110,11 +110,9 @@ impl ArrivalArena {
     #[inline(never)]
     fn add_block(&mut self, free: &mut Blocks) {
         let blank = || vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
-        if let Some(block) = free.0.pop().or_else(|| blank().try_into().ok()) {
-            self.blocks.push(block);
-            let runs = self.blocks.len() * (BLOCK / STEP) as usize;
-            self.runs.resize(runs.max(self.runs.len()), (0, 0));
-        }
+        self.blocks.push(free.0.pop().unwrap_or_else(blank));
+        let runs = self.blocks.len() * (BLOCK / STEP) as usize;
+        self.runs.resize(runs.max(self.runs.len()), (0, 0));
     }
 }
 
@@ -128,6 +126,23 @@ impl Mailbox {
         node: NodeId,
         (room, touched, free): (&mut ArrivalArena, &mut Vec<NodeId>, &mut Blocks),
     ) {
+        self.make_room(window, node, (room, touched, free));
+        let block = &mut room.blocks[(self.next / BLOCK) as usize];
+        block[(self.next % BLOCK) as usize] = *arrival;
+        self.next += 1;
+        self.arrivals += 1;
+        // The next arrival is likely from the same sender and soon.
+        prefetch(&block[(self.next % BLOCK) as usize]);
+    }
+
+    /// Makes room for an arrival of `window`.
+    #[inline(always)]
+    fn make_room(
+        &mut self,
+        window: u64,
+        node: NodeId,
+        (room, touched, free): (&mut ArrivalArena, &mut Vec<NodeId>, &mut Blocks),
+    ) {
         if self.window != window {
             touched.push(node);
             let (first, end) = room.allocate(self.arrivals, free);
@@ -138,12 +153,6 @@ impl Mailbox {
             room.runs[(self.last / STEP) as usize].1 = first;
             (self.last, self.next, self.end) = (first, first, end);
         }
-        let block = &mut room.blocks[(self.next / BLOCK) as usize];
-        block[(self.next % BLOCK) as usize] = *arrival;
-        self.next += 1;
-        self.arrivals += 1;
-        // The next arrival is likely from the same sender and soon.
-        prefetch(&block[(self.next % BLOCK) as usize]);
     }
 }
 
@@ -298,59 +307,72 @@ pub struct LinkMail {
     ahead: usize,
     /// The end of the window of that slot.
     until: u64,
-    /// The mailbox in that slot.
-    mailbox: Mailbox,
-    /// Packets so far in that slot.
-    packets: u64,
+    /// The block of the run that is being written, taken out of that slot.
+    block: Block,
+    /// The number of the block.
+    number: u32,
+    /// The indexes within the block of the next arrival and of the end of the run.
+    next: u32,
+    end: u32,
+    /// The index of the next arrival when the slot or the run was turned to.
+    first: u32,
 }
 
 impl LinkMail {
     /// Mail to `node`, where it arrives at `port`. [`finish`](Self::finish) must follow.
     #[inline]
     pub fn new(node: NodeId, port: u16) -> Self {
-        LinkMail { node, port, ahead: usize::MAX, until: 0, mailbox: Mailbox::default(), packets: 0 }
+        let block = Block::default();
+        LinkMail { node, port, ahead: usize::MAX, until: 0, block, number: 0, next: 0, end: 0, first: 0 }
     }
 
     /// Sends a packet without telemetry, which arrives at `time`.
     #[inline(always)]
     pub fn send(&mut self, time: Time, packet: &Packet, out: &mut Outbox<'_>) {
-        if time.0 >= self.until {
-            self.turn_to(time, out);
+        if (time.0 >= self.until || self.next == self.end) && !self.turn_to(time, out) {
+            return out.send(self.node, Arrival { time, frame: Frame::new(*packet, self.port) }, None);
         }
-        let arrival =
-            Arrival { time, frame: Frame { packet: *packet, telemetry: 0, port: self.port, kind: FrameKind::Packet } };
-        match out.slots.get_mut(self.ahead) {
-            Some(slot) => {
-                self.packets += 1;
-                let room = (&mut slot.room, &mut slot.touched, &mut *out.free);
-                self.mailbox.push(slot.window, &arrival, self.node, room);
-            }
-            None => out.send(self.node, arrival, None),
+        let frame = Frame { packet: *packet, telemetry: 0, port: self.port, kind: FrameKind::Packet };
+        self.block[self.next as usize] = Arrival { time, frame };
+        self.next += 1;
+        if let Some(next) = self.block.get(self.next as usize) {
+            prefetch(next);
         }
     }
 
-    /// Turns to the slot of the window of an arrival at `time`.
+    /// Turns to the slot of the window of an arrival at `time`, and to a run with room. False where that is over a long link.
     #[inline(never)]
-    fn turn_to(&mut self, time: Time, out: &mut Outbox<'_>) {
+    fn turn_to(&mut self, time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
         assert!(time.0 >= out.ends[0], "a packet of no bytes arrives within the window in which it was sent");
         self.ahead = 0;
         while time.0 >= out.ends[self.ahead + 1] {
             self.ahead += 1;
         }
+        let Some(slot) = out.slots.get_mut(self.ahead) else {
+            (self.until, self.next, self.end) = (0, 0, 0);
+            return false;
+        };
         self.until = out.ends[self.ahead + 1];
-        if let Some(slot) = out.slots.get(self.ahead) {
-            self.mailbox = slot.boxes[self.node.index()];
-        }
+        let mailbox = &mut slot.boxes[self.node.index()];
+        mailbox.make_room(slot.window, self.node, (&mut slot.room, &mut slot.touched, &mut *out.free));
+        self.number = mailbox.next / BLOCK;
+        let begin = self.number * BLOCK;
+        (self.first, self.next, self.end) = (mailbox.next - begin, mailbox.next - begin, mailbox.end - begin);
+        self.block = std::mem::take(&mut slot.room.blocks[self.number as usize]);
+        true
     }
 
     /// Ends the mail, so that other ports may send to the node.
     #[inline]
     pub fn finish(&mut self, out: &mut Outbox<'_>) {
-        if let Some(slot) = out.slots.get_mut(self.ahead) {
-            slot.boxes[self.node.index()] = self.mailbox;
-            slot.packets += std::mem::take(&mut self.packets);
-        }
+        let Some(slot) = out.slots.get_mut(self.ahead) else { return };
+        slot.room.blocks[self.number as usize] = std::mem::take(&mut self.block);
+        let mailbox = &mut slot.boxes[self.node.index()];
+        let packets = self.next - self.first;
+        mailbox.next += packets;
+        mailbox.arrivals += packets;
+        slot.packets += u64::from(packets);
     }
 }
 

@@ -8,8 +8,8 @@ use anabranch_proto::IntStack;
 /// The arrivals at a switch within a window, by egress port. Those of a port are in the order in which the switch handles them.
 #[derive(Default)]
 pub struct PortInbox {
-    /// The arrivals as they come from the mail, each with its egress port.
-    unsorted: Vec<(u16, Entry)>,
+    /// The arrivals as they come from the mail.
+    unsorted: Vec<Entry>,
     /// The arrivals by egress port.
     sorted: Vec<Entry>,
     /// Ports with arrivals, rising, each with the end of its arrivals in `sorted`.
@@ -22,7 +22,7 @@ pub struct PortInbox {
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// Offset within the window, then ingress port.
+    /// Egress port, offset within the window, ingress port.
     key: u64,
     place: Place,
 }
@@ -37,6 +37,30 @@ struct Place {
 }
 
 const FAR: u32 = u32::MAX;
+
+impl Entry {
+    #[inline]
+    fn new(egress: u16, offset: u64, ingress: u16, place: Place) -> Entry {
+        let instant = u64::from(egress) << OFFSET_BITS | offset;
+        Entry { key: instant << PORT_BITS | u64::from(ingress), place }
+    }
+
+    #[inline]
+    fn egress(&self) -> u16 {
+        (self.key >> (OFFSET_BITS + PORT_BITS)) as u16
+    }
+
+    /// The egress port and the offset within the window.
+    #[inline]
+    fn instant(&self) -> u64 {
+        self.key >> PORT_BITS
+    }
+
+    #[inline]
+    fn offset(&self) -> u64 {
+        self.instant() & (LONGEST_WINDOW - 1)
+    }
+}
 
 /// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
 const PARTS: usize = 32;
@@ -62,8 +86,7 @@ impl PortInbox {
             if arrival.time < end
                 && let Some(egress) = route(arrival)
             {
-                let key = offset << PORT_BITS | u64::from(arrival.frame.port);
-                unsorted.push((egress, Entry { key, place }));
+                unsorted.push(Entry::new(egress, offset, arrival.frame.port, place));
             }
         };
         for (slot, mail) in sources.slots.iter().enumerate() {
@@ -89,41 +112,41 @@ impl PortInbox {
 
     /// Sorts fewer arrivals than there are ports.
     fn sort_few(&mut self) {
-        self.unsorted.sort_unstable_by_key(|(egress, entry)| (*egress, entry.key));
         self.sorted.clear();
-        for of_port in self.unsorted.chunk_by(|(one, _), (next, _)| one == next) {
-            self.sorted.extend(of_port.iter().map(|(_, entry)| *entry));
-            self.ports.push((of_port[0].0, self.sorted.len() as u32));
+        self.sorted.append(&mut self.unsorted);
+        self.sorted.sort_unstable_by_key(|entry| entry.key);
+        let mut end = 0;
+        for of_port in self.sorted.chunk_by(|one, next| one.egress() == next.egress()) {
+            end += of_port.len() as u32;
+            self.ports.push((of_port[0].egress(), end));
         }
     }
 
-    /// Sorts arrivals by egress port and part of the window by counting, then those of each port by insertion. The window is
-    /// `length` ps long.
+    /// Sorts arrivals by egress port and part of the window by counting, and then by insertion. The window is `length` ps long.
     fn sort_many(&mut self, ports: usize, length: u64) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
-        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2()) + PORT_BITS;
-        let part = |(egress, entry): &(u16, Entry)| usize::from(*egress) * PARTS + (entry.key >> shift) as usize;
+        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2());
+        let part = |entry: &Entry| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
         ends.clear();
         ends.resize(ports * PARTS, 0);
-        unsorted.iter().for_each(|arrival| ends[part(arrival)] += 1);
+        unsorted.iter().for_each(|entry| ends[part(entry)] += 1);
         // The counts become starts, which become ends as the parts fill up.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
         }
         sorted.resize(unsorted.len(), Entry::default());
-        for arrival in unsorted.iter() {
-            let next = &mut ends[part(arrival)];
-            sorted[*next as usize] = arrival.1;
+        for entry in unsorted.iter() {
+            let next = &mut ends[part(entry)];
+            sorted[*next as usize] = *entry;
             *next += 1;
         }
+        sort_nearly_sorted(sorted);
         let mut start = 0;
         for (port, ends) in (0..).zip(ends.chunks_exact(PARTS)) {
-            let end = ends[PARTS - 1];
-            if end > start {
-                sort_by_insertion(&mut sorted[start as usize..end as usize]);
-                self.ports.push((port, end));
-                start = end;
+            if ends[PARTS - 1] > start {
+                start = ends[PARTS - 1];
+                self.ports.push((port, start));
             }
         }
     }
@@ -131,15 +154,10 @@ impl PortInbox {
     /// Puts the arrivals of each instant and egress port into a random order, the one of all arrivals at that instant.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
-        let mut from = 0;
-        for (_, end) in &self.ports {
-            let of_port = &mut self.sorted[from..*end as usize];
-            from = *end as usize;
-            for tied in of_port.chunk_by_mut(|one, next| one.key >> PORT_BITS == next.key >> PORT_BITS) {
-                if tied.len() > 1 {
-                    let time = self.start + (tied[0].key >> PORT_BITS);
-                    draw_order(seed, node, time, tied, |entry| entry.key & ((1 << PORT_BITS) - 1));
-                }
+        for tied in self.sorted.chunk_by_mut(|one, next| one.instant() == next.instant()) {
+            if tied.len() > 1 {
+                let time = self.start + tied[0].offset();
+                draw_order(seed, node, time, tied, |entry| entry.key & ((1 << PORT_BITS) - 1));
             }
         }
     }
@@ -152,7 +170,7 @@ impl PortInbox {
     /// The time of the arrival at `index`.
     #[inline]
     pub fn time(&self, index: usize) -> Time {
-        Time(self.start + (self.sorted[index].key >> PORT_BITS))
+        Time(self.start + self.sorted[index].offset())
     }
 
     /// The arrival at `index`.
@@ -184,9 +202,10 @@ impl PortInbox {
     }
 }
 
-/// Sorts arrivals that are nearly sorted.
+/// Sorts arrivals that are nearly sorted, by insertion as long as that takes few steps.
 #[inline]
-fn sort_by_insertion(arrivals: &mut [Entry]) {
+fn sort_nearly_sorted(arrivals: &mut [Entry]) {
+    let mut left = 8 * arrivals.len();
     for index in 1..arrivals.len() {
         let entry = arrivals[index];
         let mut place = index;
@@ -195,7 +214,11 @@ fn sort_by_insertion(arrivals: &mut [Entry]) {
             place -= 1;
         }
         arrivals[place] = entry;
+        left = left.saturating_sub(index - place);
+        if left == 0 {
+            return arrivals.sort_unstable_by_key(|entry| entry.key);
+        }
     }
 }
 
-const _: () = assert!(OFFSET_BITS + PORT_BITS < u64::BITS);
+const _: () = assert!(OFFSET_BITS + 2 * PORT_BITS <= u64::BITS);
