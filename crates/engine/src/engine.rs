@@ -25,7 +25,7 @@ use crate::host::Host;
 use crate::injection::Injection;
 use crate::injector::Injector;
 use crate::link::LinkKindTable;
-use crate::mail::{MAX_WINDOWS_AHEAD, Sources, WindowMail};
+use crate::mail::{MAX_WINDOWS_AHEAD, MOST_THREADS, Sources, WindowMail};
 use crate::network::{Network, NetworkInputs, OwnPath};
 use crate::observer::Observer;
 use crate::shard::{Shard, Window};
@@ -335,7 +335,7 @@ fn shards<O: Observer>(
     let mut hosts: Vec<Option<Host>> = Host::all(network, link_kind_of).into_iter().map(Some).collect();
     let clusters = partition::clusters(network, observer, injector.is_some());
     let is_merged = clusters.iter().flatten().any(|node| !network.is_host(*node));
-    plan.by_port &= !is_merged && !observer.wants_node_order();
+    plan.by_port &= !is_merged && !observer.wants_node_order() && threads <= MOST_THREADS;
     let mut switches: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
         .map(|index| Some(Switch::new(network, &mut plan, index, link_kind_of)))
         .collect();

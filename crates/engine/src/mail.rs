@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 mod by_port;
 
-pub use by_port::PortInbox;
+pub use by_port::{Entry, MOST_THREADS, PortInbox};
 
 /// The most windows ahead that have mail of their own. Arrivals after them are [`FarArrival`]s.
 pub const MAX_WINDOWS_AHEAD: usize = 6;

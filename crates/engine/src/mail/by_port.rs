@@ -7,98 +7,116 @@ use anabranch_proto::IntStack;
 
 /// The arrivals at a switch within a window, by egress port. Those of a port are in the order in which the switch handles them.
 #[derive(Default)]
-pub struct PortInbox {
+pub struct PortInbox<'m> {
     /// The arrivals as they come from the mail.
-    unsorted: Vec<Entry>,
+    unsorted: Vec<Entry<'m>>,
     /// The arrivals by egress port.
-    sorted: Vec<Entry>,
+    sorted: Vec<Entry<'m>>,
     /// Ports with arrivals, rising, each with the end of its arrivals in `sorted`.
     ports: Vec<(u16, u32)>,
     /// By egress port and [`PARTS`]th of the window: the end of the arrivals in `sorted`.
     ends: Vec<u32>,
-    start: u64,
 }
 
 /// An arrival in a [`PortInbox`].
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    /// Egress port, offset within the window, ingress port.
+#[derive(Clone, Copy)]
+pub struct Entry<'m> {
+    /// Egress port, offset within the window, ingress port, number of the thread that sent it.
     key: u64,
-    place: Place,
+    /// The arrival, where it is in the mail.
+    pub arrival: &'m Arrival,
 }
 
-/// The place of an arrival in the mail.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    /// The slot of its thread; [`FAR`] for one over a long link.
-    slot: u32,
-    /// Its index there.
-    index: u32,
-}
+/// Bits for the number of a thread in the keys of a [`PortInbox`].
+const THREAD_BITS: u32 = 10;
 
-const FAR: u32 = u32::MAX;
+/// The most threads whose mail a [`PortInbox`] can take.
+pub const MOST_THREADS: usize = (1 << THREAD_BITS) - 1;
 
-impl Entry {
+/// The number of the thread of arrivals over long links.
+const FAR: usize = MOST_THREADS;
+
+/// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
+const PARTS: usize = 32;
+
+static BLANK: Arrival = Arrival::BLANK;
+
+impl<'m> Entry<'m> {
     #[inline]
-    fn new(egress: u16, offset: u64, ingress: u16, place: Place) -> Entry {
+    fn new(egress: u16, offset: u64, thread: usize, arrival: &'m Arrival) -> Entry<'m> {
         let instant = u64::from(egress) << OFFSET_BITS | offset;
-        Entry { key: instant << PORT_BITS | u64::from(ingress), place }
+        let port = instant << PORT_BITS | u64::from(arrival.frame.port);
+        Entry { key: port << THREAD_BITS | thread as u64, arrival }
     }
 
     #[inline]
     fn egress(&self) -> u16 {
-        (self.key >> (OFFSET_BITS + PORT_BITS)) as u16
+        (self.key >> (OFFSET_BITS + PORT_BITS + THREAD_BITS)) as u16
     }
 
     /// The egress port and the offset within the window.
     #[inline]
     fn instant(&self) -> u64 {
-        self.key >> PORT_BITS
+        self.key >> (PORT_BITS + THREAD_BITS)
     }
 
     #[inline]
     fn offset(&self) -> u64 {
         self.instant() & (LONGEST_WINDOW - 1)
     }
+
+    /// The telemetry of the arrival.
+    pub fn telemetry(&self, sources: &Sources<'m>, far: &'m [FarArrival]) -> Option<&'m IntStack> {
+        match self.key as usize & FAR {
+            FAR => far.iter().find(|far| std::ptr::eq(&far.arrival, self.arrival))?.stack.as_deref(),
+            thread => sources.slots[thread].stacks.get((self.arrival.frame.telemetry as usize).checked_sub(1)?),
+        }
+    }
 }
 
-/// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
-const PARTS: usize = 32;
+impl<'m> PortInbox<'m> {
+    /// An empty inbox with the memory of another one.
+    pub fn recycled(mut self) -> PortInbox<'static> {
+        self.unsorted.clear();
+        self.sorted.clear();
+        // A vector of elements of the same layout is collected in place.
+        let blank = |entry: Entry<'_>| Entry { key: entry.key, arrival: &BLANK };
+        PortInbox {
+            unsorted: self.unsorted.into_iter().map(blank).collect(),
+            sorted: self.sorted.into_iter().map(blank).collect(),
+            ports: self.ports,
+            ends: self.ends,
+        }
+    }
 
-impl PortInbox {
     /// Sorts the arrivals at `node`, a switch with `ports` ports, within the window from `start` until before `end`. `route` gives
     /// the egress port of an arrival; one without is left out.
     #[inline]
     pub fn open(
         &mut self,
-        sources: &Sources<'_>,
+        sources: &Sources<'m>,
         (node, ports): (NodeId, usize),
         (start, end): (Time, Time),
-        far: &[FarArrival],
+        far: &'m [FarArrival],
         mut route: impl FnMut(&Arrival) -> Option<u16>,
     ) {
         self.unsorted.clear();
-        self.start = start.0;
         let unsorted = &mut self.unsorted;
-        let mut add = |arrival: &Arrival, place: Place| {
+        let mut add = |arrival: &'m Arrival, thread: usize| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             if arrival.time < end
                 && let Some(egress) = route(arrival)
             {
-                unsorted.push(Entry::new(egress, offset, arrival.frame.port, place));
+                unsorted.push(Entry::new(egress, offset, thread, arrival));
             }
         };
-        for (slot, mail) in sources.slots.iter().enumerate() {
-            for (first, arrivals) in mail.runs_of(sources.window, node) {
-                for (index, arrival) in (first..).zip(arrivals) {
-                    add(arrival, Place { slot: slot as u32, index });
-                }
+        for (thread, mail) in sources.slots.iter().enumerate() {
+            for (_, arrivals) in mail.runs_of(sources.window, node) {
+                arrivals.iter().for_each(|arrival| add(arrival, thread));
             }
         }
-        for (index, far) in (0..).zip(far) {
-            add(&far.arrival, Place { slot: FAR, index });
-        }
+        far.iter().for_each(|far| add(&far.arrival, FAR));
         self.ports.clear();
         if self.unsorted.len() < ports {
             self.sort_few();
@@ -106,7 +124,7 @@ impl PortInbox {
             self.sort_many(ports, end.since(start).0);
         }
         if let Some(seed) = sources.order {
-            self.draw_order(seed, node);
+            self.draw_order(seed, node, start);
         }
     }
 
@@ -126,7 +144,7 @@ impl PortInbox {
     fn sort_many(&mut self, ports: usize, length: u64) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2());
-        let part = |entry: &Entry| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
+        let part = |entry: &Entry<'_>| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
         ends.clear();
         ends.resize(ports * PARTS, 0);
         unsorted.iter().for_each(|entry| ends[part(entry)] += 1);
@@ -135,7 +153,7 @@ impl PortInbox {
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
         }
-        sorted.resize(unsorted.len(), Entry::default());
+        sorted.resize(unsorted.len(), Entry { key: 0, arrival: &BLANK });
         for entry in unsorted.iter() {
             let next = &mut ends[part(entry)];
             sorted[*next as usize] = *entry;
@@ -153,58 +171,30 @@ impl PortInbox {
 
     /// Puts the arrivals of each instant and egress port into a random order, the one of all arrivals at that instant.
     #[inline(never)]
-    fn draw_order(&mut self, seed: u64, node: NodeId) {
+    fn draw_order(&mut self, seed: u64, node: NodeId, start: Time) {
         for tied in self.sorted.chunk_by_mut(|one, next| one.instant() == next.instant()) {
             if tied.len() > 1 {
-                let time = self.start + tied[0].offset();
-                draw_order(seed, node, time, tied, |entry| entry.key & ((1 << PORT_BITS) - 1));
+                let time = start.0 + tied[0].offset();
+                draw_order(seed, node, time, tied, |entry| u64::from(entry.arrival.frame.port));
             }
         }
     }
 
-    /// Ports with arrivals, rising, each with the end of its arrivals.
-    pub fn ports(&self) -> &[(u16, u32)] {
-        &self.ports
-    }
-
-    /// The time of the arrival at `index`.
-    #[inline]
-    pub fn time(&self, index: usize) -> Time {
-        Time(self.start + self.sorted[index].offset())
-    }
-
-    /// The arrival at `index`.
-    #[inline(always)]
-    pub fn arrival<'a>(&self, index: usize, sources: &'a Sources<'_>, far: &'a [FarArrival]) -> &'a Arrival {
-        let Place { slot, index } = self.sorted[index].place;
-        match sources.slots.get(slot as usize) {
-            Some(slot) => slot.room.at(index),
-            None => &far[index as usize].arrival,
-        }
-    }
-
-    /// The telemetry of the arrival at `index`.
-    pub fn telemetry<'a>(
-        &self,
-        index: usize,
-        sources: &'a Sources<'_>,
-        far: &'a [FarArrival],
-    ) -> Option<&'a IntStack> {
-        let arrival = self.arrival(index, sources, far);
-        let Place { slot, index } = self.sorted[index].place;
-        match sources.slots.get(slot as usize) {
-            Some(slot) => {
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1)?;
-                Some(&slot.stacks[stack])
-            }
-            None => far[index as usize].stack.as_deref(),
-        }
+    /// Ports with arrivals, rising, each with its arrivals.
+    pub fn ports(&self) -> impl Iterator<Item = (u16, &[Entry<'m>])> {
+        let mut rest = &self.sorted[..];
+        let mut from = 0;
+        self.ports.iter().map(move |(port, end)| {
+            let (of_port, behind) = rest.split_at((end - from) as usize);
+            (rest, from) = (behind, *end);
+            (*port, of_port)
+        })
     }
 }
 
 /// Sorts arrivals that are nearly sorted, by insertion as long as that takes few steps.
 #[inline]
-fn sort_nearly_sorted(arrivals: &mut [Entry]) {
+fn sort_nearly_sorted(arrivals: &mut [Entry<'_>]) {
     let mut left = 8 * arrivals.len();
     for index in 1..arrivals.len() {
         let entry = arrivals[index];
@@ -221,4 +211,4 @@ fn sort_nearly_sorted(arrivals: &mut [Entry]) {
     }
 }
 
-const _: () = assert!(OFFSET_BITS + 2 * PORT_BITS <= u64::BITS);
+const _: () = assert!(OFFSET_BITS + 2 * PORT_BITS + THREAD_BITS <= u64::BITS);

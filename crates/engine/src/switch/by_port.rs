@@ -6,22 +6,24 @@
 
 use super::Switch;
 use crate::context::Context;
-use super::plain_port::{Arrivals, PlainPort, PortStream, Waiting, Wire};
+use super::plain_port::{PlainPort, PortStream, Waiting, Wire};
 use crate::egress::{PortTimes, SwitchTimes};
 use crate::frame::Frame;
-use crate::mail::{FarArrival, LinkMail, PortInbox, Sources};
+use crate::mail::{Entry, FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
-use std::ops::Range;
 
 /// Memory for a window of a switch whose ports run by themselves, which all switches of a thread use in turn.
 #[derive(Default)]
 pub struct PortScratch {
-    inbox: PortInbox,
+    inbox: PortInbox<'static>,
     /// The arrivals that wait at the present port: data and control.
     waiting: [Waiting; 2],
 }
+
+/// The arrivals at a port, with the mail of the window.
+type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {
     /// Whether its ports run by themselves, with [`run_by_port`](Self::run_by_port).
@@ -31,15 +33,16 @@ impl Switch {
     }
 
     /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one.
-    pub fn run_by_port<O: Observer>(
+    pub fn run_by_port<'m, O: Observer>(
         &mut self,
-        PortScratch { inbox, waiting }: &mut PortScratch,
-        (sources, far): (&Sources<'_>, &[FarArrival]),
+        PortScratch { inbox: memory, waiting }: &mut PortScratch,
+        (sources, far): (&Sources<'m>, &'m [FarArrival]),
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
     ) {
         let mut latest = at.now;
         let (node, ports) = (self.egress.node, self.egress.ports.len());
+        let mut inbox: PortInbox<'m> = std::mem::take(memory);
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
             let port = at.network.route(at.routing, self.index, &arrival.frame.packet);
             if port.is_none() {
@@ -49,20 +52,17 @@ impl Switch {
             }
             port
         });
-        let inbox = &*inbox;
-        let arrivals = Arrivals { inbox, sources, far };
-        let mut from = 0;
-        for &(port, until) in inbox.ports() {
+        for (port, arrivals) in inbox.ports() {
             at.now = start;
-            self.run_port(port, (arrivals, from..until as usize), waiting, end, at);
+            self.run_port(port, (arrivals, sources, far), waiting, end, at);
             latest = latest.max(at.now);
-            from = until as usize;
         }
+        *memory = inbox.recycled();
         let (mut first, mut next) = (Time::NEVER, self.port_times().next_busy(0));
         while let Some(port) = next {
             if self.port_times().of(port) < end {
                 at.now = start;
-                self.run_port(port, (arrivals, 0..0), waiting, end, at);
+                self.run_port(port, (&[], sources, far), waiting, end, at);
                 latest = latest.max(at.now);
             }
             first = first.min(self.port_times().of(port));
@@ -80,16 +80,16 @@ impl Switch {
     }
 
     /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free.
-    fn run_port<O: Observer>(
+    fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,
-        (arrivals, range): (Arrivals<'_>, Range<usize>),
+        (arrivals, sources, far): OfPort<'_, 'm>,
         waiting: &mut [Waiting; 2],
         end: Time,
         at: &mut Context<'_, O>,
     ) {
         if !self.egress.is_plain(port) {
-            return self.run_special_port(port, (arrivals, range), end, at);
+            return self.run_special_port(port, (arrivals, sources, far), end, at);
         }
         let SwitchTimes::ByPort(times) = &mut self.egress.free_times else { return };
         let out = &mut self.egress.ports[usize::from(port)];
@@ -103,30 +103,29 @@ impl Switch {
         };
         let coins = PortStream { stream: &mut self.coins[usize::from(port)], purpose: Purpose::FullQueue };
         let mut run = PlainPort { wire, pool: &mut self.egress.pool, waiting, arrivals, coins };
-        run.run(range, end, at);
+        run.run(end, at);
         self.marked += run.wire.marked;
         times.set(port, run.wire.free);
     }
 
     /// Runs the events of a port whose transmissions may need the slow path.
     #[inline(never)]
-    fn run_special_port<O: Observer>(
+    fn run_special_port<'m, O: Observer>(
         &mut self,
         port: u16,
-        (arrivals, mut range): (Arrivals<'_>, Range<usize>),
+        (arrivals, sources, far): OfPort<'_, 'm>,
         end: Time,
         at: &mut Context<'_, O>,
     ) {
-        let Arrivals { inbox, sources, far } = arrivals;
-        let mut next = range.next();
+        let mut arrivals = arrivals.iter();
+        let mut next = arrivals.next();
         loop {
             let free = self.port_times().of(port);
-            match next.filter(|index| inbox.time(*index) < free) {
-                Some(index) => {
-                    at.now = inbox.time(index);
-                    let frame = &inbox.arrival(index, sources, far).frame;
-                    self.arrive_at(port, frame, inbox.telemetry(index, sources, far), at);
-                    next = range.next();
+            match next.filter(|entry| entry.arrival.time < free) {
+                Some(entry) => {
+                    at.now = entry.arrival.time;
+                    self.arrive_at(port, &entry.arrival.frame, entry.telemetry(sources, far), at);
+                    next = arrivals.next();
                 }
                 None if free < end => {
                     at.now = free;

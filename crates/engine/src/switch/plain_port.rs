@@ -4,40 +4,16 @@ use crate::context::Context;
 use crate::egress::{Port, QueueClass, count_drop, trimmed, waits_with_control};
 use crate::frame::Frame;
 use crate::link::LinkKind;
-use crate::mail::{FarArrival, LinkMail, PortInbox, Sources};
+use crate::mail::{Entry, LinkMail};
 use crate::observer::Observer;
 use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
 use anabranch_proto::Packet;
-use std::ops::Range;
-
-/// The arrivals at a switch within a window.
-#[derive(Clone, Copy)]
-pub struct Arrivals<'m> {
-    /// Their order.
-    pub inbox: &'m PortInbox,
-    /// The mail.
-    pub sources: &'m Sources<'m>,
-    /// Arrivals over long links.
-    pub far: &'m [FarArrival],
-}
-
-impl<'m> Arrivals<'m> {
-    #[inline(always)]
-    fn frame(&self, index: u32) -> &'m Frame {
-        &self.inbox.arrival(index as usize, self.sources, self.far).frame
-    }
-
-    #[inline(always)]
-    fn time(&self, index: usize, range: &Range<usize>) -> Time {
-        if index < range.end { self.inbox.time(index) } else { Time::NEVER }
-    }
-}
 
 /// A queue of arrivals of the present window, behind the frames that had waited before it. They stay where they are in the mail.
 #[derive(Default)]
 pub struct Waiting {
-    /// The indexes in the inbox, by order of arrival.
+    /// Indexes among the arrivals at the port, rising.
     entries: Vec<u32>,
     /// The number of entries that have left.
     left: usize,
@@ -68,9 +44,9 @@ impl Waiting {
 
     /// Moves the frames of all entries into `queue`.
     #[inline]
-    fn move_to(&mut self, queue: &mut Fifo, pool: &mut Pool, arrivals: &Arrivals<'_>) {
+    fn move_to(&mut self, queue: &mut Fifo, pool: &mut Pool, arrivals: &[Entry<'_>]) {
         for index in &self.entries[self.left..] {
-            queue.push(pool, arrivals.frame(*index));
+            queue.push(pool, &arrivals[*index as usize].arrival.frame);
         }
         self.entries.clear();
         self.left = 0;
@@ -79,15 +55,15 @@ impl Waiting {
 
 /// A port of a link that is not impaired, without telemetry. Packets that leave in the window in which they arrive are never
 /// queued: they are copied from mail to mail.
-pub struct PlainPort<'s> {
+pub struct PlainPort<'s, 'm> {
     /// The port and its link.
     pub wire: Wire<'s>,
     /// The slots of the queues of its switch.
     pub pool: &'s mut Pool,
     /// The arrivals that wait: data and control.
     pub waiting: &'s mut [Waiting; 2],
-    /// The arrivals at its switch.
-    pub arrivals: Arrivals<'s>,
+    /// Its arrivals.
+    pub arrivals: &'s [Entry<'m>],
     /// The random stream for the coins of its full data queue.
     pub coins: PortStream<'s>,
 }
@@ -108,19 +84,19 @@ pub struct Wire<'s> {
     pub marked: u64,
 }
 
-impl PlainPort<'_> {
-    /// Runs the events until before `end`: arrivals in `range`, and the times at which the port becomes free.
+impl<'m> PlainPort<'_, 'm> {
+    /// Runs the events until before `end`: arrivals, and the times at which the port becomes free.
     #[inline(always)]
-    pub fn run<O: Observer>(&mut self, range: Range<usize>, end: Time, at: &mut Context<'_, O>) {
-        let mut next = range.start;
-        let mut arrives = self.arrivals.time(next, &range);
+    pub fn run<O: Observer>(&mut self, end: Time, at: &mut Context<'_, O>) {
+        let mut next = 0;
+        let mut arrives = self.time(next);
         let mut events = 0;
         loop {
             if arrives < self.wire.free {
                 at.now = arrives;
                 self.arrive(next as u32, at);
                 next += 1;
-                arrives = self.arrivals.time(next, &range);
+                arrives = self.time(next);
             } else if self.wire.free < end {
                 at.now = self.wire.free;
                 self.serve(at);
@@ -134,14 +110,26 @@ impl PlainPort<'_> {
         let out = &mut *self.wire.out;
         out.busy = self.wire.free != Time::NEVER;
         let [data, control] = &mut *self.waiting;
-        data.move_to(&mut out.data, self.pool, &self.arrivals);
-        control.move_to(&mut out.control, self.pool, &self.arrivals);
+        data.move_to(&mut out.data, self.pool, self.arrivals);
+        control.move_to(&mut out.control, self.pool, self.arrivals);
+    }
+
+    /// The frame of the arrival at `index`.
+    #[inline(always)]
+    fn frame(&self, index: u32) -> &'m Frame {
+        &self.arrivals[index as usize].arrival.frame
+    }
+
+    /// The time of the arrival at `index`; never, if there is none.
+    #[inline(always)]
+    fn time(&self, index: usize) -> Time {
+        self.arrivals.get(index).map_or(Time::NEVER, |entry| entry.arrival.time)
     }
 
     /// Sends an arriving packet, or lets it wait.
     #[inline(always)]
     fn arrive<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) {
-        let packet = &self.arrivals.frame(index).packet;
+        let packet = &self.frame(index).packet;
         let limits = &at.network.queues;
         let is_control = waits_with_control(packet, limits);
         let out = &mut *self.wire.out;
@@ -175,7 +163,7 @@ impl PlainPort<'_> {
         let uses_coin = !is_control && at.network.queues.full == FullQueue::Coin;
         let link = self.wire.out.link;
         if !uses_coin || self.coins.of(link, at).below(2) != 0 || !self.replace_youngest(index, at) {
-            let frame = self.arrivals.frame(index);
+            let frame = self.frame(index);
             self.trim_or_drop(frame, at);
         }
     }
@@ -183,10 +171,10 @@ impl PlainPort<'_> {
     /// Drops or trims the youngest packet in the data queue and puts the arriving one in its place. False where the arriving
     /// packet does not fit even so, or the queue is empty.
     fn replace_youngest<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) -> bool {
-        let arriving = self.arrivals.frame(index);
+        let (arriving, arrivals) = (self.frame(index), self.arrivals);
         let (out, data) = (&mut *self.wire.out, &mut self.waiting[0]);
         let youngest = match (data.last_mut(), out.data.last(self.pool)) {
-            (Some(last), _) => *self.arrivals.frame(*last),
+            (Some(last), _) => arrivals[*last as usize].arrival.frame,
             (None, Some(last)) => *last,
             (None, None) => return false,
         };
@@ -219,7 +207,7 @@ impl PlainPort<'_> {
             return count_drop(out.link, &header, at);
         }
         // A header is no arrival, so it cannot wait as one: it is queued, and with it the arrivals before it.
-        self.waiting[1].move_to(&mut out.control, self.pool, &self.arrivals);
+        self.waiting[1].move_to(&mut out.control, self.pool, self.arrivals);
         out.control.push(self.pool, &Frame::new(header, frame.port));
         out.control_bytes += u32::from(header.wire_bytes);
         note_queued(out, at);
@@ -244,7 +232,7 @@ impl PlainPort<'_> {
             self.wire.leave(class, waits[1], &self.pool.frame(&taken).packet, at);
             self.pool.release(taken);
         } else if let Some(index) = waiting.pop() {
-            self.wire.leave(class, waits[1], &self.arrivals.frame(index).packet, at);
+            self.wire.leave(class, waits[1], &self.arrivals[index as usize].arrival.frame.packet, at);
         }
     }
 }
