@@ -15,7 +15,7 @@ use anabranch_proto::{Packet, Repr};
 
 use special::{Clock, Jitter};
 
-pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort, PortTimes, SwitchTimes};
+pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort, PortTimes};
 
 /// The sending end of a link, with its queues. One cache line.
 #[derive(Clone, Copy)]

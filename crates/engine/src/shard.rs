@@ -291,7 +291,7 @@ impl<O: Observer> Shard<O> {
                     if switch.runs_by_port() {
                         at.now = window.start;
                         switch.run_by_port(port_scratch, (sources, far), (window.start, end), &mut at);
-                        *next = switch.next();
+                        *next = switch.next_event();
                         self.latest = self.latest.max(at.now);
                         continue;
                     }
@@ -424,7 +424,7 @@ impl WorkUnit {
     fn next(&self, hosts: &[Host], switches: &[Switch]) -> Order {
         let next = |position: &NodeIndex| match position {
             NodeIndex::Host(index) => hosts[*index as usize].next(),
-            NodeIndex::Switch(index) => switches[*index as usize].next(),
+            NodeIndex::Switch(index) => switches[*index as usize].next_event(),
         };
         match self {
             WorkUnit::One(position) => next(position),

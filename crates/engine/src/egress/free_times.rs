@@ -72,6 +72,13 @@ impl Default for DelayQueues {
 }
 
 impl DelayQueues {
+    /// Takes the only time, if there is one.
+    pub fn take_only(&mut self) -> Option<Time> {
+        let time = (self.first != NEVER).then(|| Time(self.first >> PORT_BITS))?;
+        self.pop();
+        Some(time)
+    }
+
     #[inline]
     fn find_first(&mut self) {
         self.first = self.heads.iter().fold(NEVER, |first, head| first.min(*head));
@@ -126,15 +133,6 @@ impl FreeTimes for DelayQueues {
     }
 }
 
-/// The times at which the ports of a switch become free.
-#[expect(clippy::large_enum_variant, reason = "one for each switch, and those of most runs are all of one kind")]
-pub enum SwitchTimes {
-    /// In the order of the switch's events.
-    Merged(DelayQueues),
-    /// By port, for a switch whose ports share nothing.
-    ByPort(PortTimes),
-}
-
 /// The times at which the ports of a switch become free, by port.
 pub struct PortTimes {
     /// The time at which each port becomes free; never, if it is not busy.
@@ -185,39 +183,15 @@ impl PortTimes {
         Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
+    /// The earliest of the times, or a time before it.
+    #[inline]
+    pub fn first(&self) -> Time {
+        self.first
+    }
+
     /// Sets the earliest of the times.
     pub fn set_first(&mut self, first: Time) {
         self.first = first;
-    }
-}
-
-impl FreeTimes for SwitchTimes {
-    #[inline]
-    fn push(&mut self, class: DelayClass, time: Time, port: u16) {
-        match self {
-            SwitchTimes::Merged(queues) => queues.push(class, time, port),
-            SwitchTimes::ByPort(times) => {
-                times.set(port, time);
-                times.first = times.first.min(time);
-            }
-        }
-    }
-
-    #[inline]
-    fn first(&self) -> Order {
-        match self {
-            SwitchTimes::Merged(queues) => queues.first(),
-            SwitchTimes::ByPort(times) if times.first == Time::NEVER => Order::NEVER,
-            SwitchTimes::ByPort(times) => Order::new(times.first, event_kind::FREE),
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> u16 {
-        match self {
-            SwitchTimes::Merged(queues) => queues.pop(),
-            SwitchTimes::ByPort(_) => unreachable!("ports that share nothing have no common order"),
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_order};
 use crate::frame::Arrival;
+use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Time};
 use anabranch_proto::IntStack;
 
@@ -38,6 +39,9 @@ const FAR: usize = MOST_THREADS;
 
 /// Parts of a window by which arrivals are counted, about as many as a link has packets in a window.
 const PARTS: usize = 32;
+
+/// Arrivals by which prefetching is ahead of reading.
+const PREFETCHED: usize = 8;
 
 static BLANK: Arrival = Arrival::BLANK;
 
@@ -113,7 +117,12 @@ impl<'m> PortInbox<'m> {
         };
         for (thread, mail) in sources.slots.iter().enumerate() {
             for (_, arrivals) in mail.runs_of(sources.window, node) {
-                arrivals.iter().for_each(|arrival| add(arrival, thread));
+                for (number, arrival) in arrivals.iter().enumerate() {
+                    if let Some(soon) = arrivals.get(number + PREFETCHED) {
+                        prefetch(soon);
+                    }
+                    add(arrival, thread);
+                }
             }
         }
         far.iter().for_each(|far| add(&far.arrival, FAR));

@@ -7,7 +7,6 @@
 use super::Switch;
 use crate::context::Context;
 use super::plain_port::{PlainPort, PortStream, Waiting, Wire};
-use crate::egress::{PortTimes, SwitchTimes};
 use crate::frame::Frame;
 use crate::mail::{Entry, FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
@@ -29,7 +28,7 @@ impl Switch {
     /// Whether its ports run by themselves, with [`run_by_port`](Self::run_by_port).
     #[inline]
     pub fn runs_by_port(&self) -> bool {
-        matches!(self.egress.free_times, SwitchTimes::ByPort(_))
+        self.by_port.is_some()
     }
 
     /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one.
@@ -40,6 +39,7 @@ impl Switch {
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
     ) {
+        let Some(mut times) = self.by_port.take() else { return };
         let mut latest = at.now;
         let (node, ports) = (self.egress.node, self.egress.ports.len());
         let mut inbox: PortInbox<'m> = std::mem::take(memory);
@@ -54,50 +54,48 @@ impl Switch {
         });
         for (port, arrivals) in inbox.ports() {
             at.now = start;
-            self.run_port(port, (arrivals, sources, far), waiting, end, at);
+            let free = self.run_port(port, times.of(port), (arrivals, sources, far), waiting, end, at);
+            times.set(port, free);
             latest = latest.max(at.now);
         }
         *memory = inbox.recycled();
-        let (mut first, mut next) = (Time::NEVER, self.port_times().next_busy(0));
+        let (mut first, mut next) = (Time::NEVER, times.next_busy(0));
         while let Some(port) = next {
-            if self.port_times().of(port) < end {
+            let mut free = times.of(port);
+            if free < end {
                 at.now = start;
-                self.run_port(port, (&[], sources, far), waiting, end, at);
+                free = self.run_port(port, free, (&[], sources, far), waiting, end, at);
+                times.set(port, free);
                 latest = latest.max(at.now);
             }
-            first = first.min(self.port_times().of(port));
-            next = self.port_times().next_busy(port + 1);
+            first = first.min(free);
+            next = times.next_busy(port + 1);
         }
-        self.port_times().set_first(first);
+        times.set_first(first);
+        self.by_port = Some(times);
         at.now = latest;
     }
 
-    fn port_times(&mut self) -> &mut PortTimes {
-        match &mut self.egress.free_times {
-            SwitchTimes::ByPort(times) => times,
-            SwitchTimes::Merged(_) => unreachable!("the ports of this switch share something"),
-        }
-    }
-
-    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free.
+    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free, first at `free`.
+    /// Returns the time at which it becomes free after that; never, if it is not busy.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,
+        free: Time,
         (arrivals, sources, far): OfPort<'_, 'm>,
         waiting: &mut [Waiting; 2],
         end: Time,
         at: &mut Context<'_, O>,
-    ) {
+    ) -> Time {
         if !self.egress.is_plain(port) {
-            return self.run_special_port(port, (arrivals, sources, far), end, at);
+            return self.run_special_port(port, free, (arrivals, sources, far), end, at);
         }
-        let SwitchTimes::ByPort(times) = &mut self.egress.free_times else { return };
         let out = &mut self.egress.ports[usize::from(port)];
         let wire = Wire {
             kind: &at.network.link_kinds[usize::from(out.link_kind)],
             mail: LinkMail::new(out.peer, out.peer_port),
             out,
-            free: times.of(port),
+            free,
             marks: PortStream { stream: &mut self.marks[usize::from(port)], purpose: Purpose::EcnMarking },
             marked: 0,
         };
@@ -105,7 +103,7 @@ impl Switch {
         let mut run = PlainPort { wire, pool: &mut self.egress.pool, waiting, arrivals, coins };
         run.run(end, at);
         self.marked += run.wire.marked;
-        times.set(port, run.wire.free);
+        run.wire.free
     }
 
     /// Runs the events of a port whose transmissions may need the slow path.
@@ -113,14 +111,14 @@ impl Switch {
     fn run_special_port<'m, O: Observer>(
         &mut self,
         port: u16,
+        mut free: Time,
         (arrivals, sources, far): OfPort<'_, 'm>,
         end: Time,
         at: &mut Context<'_, O>,
-    ) {
+    ) -> Time {
         let mut arrivals = arrivals.iter();
         let mut next = arrivals.next();
         loop {
-            let free = self.port_times().of(port);
             match next.filter(|entry| entry.arrival.time < free) {
                 Some(entry) => {
                     at.now = entry.arrival.time;
@@ -129,12 +127,14 @@ impl Switch {
                 }
                 None if free < end => {
                     at.now = free;
-                    self.port_times().set(port, Time::NEVER);
+                    free = Time::NEVER;
                     self.egress.port(port).busy = false;
                     self.serve(port, at);
                 }
-                None => return,
+                None => return free,
             }
+            // No other port runs, so the only time is that of this one.
+            free = self.egress.free_times.take_only().unwrap_or(free);
             at.counters.events += 1;
         }
     }

@@ -11,7 +11,7 @@ mod tors;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{DelayQueues, Egress, FreeTimes, PortTimes, SwitchTimes, waits_with_control};
+use crate::egress::{DelayQueues, Egress, FreeTimes, PortTimes, waits_with_control};
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -34,7 +34,9 @@ pub use wrr::{WeightError, weights};
 pub struct Switch {
     /// The number of the switch among the switches.
     index: u32,
-    egress: Egress<SwitchTimes>,
+    egress: Egress<DelayQueues>,
+    /// The times at which ports become free, where ports run by themselves.
+    by_port: Option<Box<PortTimes>>,
     /// PFC accounting of the lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
     /// The shared buffer of data queues that drop or trim, where there is one.
@@ -120,13 +122,11 @@ impl Switch {
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         let shares = pfc.is_some() || shared.is_some() || plan.program.is_some();
-        let free_times = match plan.by_port && !shares {
-            true => SwitchTimes::ByPort(PortTimes::new(ports)),
-            false => SwitchTimes::Merged(DelayQueues::default()),
-        };
-        let egress = Egress::new(network, node, weight, link_kind_of, free_times);
+        let by_port = (plan.by_port && !shares).then(|| Box::new(PortTimes::new(ports)));
+        let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         Switch {
             index,
+            by_port,
             counts: pfc.is_some() || shared.is_some(),
             pfc,
             shared,
@@ -139,6 +139,15 @@ impl Switch {
         }
     }
 
+    /// Its next own event, whether its ports run by themselves or not.
+    pub fn next_event(&self) -> Order {
+        match &self.by_port {
+            None => self.next(),
+            Some(times) if times.first() == Time::NEVER => Order::NEVER,
+            Some(times) => Order::new(times.first(), event_kind::FREE),
+        }
+    }
+
     /// Prefetches its ports and its row of the routing table.
     #[inline]
     pub fn prefetch(&self, routing: &Routing) {
@@ -147,13 +156,13 @@ impl Switch {
     }
 
     /// Its ports and queues.
-    pub fn egress(&self) -> &Egress<SwitchTimes> {
+    pub fn egress(&self) -> &Egress<DelayQueues> {
         &self.egress
     }
 
     /// The ports and their queues, for tests that damage them.
     #[cfg(test)]
-    pub fn egress_mut(&mut self) -> &mut Egress<SwitchTimes> {
+    pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
     }
 
