@@ -318,6 +318,9 @@ pub struct LinkMail {
     first: u32,
 }
 
+/// Arrivals of a run by which prefetching is ahead of writing.
+const PREFETCHED_RUN: usize = 3;
+
 impl LinkMail {
     /// Mail to `node`, where it arrives at `port`. [`finish`](Self::finish) must follow.
     #[inline]
@@ -335,8 +338,8 @@ impl LinkMail {
         let frame = Frame { packet: *packet, telemetry: 0, port: self.port, kind: FrameKind::Packet };
         self.block[self.next as usize] = Arrival { time, frame };
         self.next += 1;
-        if let Some(next) = self.block.get(self.next as usize) {
-            prefetch(next);
+        if let Some(soon) = self.block.get(self.next as usize + PREFETCHED_RUN) {
+            prefetch(soon);
         }
     }
 
@@ -360,6 +363,7 @@ impl LinkMail {
         let begin = self.number * BLOCK;
         (self.first, self.next, self.end) = (mailbox.next - begin, mailbox.next - begin, mailbox.end - begin);
         self.block = std::mem::take(&mut slot.room.blocks[self.number as usize]);
+        self.block[self.next as usize..].iter().take(PREFETCHED_RUN).for_each(prefetch);
         true
     }
 

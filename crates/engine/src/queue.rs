@@ -150,6 +150,14 @@ impl Fifo {
         })
     }
 
+    /// Prefetches the oldest frame.
+    #[inline]
+    pub fn prefetch(&self, pool: &Pool) {
+        if let Some(first) = pool.slots.get(self.head as usize) {
+            prefetch(first);
+        }
+    }
+
     /// Takes the oldest frame out of the queue. It stays in its slot until that is [released](Pool::release), since copying it
     /// would cost more than the rest of the dequeue.
     #[inline]

@@ -21,6 +21,9 @@ pub struct PortScratch {
     waiting: [Waiting; 2],
 }
 
+/// Ports by which prefetching is ahead of running.
+const PREFETCHED: usize = 3;
+
 /// The arrivals at a port, with the mail of the window.
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
@@ -52,12 +55,18 @@ impl Switch {
             }
             port
         });
+        let mut ahead = inbox.ports().map(|(port, _)| port);
+        ahead.by_ref().take(PREFETCHED).for_each(|port| self.prefetch_queues(port));
         for (port, arrivals) in inbox.ports() {
+            if let Some(port) = ahead.next() {
+                self.prefetch_queues(port);
+            }
             at.now = start;
             let free = self.run_port(port, times.of(port), (arrivals, sources, far), waiting, end, at);
             times.set(port, free);
             latest = latest.max(at.now);
         }
+        drop(ahead);
         *memory = inbox.recycled();
         let (mut first, mut next) = (Time::NEVER, times.next_busy(0));
         while let Some(port) = next {
@@ -74,6 +83,13 @@ impl Switch {
         times.set_first(first);
         self.by_port = Some(times);
         at.now = latest;
+    }
+
+    #[inline]
+    fn prefetch_queues(&self, port: u16) {
+        let out = &self.egress.ports[usize::from(port)];
+        out.data.prefetch(&self.egress.pool);
+        out.control.prefetch(&self.egress.pool);
     }
 
     /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free, first at `free`.
