@@ -89,8 +89,11 @@ pub struct Came {
 }
 
 pub fn came_of(point: &RunPoint, threads: usize) -> Came {
-    let control = Control { threads, ..Control::default() };
-    match anabranch_sim::run(point, &control) {
+    came_under(point, &Control { threads, ..Control::default() })
+}
+
+fn came_under(point: &RunPoint, control: &Control) -> Came {
+    match anabranch_sim::run(point, control) {
         Ok(result) => Came { result: Some(result), error: None },
         Err(error) => {
             let error_text = Some(error.to_string());
@@ -135,7 +138,8 @@ struct Seen {
     curves: BTreeSet<String>,
 }
 
-/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads; `settings` maps the name of a scheme to its settings.
+/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads, and with all events of each switch in their full order, where
+/// otherwise ports that share nothing run by themselves; `settings` maps the name of a scheme to its settings.
 fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
     let mut seen = Seen::default();
     for scheme in schemes() {
@@ -144,9 +148,9 @@ fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> 
         let scenario = read(&text, files);
         scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"));
         for point in scenario.points().unwrap() {
-            let alone = came_of(&point, 1);
+            let alone = came_under(&point, &Control { merge_ports: true, ..Control::default() });
             assert_eq!(alone.error, None, "{name}\n{text}");
-            for threads in [2, 3, 8] {
+            for threads in [1, 2, 3, 8] {
                 came_of(&point, threads).assert_is(&alone, &format!("{name}, {threads} threads\n{text}"));
             }
             let result = alone.result.unwrap();

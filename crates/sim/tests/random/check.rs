@@ -45,13 +45,13 @@ fn check_case(case: &Case) -> Result<Outcome, String> {
     };
     let mut ends = Vec::new();
     for point in scenario.points().map_err(|e| e.to_string())? {
-        let run_end = RunEnd::of(&point, 1);
+        let run_end = RunEnd::merged(&point);
         if std::env::var_os("ANABRANCH_CASE").is_some() {
             println!("{}\n{:?}", run_end.error_text(), run_end.result.as_ref().map(|result| &result.run));
         }
         ends.push(run_end.end(&point)?);
         let on_three = RunEnd::of(&point, 3);
-        run_end.compare(&on_three).map_err(|what| format!("on 3 threads {what}"))?;
+        run_end.compare(&on_three).map_err(|what| format!("on 3 threads, port by port, {what}"))?;
     }
     if case.seed.is_multiple_of(4) {
         check_round_trip(&scenario)?;
@@ -99,8 +99,16 @@ struct RunEnd {
 
 impl RunEnd {
     fn of(point: &RunPoint, threads: usize) -> RunEnd {
-        let control = Control { threads, ..Control::default() };
-        match anabranch_sim::run(point, &control) {
+        RunEnd::under(point, &Control { threads, ..Control::default() })
+    }
+
+    /// The end on one thread, with all events of each switch in their full order.
+    fn merged(point: &RunPoint) -> RunEnd {
+        RunEnd::under(point, &Control { merge_ports: true, ..Control::default() })
+    }
+
+    fn under(point: &RunPoint, control: &Control) -> RunEnd {
+        match anabranch_sim::run(point, control) {
             Ok(result) => RunEnd { result: Some(result), error: None },
             Err(error) => {
                 let result = match &error {
