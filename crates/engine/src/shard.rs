@@ -287,20 +287,11 @@ impl<O: Observer> Shard<O> {
                 }
                 WorkUnit::One(NodeIndex::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
-                    let far = far_calendar.due_at(switch.node());
-                    if switch.runs_by_port() {
-                        at.now = window.start;
-                        switch.run_by_port(port_scratch, (sources, far), (window.start, end), &mut at);
-                        *next = switch.next_event();
-                        self.latest = self.latest.max(at.now);
-                        continue;
-                    }
-                    let expect = |packet: &_| network.prefetch_route(packet);
-                    inbox.open(sources, switch.node(), window.start, far, expect);
-                    if inbox.next().min(*next) < bound {
-                        node::run(switch, inbox, (sources, far), bound, &mut at);
-                        *next = switch.next();
-                    }
+                    let mail = (sources, far_calendar.due_at(switch.node()));
+                    *next = match switch.runs_by_port() {
+                        true => switch.run_by_port(port_scratch, mail, (window.start, end), &mut at),
+                        false => run_switch(switch, *next, inbox, mail, (window.start, bound), &mut at),
+                    };
                 }
                 WorkUnit::Cluster(cluster) => {
                     let from = (sources, &*far_calendar, window.start);
@@ -312,6 +303,26 @@ impl<O: Observer> Shard<O> {
         }
         update_first(first, next, active);
     }
+}
+
+/// Runs the events of a switch from `start` until before `bound`, in their order; `next` is its next own one. Returns its next
+/// own event after that.
+#[inline]
+fn run_switch<O: Observer>(
+    switch: &mut Switch,
+    next: Order,
+    inbox: &mut Inbox,
+    (sources, far): (&Sources<'_>, &[FarArrival]),
+    (start, bound): (Time, Order),
+    at: &mut Context<'_, O>,
+) -> Order {
+    let network = at.network;
+    inbox.open(sources, switch.node(), start, far, |packet| network.prefetch_route(packet));
+    if inbox.next().min(next) >= bound {
+        return next;
+    }
+    node::run(switch, inbox, (sources, far), bound, at);
+    switch.next()
 }
 
 /// The earliest of `orders`.

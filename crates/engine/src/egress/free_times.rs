@@ -74,7 +74,7 @@ impl Default for DelayQueues {
 impl DelayQueues {
     /// Takes the only time, if there is one.
     pub fn take_only(&mut self) -> Option<Time> {
-        let time = (self.first != NEVER).then(|| Time(self.first >> PORT_BITS))?;
+        let time = (self.first != NEVER).then_some(Time(self.first >> PORT_BITS))?;
         self.pop();
         Some(time)
     }

@@ -73,7 +73,9 @@ impl<'m> Entry<'m> {
     pub fn telemetry(&self, sources: &Sources<'m>, far: &'m [FarArrival]) -> Option<&'m IntStack> {
         match self.key as usize & FAR {
             FAR => far.iter().find(|far| std::ptr::eq(&far.arrival, self.arrival))?.stack.as_deref(),
-            thread => sources.slots[thread].stacks.get((self.arrival.frame.telemetry as usize).checked_sub(1)?),
+            thread => {
+                sources.slots[thread].stacks.get((self.arrival.frame.telemetry as usize).checked_sub(1)?)
+            }
         }
     }
 }
@@ -153,7 +155,8 @@ impl<'m> PortInbox<'m> {
     fn sort_many(&mut self, ports: usize, length: u64) {
         let PortInbox { unsorted, sorted, ends, .. } = self;
         let shift = (u64::BITS - length.leading_zeros()).saturating_sub(PARTS.ilog2());
-        let part = |entry: &Entry<'_>| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
+        let part =
+            |entry: &Entry<'_>| usize::from(entry.egress()) * PARTS + (entry.offset() >> shift) as usize;
         ends.clear();
         ends.resize(ports * PARTS, 0);
         unsorted.iter().for_each(|entry| ends[part(entry)] += 1);

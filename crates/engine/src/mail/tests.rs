@@ -141,6 +141,8 @@ struct Sent {
     telemetry: bool,
     /// The number of frames, each at the next port, and a picosecond later after every 64.
     count: u32,
+    /// Packets without telemetry come from one port instead, each a picosecond after the one before.
+    link: bool,
 }
 
 /// A window: its length, the frames sent within it, and the idle time after all of them have arrived.
@@ -156,10 +158,11 @@ fn sent() -> impl Strategy<Value = Sent> {
     let kind =
         prop_oneof![6 => Just(FrameKind::Packet), 1 => Just(FrameKind::Pause), 1 => Just(FrameKind::Resume)];
     let count = prop_oneof![12 => 1u32..4, 2 => 4u32..40, 1 => 500u32..5_000];
-    (0..THREADS, 0..NODES, after, 0u16..6, kind, any::<bool>(), count).prop_map(
-        |(thread, node, after, port, kind, telemetry, count)| {
+    (0..THREADS, 0..NODES, after, 0u16..6, kind, any::<[bool; 2]>(), count).prop_map(
+        |(thread, node, after, port, kind, [telemetry, link], count)| {
             let telemetry = telemetry && kind == FrameKind::Packet;
-            Sent { thread, node, after, port, kind, telemetry, count }
+            let link = link && kind == FrameKind::Packet && !telemetry;
+            Sent { thread, node, after, port, kind, telemetry, count, link }
         },
     )
 }
@@ -180,6 +183,12 @@ fn record(number: u32) -> IntStack {
     let hop = IntHop { queue_bytes: number, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) };
     stack.push(LinkId(number), hop);
     stack
+}
+
+/// The egress port, of three, of a packet at any node; some have none.
+fn egress(arrival: &Arrival) -> Option<u16> {
+    let egress = (arrival.frame.packet.qp.0 % 7) as u16 / 2;
+    (arrival.frame.kind == FrameKind::Packet && egress < 3).then_some(egress)
 }
 
 /// Mail as in the engine: slots by thread and window, and arrivals over long links.
@@ -235,10 +244,12 @@ impl InjectedMessage {
             let room = (&mut self.far, &mut self.free[thread]);
             let mut out = Outbox::new(&ends, slots.iter_mut().collect(), room);
             for sent in sent.iter().filter(|sent| sent.thread == thread) {
+                let mut mail = LinkMail::new(NodeId(sent.node), sent.port * THREADS as u16 + thread as u16);
                 for each in 0..sent.count {
-                    let time = self.ends[0] + sent.after + u64::from(each / 64);
+                    let (later, ports) = if sent.link { (each, 0) } else { (each / 64, each % 64) };
+                    let time = self.ends[0] + sent.after + u64::from(later);
                     // A port has one link, and so one sender.
-                    let port = (sent.port + (each % 64) as u16) * THREADS as u16 + thread as u16;
+                    let port = (sent.port + ports as u16) * THREADS as u16 + thread as u16;
                     let is_packet = sent.kind == FrameKind::Packet;
                     let key = (sent.node, time, is_packet, port);
                     if self.listed.contains_key(&key) {
@@ -249,6 +260,7 @@ impl InjectedMessage {
                     let packet = Packet::new(QpId(self.numbers), HostId(0), Repr::Cnp).with_bytes(64);
                     let (node, time) = (NodeId(sent.node), Time(time));
                     match (is_packet, sent.telemetry) {
+                        (true, false) if sent.link => mail.send(time, &packet, &mut out),
                         (true, false) => out.send_packet(node, time, &packet, port),
                         _ => {
                             let frame = Frame { packet, telemetry: 0, port, kind: sent.kind };
@@ -257,6 +269,7 @@ impl InjectedMessage {
                         }
                     }
                 }
+                mail.finish(&mut out);
             }
             drop(out);
             for (index, slot) in indexes.into_iter().zip(slots) {
@@ -312,6 +325,9 @@ impl InjectedMessage {
             let calls = std::cell::Cell::new(0);
             inbox.open(&sources, NodeId(node), Time(self.start), far, |_| calls.set(calls.get() + 1));
             let mut count = 0;
+            let mut by_port = PortInbox::default();
+            by_port.open(&sources, (NodeId(node), 3), (Time(self.start), Time(end)), far, egress);
+            let mut ports: BTreeMap<u16, Vec<(u64, u16)>> = BTreeMap::new();
             let until = (node, end, false, 0);
             let due: Vec<_> = self.listed.range((node, 0, false, 0)..until).map(|(a, b)| (*a, *b)).collect();
             for (key, (number, _, telemetry)) in due {
@@ -324,10 +340,21 @@ impl InjectedMessage {
                 prop_assert_eq!((arrival.time.0, arrival.frame.port), (time, port));
                 prop_assert_eq!(arrival.frame.kind == FrameKind::Packet, is_packet);
                 prop_assert_eq!(stack.copied(), telemetry.then(|| record(number)));
+                if let Some(egress) = egress(arrival) {
+                    ports.entry(egress).or_default().push((time, port));
+                }
                 self.listed.remove(&key);
                 came.insert(node);
                 count += 1;
             }
+            let arrival = |entry: &Entry<'_>| {
+                let number = entry.arrival.frame.packet.qp.0;
+                let is_its = entry.telemetry(&sources, far).is_none_or(|stack| *stack == record(number));
+                assert!(is_its, "the telemetry of another packet");
+                (entry.arrival.time.0, entry.arrival.frame.port)
+            };
+            let of_ports = by_port.ports().map(|(port, its)| (port, its.iter().map(arrival).collect()));
+            prop_assert_eq!(of_ports.collect::<BTreeMap<_, _>>(), ports);
             prop_assert_eq!(inbox.next(), Order::NEVER, "more than was sent");
             prop_assert_eq!(calls.get(), count);
         }

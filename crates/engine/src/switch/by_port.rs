@@ -5,9 +5,9 @@
 //! times at which it becomes free.
 
 use super::Switch;
-use crate::context::Context;
 use super::plain_port::{PlainPort, PortStream, Waiting, Wire};
-use crate::frame::Frame;
+use crate::context::Context;
+use crate::frame::{Frame, Order};
 use crate::mail::{Entry, FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
@@ -34,16 +34,17 @@ impl Switch {
         self.by_port.is_some()
     }
 
-    /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one.
+    /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one. Returns
+    /// the next time at which a port becomes free.
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
         PortScratch { inbox: memory, waiting }: &mut PortScratch,
         (sources, far): (&Sources<'m>, &'m [FarArrival]),
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
-    ) {
-        let Some(mut times) = self.by_port.take() else { return };
-        let mut latest = at.now;
+    ) -> Order {
+        let Some(mut times) = self.by_port.take() else { return Order::NEVER };
+        let mut latest = start;
         let (node, ports) = (self.egress.node, self.egress.ports.len());
         let mut inbox: PortInbox<'m> = std::mem::take(memory);
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
@@ -83,6 +84,7 @@ impl Switch {
         times.set_first(first);
         self.by_port = Some(times);
         at.now = latest;
+        self.next_event()
     }
 
     #[inline]

@@ -278,7 +278,7 @@ impl Options {
     ) -> Result<(), Problem> {
         let mut number = || match words.next() {
             Some(word) => text::whole(word, format_args!("the number after `{key}`"), MOST),
-            None => Err(format!("`{key}` needs a number after it").into()),
+            None => Err(format!("`{key}` needs a number after it")),
         };
         match key {
             "id" => once(key, &mut self.id, number()?),
