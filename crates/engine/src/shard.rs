@@ -288,10 +288,10 @@ impl<O: Observer> Shard<O> {
                 WorkUnit::One(NodeIndex::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
                     let mail = (sources, far_calendar.due_at(switch.node()));
-                    *next = match switch.runs_by_port() {
-                        true => switch.run_by_port(port_scratch, mail, (window.start, end), &mut at),
-                        false => run_switch(switch, *next, inbox, mail, (window.start, bound), &mut at),
-                    };
+                    if !switch.run_by_port(port_scratch, mail, (window.start, end), &mut at) {
+                        run_switch(switch, inbox, mail, (window.start, bound), &mut at);
+                    }
+                    *next = switch.next_event();
                 }
                 WorkUnit::Cluster(cluster) => {
                     let from = (sources, &*far_calendar, window.start);
@@ -305,24 +305,18 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// Runs the events of a switch from `start` until before `bound`, in their order; `next` is its next own one. Returns its next
-/// own event after that.
+/// Runs the events of a switch from `start` until before `bound`, in their order.
 #[inline]
 fn run_switch<O: Observer>(
     switch: &mut Switch,
-    next: Order,
     inbox: &mut Inbox,
     (sources, far): (&Sources<'_>, &[FarArrival]),
     (start, bound): (Time, Order),
     at: &mut Context<'_, O>,
-) -> Order {
+) {
     let network = at.network;
     inbox.open(sources, switch.node(), start, far, |packet| network.prefetch_route(packet));
-    if inbox.next().min(next) >= bound {
-        return next;
-    }
     node::run(switch, inbox, (sources, far), bound, at);
-    switch.next()
 }
 
 /// The earliest of `orders`.

@@ -189,6 +189,29 @@ impl PortTimes {
         self.first
     }
 
+    /// Moves all times into `queues`.
+    #[inline]
+    pub fn move_to(&mut self, queues: &mut DelayQueues) {
+        if self.first == Time::NEVER {
+            return;
+        }
+        while let Some(port) = self.next_busy(0) {
+            queues.push(DelayClass::NONE, self.of(port), port);
+            self.set(port, Time::NEVER);
+        }
+        self.first = Time::NEVER;
+    }
+
+    /// Takes all times out of `queues`.
+    #[inline]
+    pub fn take_from(&mut self, queues: &mut DelayQueues) {
+        while queues.first != NEVER {
+            let time = Time(queues.first >> PORT_BITS);
+            let port = queues.pop();
+            self.set(port, time);
+        }
+    }
+
     /// Sets the earliest of the times.
     pub fn set_first(&mut self, first: Time) {
         self.first = first;

@@ -1,13 +1,19 @@
-//! Switches whose ports share nothing: each port runs through a window by itself.
+//! Switches whose ports share nothing in a window: each port runs through it by itself.
 //!
 //! Where queues have limits of their own, and no program, shared buffer or pause looks across ports, the order of events of
 //! different ports changes nothing. So the arrivals of a window are sorted by egress port, and each port merges its own with the
 //! times at which it becomes free.
+//!
+//! A shared buffer or PFC joins ports only where a threshold is crossed. In a window in which none can be, in whatever order
+//! packets arrive and leave, and in which no port is paused, ports run by themselves too. In other windows the switch runs its
+//! events in their order.
 
 use super::Switch;
-use super::plain_port::{PlainPort, PortStream, Waiting, Wire};
+use super::plain_port::{PlainPort, PortStream, Unshared, Waiting, Wire};
+use super::shared::SharedQueues;
 use crate::context::Context;
-use crate::frame::{Frame, Order};
+use crate::egress::{PortTimes, waits_with_control};
+use crate::frame::{Frame, FrameKind};
 use crate::mail::{Entry, FarArrival, LinkMail, PortInbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
@@ -19,6 +25,8 @@ pub struct PortScratch {
     inbox: PortInbox<'static>,
     /// The arrivals that wait at the present port: data and control.
     waiting: [Waiting; 2],
+    /// By ingress port: bytes of data that arrive.
+    arriving: Vec<u64>,
 }
 
 /// Ports by which prefetching is ahead of running.
@@ -28,34 +36,116 @@ const PREFETCHED: usize = 3;
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {
-    /// Whether its ports run by themselves, with [`run_by_port`](Self::run_by_port).
+    /// Merges the times at which ports become free, for events in their order.
     #[inline]
-    pub fn runs_by_port(&self) -> bool {
-        self.by_port.is_some()
+    pub(super) fn merge_ports(&mut self) {
+        if let Some(times) = &mut self.by_port {
+            times.move_to(&mut self.egress.free_times);
+        }
     }
 
-    /// Runs its events from `start` until before `end`, port by port. At the end `at.now` is the time of the latest one. Returns
-    /// the next time at which a port becomes free.
+    /// Runs its events from `start` until before `end` port by port, if ports share nothing in that time. At the end `at.now` is
+    /// the time of the latest one. Returns false, with nothing done, if its events are to run in their order.
+    #[inline]
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
-        PortScratch { inbox: memory, waiting }: &mut PortScratch,
+        scratch: &mut PortScratch,
+        mail: (&Sources<'m>, &'m [FarArrival]),
+        (start, end): (Time, Time),
+        at: &mut Context<'_, O>,
+    ) -> bool {
+        let Some(mut times) = self.by_port.take() else { return false };
+        let mut inbox: PortInbox<'m> = std::mem::take(&mut scratch.inbox);
+        let is_split = match self.counts {
+            false => {
+                self.open_by_port(&mut inbox, mail, (start, end), at);
+                true
+            }
+            true => self.open_calm(&mut inbox, &mut scratch.arriving, mail, (start, end), at),
+        };
+        if is_split {
+            times.take_from(&mut self.egress.free_times);
+            self.run_ports(&mut times, (&inbox, mail), &mut scratch.waiting, (start, end), at);
+        } else {
+            times.move_to(&mut self.egress.free_times);
+        }
+        scratch.inbox = inbox.recycled();
+        self.by_port = Some(times);
+        is_split
+    }
+
+    /// Sorts the arrivals from `start` until before `end` by egress port. Those without a route are dropped.
+    #[inline]
+    fn open_by_port<'m, O: Observer>(
+        &mut self,
+        inbox: &mut PortInbox<'m>,
         (sources, far): (&Sources<'m>, &'m [FarArrival]),
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
-    ) -> Order {
-        let Some(mut times) = self.by_port.take() else { return Order::NEVER };
-        let mut latest = start;
+    ) {
         let (node, ports) = (self.egress.node, self.egress.ports.len());
-        let mut inbox: PortInbox<'m> = std::mem::take(memory);
+        at.now = start;
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
-            let port = at.network.route(at.routing, self.index, &arrival.frame.packet);
+            let port = self.port_of(&arrival.frame.packet, at);
             if port.is_none() {
-                latest = latest.max(arrival.time);
+                at.now = at.now.max(arrival.time);
                 at.counters.events += 1;
                 self.drop_unroutable(&Frame { telemetry: 0, ..arrival.frame }, at);
             }
             port
         });
+    }
+
+    /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns whether no threshold is crossed in any order
+    /// of events, all ports may send, and each arrival is a packet with a route.
+    fn open_calm<'m, O: Observer>(
+        &mut self,
+        inbox: &mut PortInbox<'m>,
+        arriving: &mut Vec<u64>,
+        (sources, far): (&Sources<'m>, &'m [FarArrival]),
+        (start, end): (Time, Time),
+        at: &mut Context<'_, O>,
+    ) -> bool {
+        let (node, ports) = (self.egress.node, self.egress.ports.len());
+        arriving.clear();
+        arriving.resize(ports, 0);
+        if self.egress.ports.iter().any(|port| port.paused || port.pause_pending) || !self.is_calm(arriving) {
+            return false;
+        }
+        let mut are_routed = true;
+        inbox.open(sources, (node, ports), (start, end), far, |arrival| {
+            let frame = &arrival.frame;
+            let port = (frame.kind == FrameKind::Packet).then(|| self.port_of(&frame.packet, at)).flatten();
+            are_routed &= port.is_some();
+            if !waits_with_control(&frame.packet, &at.network.queues) {
+                arriving[usize::from(frame.port)] += u64::from(frame.packet.wire_bytes);
+            }
+            port
+        });
+        are_routed && self.is_calm(arriving)
+    }
+
+    /// Whether no threshold is crossed even if all data of `arriving` bytes, by ingress port, waits at once.
+    fn is_calm(&self, arriving: &[u64]) -> bool {
+        let fits = |shared: &SharedQueues| {
+            let longest = self.egress.ports.iter().map(|port| port.data_bytes).max().unwrap_or(0);
+            shared.is_calm(longest.into(), arriving.iter().sum())
+        };
+        self.pfc.as_ref().is_none_or(|pfc| pfc.is_calm(arriving))
+            && self.shared.as_ref().is_none_or(|shared| fits(shared))
+    }
+
+    /// Runs each port that has an event before `end`.
+    #[inline]
+    fn run_ports<'m, O: Observer>(
+        &mut self,
+        times: &mut PortTimes,
+        (inbox, (sources, far)): (&PortInbox<'m>, (&Sources<'m>, &'m [FarArrival])),
+        waiting: &mut [Waiting; 2],
+        (start, end): (Time, Time),
+        at: &mut Context<'_, O>,
+    ) {
+        let mut latest = at.now;
         let mut ahead = inbox.ports().map(|(port, _)| port);
         ahead.by_ref().take(PREFETCHED).for_each(|port| self.prefetch_queues(port));
         for (port, arrivals) in inbox.ports() {
@@ -67,8 +157,6 @@ impl Switch {
             times.set(port, free);
             latest = latest.max(at.now);
         }
-        drop(ahead);
-        *memory = inbox.recycled();
         let (mut first, mut next) = (Time::NEVER, times.next_busy(0));
         while let Some(port) = next {
             let mut free = times.of(port);
@@ -82,9 +170,7 @@ impl Switch {
             next = times.next_busy(port + 1);
         }
         times.set_first(first);
-        self.by_port = Some(times);
         at.now = latest;
-        self.next_event()
     }
 
     #[inline]
@@ -118,10 +204,14 @@ impl Switch {
             marked: 0,
         };
         let coins = PortStream { stream: &mut self.coins[usize::from(port)], purpose: Purpose::FullQueue };
-        let mut run = PlainPort { wire, pool: &mut self.egress.pool, waiting, arrivals, coins };
-        run.run(end, at);
-        self.marked += run.wire.marked;
-        run.wire.free
+        let port = PlainPort { wire, pool: &mut self.egress.pool, waiting, arrivals, coins };
+        let (marked, free) = match (&mut self.pfc, &mut self.shared) {
+            (None, None) => port.run(&mut Unshared, end, at),
+            (Some(pfc), _) => port.run(&mut **pfc, end, at),
+            (None, Some(shared)) => port.run(&mut **shared, end, at),
+        };
+        self.marked += marked;
+        free
     }
 
     /// Runs the events of a port whose transmissions may need the slow path.

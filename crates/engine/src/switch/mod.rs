@@ -35,7 +35,7 @@ pub struct Switch {
     /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
-    /// The times at which ports become free, where ports run by themselves.
+    /// Where ports run by themselves, at least in some windows: the times at which they become free.
     by_port: Option<Box<PortTimes>>,
     /// PFC accounting of the lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
@@ -121,8 +121,9 @@ impl Switch {
         let ports = network.topology.links_of(node).len();
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
-        let shares = pfc.is_some() || shared.is_some() || plan.program.is_some();
-        let by_port = (plan.by_port && !shares).then(|| Box::new(PortTimes::new(ports)));
+        let extensions = plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index)));
+        let is_by_packet = extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet());
+        let by_port = (plan.by_port && is_by_packet).then(|| Box::new(PortTimes::new(ports)));
         let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         Switch {
             index,
@@ -130,7 +131,7 @@ impl Switch {
             counts: pfc.is_some() || shared.is_some(),
             pfc,
             shared,
-            extensions: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
+            extensions,
             coins: vec![None; egress.ports.len()],
             marks: vec![None; egress.ports.len()],
             marked: 0,
@@ -141,10 +142,9 @@ impl Switch {
 
     /// Its next own event, whether its ports run by themselves or not.
     pub fn next_event(&self) -> Order {
-        match &self.by_port {
-            None => self.next(),
-            Some(times) if times.first() == Time::NEVER => Order::NEVER,
-            Some(times) => Order::new(times.first(), event_kind::FREE),
+        match self.by_port.as_ref().map_or(Time::NEVER, |times| times.first()) {
+            Time::NEVER => self.next(),
+            first => Order::new(first, event_kind::FREE),
         }
     }
 
@@ -276,6 +276,7 @@ impl Switch {
 
     /// Drops all queued packets, because the switch has gone down by the fault of this number.
     pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
+        self.merge_ports();
         for port in 0..self.egress.ports.len() as u16 {
             self.egress.unpause(port, at);
             while let Some(taken) = self.dequeue(port, at) {
@@ -292,6 +293,7 @@ impl Switch {
 
     /// Pauses or resumes the data class of `port`, by a pause frame or by a reset of the pause state after a fault.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+        self.merge_ports();
         if stop {
             if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
                 self.watched_pauses.push(port);

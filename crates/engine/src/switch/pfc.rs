@@ -287,6 +287,19 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
+    /// Whether no port is paused or to be paused, and none is even if all data of `arriving` bytes, by ingress port, waits at once.
+    pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
+        let used = self.shared.used + arriving.iter().sum::<u64>();
+        let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
+        let is_calm = |(ingress, arriving): (&Ingress, &u64)| {
+            let held = u64::from(ingress.shared) + arriving;
+            !ingress.stopped
+                && !ingress.peer_paused
+                && (*arriving == 0 || held <= fullest.threshold(ingress.threshold))
+        };
+        used <= self.shared.size && self.ingress.iter().zip(arriving).all(is_calm)
+    }
+
     /// Charges `bytes` bytes that arrived at port `from`.
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {

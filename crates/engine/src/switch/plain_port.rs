@@ -1,5 +1,7 @@
 //! A port that runs through a window by itself, in the case of nearly all packets.
 
+use super::pfc::{Admission, SwitchPfc};
+use super::shared::SharedQueues;
 use crate::context::Context;
 use crate::egress::{Port, QueueClass, count_drop, trimmed, waits_with_control};
 use crate::frame::Frame;
@@ -68,6 +70,51 @@ pub struct PlainPort<'s, 'm> {
     pub coins: PortStream<'s>,
 }
 
+/// The buffer to which the data that waits at a port is charged.
+pub trait Buffer {
+    /// Charges a packet of `bytes` bytes that arrived at port `from` and waits in a queue that holds `held` bytes.
+    fn charge(&mut self, from: u16, held: u32, bytes: u16);
+    /// Releases the charge.
+    fn release(&mut self, from: u16, bytes: u16);
+}
+
+/// No shared buffer.
+pub struct Unshared;
+
+impl Buffer for Unshared {
+    #[inline]
+    fn charge(&mut self, _: u16, _: u32, _: u16) {}
+    #[inline]
+    fn release(&mut self, _: u16, _: u16) {}
+}
+
+impl Buffer for SwitchPfc {
+    #[inline]
+    fn charge(&mut self, from: u16, _: u32, bytes: u16) {
+        let admission = self.admit(from, bytes);
+        debug_assert_eq!(admission, Admission::Fits, "a threshold in a calm window");
+    }
+
+    #[inline]
+    fn release(&mut self, from: u16, bytes: u16) {
+        // Nothing is paused, so nothing is resumed.
+        let _ = self.release(from, bytes);
+    }
+}
+
+impl Buffer for SharedQueues {
+    #[inline]
+    fn charge(&mut self, _: u16, held: u32, bytes: u16) {
+        let fits = self.admit(held, bytes);
+        debug_assert!(fits, "a threshold in a calm window");
+    }
+
+    #[inline]
+    fn release(&mut self, _: u16, bytes: u16) {
+        self.release(bytes);
+    }
+}
+
 /// The sending side of a port.
 pub struct Wire<'s> {
     /// The port.
@@ -85,21 +132,27 @@ pub struct Wire<'s> {
 }
 
 impl<'m> PlainPort<'_, 'm> {
-    /// Runs the events until before `end`: arrivals, and the times at which the port becomes free.
+    /// Runs the events until before `end`: arrivals, and the times at which the port becomes free. Data that waits is charged to
+    /// `buffer`. Returns the number of packets that it has marked, and the time at which it becomes free; never, if it is not busy.
     #[inline(always)]
-    pub fn run<O: Observer>(&mut self, end: Time, at: &mut Context<'_, O>) {
+    pub fn run<B: Buffer, O: Observer>(
+        mut self,
+        buffer: &mut B,
+        end: Time,
+        at: &mut Context<'_, O>,
+    ) -> (u64, Time) {
         let mut next = 0;
         let mut arrives = self.time(next);
         let mut events = 0;
         loop {
             if arrives < self.wire.free {
                 at.now = arrives;
-                self.arrive(next as u32, at);
+                self.arrive(next as u32, buffer, at);
                 next += 1;
                 arrives = self.time(next);
             } else if self.wire.free < end {
                 at.now = self.wire.free;
-                self.serve(at);
+                self.serve(buffer, at);
             } else {
                 break;
             }
@@ -112,6 +165,7 @@ impl<'m> PlainPort<'_, 'm> {
         let [data, control] = &mut *self.waiting;
         data.move_to(&mut out.data, self.pool, self.arrivals);
         control.move_to(&mut out.control, self.pool, self.arrivals);
+        (self.wire.marked, self.wire.free)
     }
 
     /// The frame of the arrival at `index`.
@@ -128,8 +182,8 @@ impl<'m> PlainPort<'_, 'm> {
 
     /// Sends an arriving packet, or lets it wait.
     #[inline(always)]
-    fn arrive<O: Observer>(&mut self, index: u32, at: &mut Context<'_, O>) {
-        let packet = &self.frame(index).packet;
+    fn arrive<B: Buffer, O: Observer>(&mut self, index: u32, buffer: &mut B, at: &mut Context<'_, O>) {
+        let Frame { packet, port: from, .. } = self.frame(index);
         let limits = &at.network.queues;
         let is_control = waits_with_control(packet, limits);
         let out = &mut *self.wire.out;
@@ -150,6 +204,9 @@ impl<'m> PlainPort<'_, 'm> {
         let bytes = u32::from(packet.wire_bytes);
         if u64::from(*held) + u64::from(bytes) > u64::from(limit) {
             return self.reject(index, is_control, at);
+        }
+        if !is_control {
+            buffer.charge(*from, *held, packet.wire_bytes);
         }
         *held += bytes;
         self.waiting[usize::from(is_control)].push(index);
@@ -215,7 +272,7 @@ impl<'m> PlainPort<'_, 'm> {
 
     /// Serves the free port: sends the next packet.
     #[inline(always)]
-    fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+    fn serve<B: Buffer, O: Observer>(&mut self, buffer: &mut B, at: &mut Context<'_, O>) {
         let [data, control] = &mut *self.waiting;
         let out = &mut *self.wire.out;
         let waits =
@@ -229,10 +286,10 @@ impl<'m> PlainPort<'_, 'm> {
             QueueClass::Control => (&mut out.control, control),
         };
         if let Some(taken) = queue.pop(self.pool) {
-            self.wire.leave(class, waits[1], &self.pool.frame(&taken).packet, at);
+            self.wire.leave((class, waits[1]), self.pool.frame(&taken), buffer, at);
             self.pool.release(taken);
         } else if let Some(index) = waiting.pop() {
-            self.wire.leave(class, waits[1], &self.arrivals[index as usize].arrival.frame.packet, at);
+            self.wire.leave((class, waits[1]), &self.arrivals[index as usize].arrival.frame, buffer, at);
         }
     }
 }
@@ -248,14 +305,17 @@ fn note_queued<O: Observer>(out: &mut Port, at: &mut Context<'_, O>) {
 impl Wire<'_> {
     /// Sends a packet that has left its queue. Data is ECN-marked by the queue length that it leaves behind.
     #[inline(always)]
-    fn leave<O: Observer>(
+    fn leave<B: Buffer, O: Observer>(
         &mut self,
-        class: QueueClass,
-        control_waits: bool,
-        packet: &Packet,
+        (class, control_waits): (QueueClass, bool),
+        Frame { packet, port: from, .. }: &Frame,
+        buffer: &mut B,
         at: &mut Context<'_, O>,
     ) {
         let out = &mut *self.out;
+        if class == QueueClass::Data {
+            buffer.release(*from, packet.wire_bytes);
+        }
         out.count_left(class, packet.wire_bytes, control_waits);
         at.observer.queued(out.link, at.now, out.queued());
         if out.data_bytes > self.kind.marking.kmin && !packet.is_control() && self.marks(at) {

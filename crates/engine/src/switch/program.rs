@@ -217,6 +217,11 @@ impl Extensions {
         order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
+    /// Whether the choice of a port depends on the packet alone.
+    pub(super) fn is_by_packet(&self) -> bool {
+        self.program.is_none() && matches!(self.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear)
+    }
+
     /// The number of packets that the program holds, and the bytes of those in the switch's buffer.
     pub(super) fn held(&self) -> (u64, u64) {
         self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes.iter().sum()))
@@ -458,6 +463,15 @@ impl Switch {
             false => 0,
         };
         Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
+    }
+
+    /// The egress port of a packet at a switch without a program.
+    #[inline]
+    pub(super) fn port_of<O>(&mut self, packet: &Packet, at: &Context<'_, O>) -> Option<u16> {
+        match self.extensions {
+            None => at.network.route(at.routing, self.index, packet),
+            Some(_) => self.choose(packet, &self.passage(packet, at), None, at),
+        }
     }
 
     /// The egress port of a packet: that of the program's choice, otherwise by the routing of the fabric.

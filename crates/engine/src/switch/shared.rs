@@ -68,6 +68,13 @@ impl SharedQueues {
         (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
     }
 
+    /// Whether data of `arriving` bytes would fit at any queue even if all of it came to one that holds `held`.
+    pub(super) fn is_calm(&self, held: u64, arriving: u64) -> bool {
+        let used = self.shared.used + arriving;
+        let fullest = Shared { used: used.min(self.shared.size), ..self.shared };
+        used <= self.shared.size && held + arriving <= fullest.threshold(self.threshold)
+    }
+
     /// Charges `bytes` bytes to a queue that holds `held`, if they fit.
     pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
         self.shared.admit(self.threshold, held, bytes)
