@@ -2,13 +2,14 @@
 
 use crate::backlog::Backlogs;
 use crate::board::ReadyWork;
+use crate::frame::Arrival;
 use crate::faults::Hits;
 use crate::injector::InjectedEnd;
-use crate::mail::Outbox;
+use crate::mail::{LinkMail, Outbox};
 use crate::network::Network;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
-use anabranch_proto::{Packet, Repr};
+use anabranch_proto::{IntStack, Packet, Repr};
 use std::ops::AddAssign;
 
 /// The data that a handler reads beside its node, and the destinations of its effects. Each thread has one per window.
@@ -23,6 +24,8 @@ pub struct Context<'w, O> {
     pub program_notices: &'w [Notice],
     /// Frames for other nodes.
     pub out: Outbox<'w>,
+    /// Packets of the port that runs, where one does at a time.
+    pub link: &'w mut LinkMail,
     /// The observer of the thread's nodes.
     pub observer: &'w mut O,
     /// The totals of the thread's nodes.
@@ -55,6 +58,12 @@ pub struct Effects {
 }
 
 impl<O> Context<'_, O> {
+    /// Sends a frame to `node`, with its telemetry `stack`, if it has one.
+    pub fn send(&mut self, node: NodeId, arrival: Arrival, stack: Option<&IntStack>) {
+        self.link.finish(&mut self.out);
+        self.out.send(node, arrival, stack);
+    }
+
     /// Counts a data packet whose payload is lost: dropped, trimmed, or lost on a link.
     #[cold]
     pub fn note_lost_payload(&mut self, packet: &Packet) {

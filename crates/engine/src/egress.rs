@@ -300,7 +300,7 @@ impl<F: FreeTimes> Egress<F> {
         at.counters.pause_frames += u64::from(stop);
         at.observer.sent_pause(link, at.now, until, stop);
         if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
-            at.out.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
+            at.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
         }
     }
 
@@ -399,9 +399,9 @@ pub fn count_drop<O: Observer>(link: LinkId, packet: &Packet, at: &mut Context<'
 
 /// Sends a packet on a free link that is not impaired. The event at which the port becomes free is scheduled.
 #[inline(always)]
-fn put_on_plain_wire<O: Observer>(
+fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     out: &mut Port,
-    free_times: &mut impl FreeTimes,
+    free_times: &mut F,
     port: u16,
     frame: &Frame,
     at: &mut Context<'_, O>,
@@ -413,7 +413,11 @@ fn put_on_plain_wire<O: Observer>(
     let until = at.now + class.serialisation;
     out.busy_until = until;
     out.busy = true;
-    at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
+    let arrives = until + kind.delay;
+    match F::ONE_PORT {
+        true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
+        false => at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port),
+    }
     free_times.push(class.delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);

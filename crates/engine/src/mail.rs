@@ -64,7 +64,12 @@ const STEP: u32 = 8;
 const LONGEST_RUN: u32 = 512;
 /// Arrivals in a block.
 const BLOCK: u32 = 2048;
-type Block = Box<[Arrival]>;
+type Block = Box<[Arrival; BLOCK as usize]>;
+
+fn blank_block() -> Block {
+    let arrivals = vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
+    arrivals.try_into().unwrap_or_else(|_| unreachable!("a block has its length"))
+}
 
 /// Free blocks of a thread.
 #[derive(Default)]
@@ -109,8 +114,7 @@ impl ArrivalArena {
     #[cold]
     #[inline(never)]
     fn add_block(&mut self, free: &mut Blocks) {
-        let blank = || vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
-        self.blocks.push(free.0.pop().unwrap_or_else(blank));
+        self.blocks.push(free.0.pop().unwrap_or_else(blank_block));
         let runs = self.blocks.len() * (BLOCK / STEP) as usize;
         self.runs.resize(runs.max(self.runs.len()), (0, 0));
     }
@@ -298,85 +302,82 @@ impl<'m> Outbox<'m> {
     }
 }
 
-/// The outgoing mail of one port within a window. Its packets arrive at one node, at rising times.
+/// The outgoing mail of one port within a window, whose packets arrive at one node, at rising times. A thread has one, for the
+/// port that runs.
 pub struct LinkMail {
-    node: NodeId,
-    /// The port at that node.
-    port: u16,
-    /// The slot of the latest arrival, or the number of slots where it is over a long link.
+    /// The node and its port at which packets arrive.
+    to: (NodeId, u16),
+    /// The slot of the latest arrival; none before the first one, and over a long link.
     ahead: usize,
     /// The end of the window of that slot.
     until: u64,
-    /// The block of the run that is being written, taken out of that slot.
+    /// The block of the run that is being written, in exchange for one that nothing refers to.
     block: Block,
-    /// The number of the block.
+    /// The number of the block in that slot.
     number: u32,
-    /// The indexes within the block of the next arrival and of the end of the run.
+    /// The indexes within the block of the first arrival since the run was turned to, of the next one, and of the end of the run.
+    first: u32,
     next: u32,
     end: u32,
-    /// The index of the next arrival when the slot or the run was turned to.
-    first: u32,
 }
 
 /// Arrivals of a run by which prefetching is ahead of writing.
 const PREFETCHED_RUN: usize = 3;
 
-impl LinkMail {
-    /// Mail to `node`, where it arrives at `port`. [`finish`](Self::finish) must follow.
-    #[inline]
-    pub fn new(node: NodeId, port: u16) -> Self {
-        let block = Block::default();
-        LinkMail { node, port, ahead: usize::MAX, until: 0, block, number: 0, next: 0, end: 0, first: 0 }
+impl Default for LinkMail {
+    fn default() -> Self {
+        let (to, ahead, block) = ((NodeId(0), 0), usize::MAX, blank_block());
+        LinkMail { to, ahead, until: 0, block, number: 0, first: 0, next: 0, end: 0 }
     }
+}
 
-    /// Sends a packet without telemetry, which arrives at `time`.
+impl LinkMail {
+    /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`. Before anything else is sent to
+    /// the node, [`finish`](Self::finish) must be called, unless it is through another port's mail.
     #[inline(always)]
-    pub fn send(&mut self, time: Time, packet: &Packet, out: &mut Outbox<'_>) {
-        if (time.0 >= self.until || self.next == self.end) && !self.turn_to(time, out) {
-            return out.send(self.node, Arrival { time, frame: Frame::new(*packet, self.port) }, None);
+    pub fn send(&mut self, to: (NodeId, u16), time: Time, packet: &Packet, out: &mut Outbox<'_>) {
+        let is_open = time.0 < self.until && self.next < self.end && self.to == to;
+        if !is_open && !self.turn_to(to, time, out) {
+            return out.send(to.0, Arrival { time, frame: Frame::new(*packet, to.1) }, None);
         }
-        let frame = Frame { packet: *packet, telemetry: 0, port: self.port, kind: FrameKind::Packet };
-        self.block[self.next as usize] = Arrival { time, frame };
+        let frame = Frame { packet: *packet, telemetry: 0, port: to.1, kind: FrameKind::Packet };
+        self.block[(self.next % BLOCK) as usize] = Arrival { time, frame };
         self.next += 1;
-        if let Some(soon) = self.block.get(self.next as usize + PREFETCHED_RUN) {
-            prefetch(soon);
-        }
+        prefetch(&self.block[(self.next as usize + PREFETCHED_RUN) % BLOCK as usize]);
     }
 
     /// Turns to the slot of the window of an arrival at `time`, and to a run with room. False where that is over a long link.
     #[inline(never)]
-    fn turn_to(&mut self, time: Time, out: &mut Outbox<'_>) -> bool {
+    fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
         assert!(time.0 >= out.ends[0], "a packet of no bytes arrives within the window in which it was sent");
-        self.ahead = 0;
-        while time.0 >= out.ends[self.ahead + 1] {
-            self.ahead += 1;
+        let mut ahead = 0;
+        while time.0 >= out.ends[ahead + 1] {
+            ahead += 1;
         }
-        let Some(slot) = out.slots.get_mut(self.ahead) else {
-            (self.until, self.next, self.end) = (0, 0, 0);
-            return false;
-        };
-        self.until = out.ends[self.ahead + 1];
-        let mailbox = &mut slot.boxes[self.node.index()];
-        mailbox.make_room(slot.window, self.node, (&mut slot.room, &mut slot.touched, &mut *out.free));
+        let Some(slot) = out.slots.get_mut(ahead) else { return false };
+        let mailbox = &mut slot.boxes[to.0.index()];
+        mailbox.make_room(slot.window, to.0, (&mut slot.room, &mut slot.touched, &mut *out.free));
+        (self.to, self.ahead, self.until) = (to, ahead, out.ends[ahead + 1]);
         self.number = mailbox.next / BLOCK;
         let begin = self.number * BLOCK;
         (self.first, self.next, self.end) = (mailbox.next - begin, mailbox.next - begin, mailbox.end - begin);
-        self.block = std::mem::take(&mut slot.room.blocks[self.number as usize]);
+        std::mem::swap(&mut self.block, &mut slot.room.blocks[self.number as usize]);
         self.block[self.next as usize..].iter().take(PREFETCHED_RUN).for_each(prefetch);
         true
     }
 
-    /// Ends the mail, so that other ports may send to the node.
+    /// Ends the mail of the port, so that others may send to the node.
     #[inline]
     pub fn finish(&mut self, out: &mut Outbox<'_>) {
-        let Some(slot) = out.slots.get_mut(self.ahead) else { return };
-        slot.room.blocks[self.number as usize] = std::mem::take(&mut self.block);
-        let mailbox = &mut slot.boxes[self.node.index()];
+        let Some(slot) = out.slots.get_mut(std::mem::replace(&mut self.ahead, usize::MAX)) else { return };
+        std::mem::swap(&mut self.block, &mut slot.room.blocks[self.number as usize]);
+        let mailbox = &mut slot.boxes[self.to.0.index()];
         let packets = self.next - self.first;
         mailbox.next += packets;
         mailbox.arrivals += packets;
         slot.packets += u64::from(packets);
+        self.until = 0;
     }
 }
 

@@ -10,7 +10,7 @@ use crate::far_calendar::FarCalendar;
 use crate::frame::Order;
 use crate::host::Host;
 use crate::injection::Injection;
-use crate::mail::{Blocks, FarArrival, Inbox, MAX_WINDOWS_AHEAD, Outbox, Sources, WindowMail};
+use crate::mail::{Blocks, FarArrival, Inbox, LinkMail, MAX_WINDOWS_AHEAD, Outbox, Sources, WindowMail};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
@@ -103,6 +103,7 @@ pub struct Shard<O> {
     pub sent_far: Vec<FarArrival>,
     /// Free blocks for mail.
     pub blocks: Blocks,
+    link: LinkMail,
     /// The observer of its nodes.
     pub observer: O,
     /// The totals of its nodes.
@@ -165,6 +166,7 @@ impl<O: Observer> Shard<O> {
             far_calendar: FarCalendar::default(),
             sent_far: Vec::new(),
             blocks: Blocks::default(),
+            link: LinkMail::default(),
             observer,
             counters: Counters::default(),
             backlogs: Backlogs::default(),
@@ -252,6 +254,7 @@ impl<O: Observer> Shard<O> {
             routing: &window.routing,
             program_notices: &window.program_notices,
             out: Outbox::new(&window.ends, slots, (&mut self.sent_far, &mut self.blocks)),
+            link: &mut self.link,
             observer: &mut self.observer,
             counters: &mut self.counters,
             backlogs: &mut self.backlogs,
@@ -280,6 +283,7 @@ impl<O: Observer> Shard<O> {
                     inbox.open(sources, host.node(), window.start, far, |_| {});
                     if inbox.next().min(*next) < bound {
                         node::run(host, inbox, (sources, far), bound, &mut at);
+                        at.link.finish(&mut at.out);
                         *next = host.next();
                     }
                     let stays = at.effects.remote_messages.is_empty() && at.effects.remote_steps.is_empty();
@@ -296,6 +300,7 @@ impl<O: Observer> Shard<O> {
                 WorkUnit::Cluster(cluster) => {
                     let from = (sources, &*far_calendar, window.start);
                     cluster.run((hosts, switches), position_of, from, bound, &mut at);
+                    at.link.finish(&mut at.out);
                     *next = unit.next(hosts, switches);
                 }
             }

@@ -8,6 +8,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// The times at which the ports of a node become free, at most one for each port.
 pub trait FreeTimes {
+    /// Whether the node has a single port.
+    const ONE_PORT: bool;
     /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
     /// The position of the next one among the node's events.
@@ -21,6 +23,8 @@ pub trait FreeTimes {
 pub struct OnePort(Option<Time>);
 
 impl FreeTimes for OnePort {
+    const ONE_PORT: bool = true;
+
     #[inline]
     fn push(&mut self, _: DelayClass, time: Time, _: u16) {
         debug_assert!(self.0.is_none(), "a port frees up twice");
@@ -86,6 +90,8 @@ impl DelayQueues {
 }
 
 impl FreeTimes for DelayQueues {
+    const ONE_PORT: bool = false;
+
     #[inline]
     fn push(&mut self, class: DelayClass, time: Time, port: u16) {
         let key = time.0.min(LAST_TIME.0) << PORT_BITS | u64::from(port);

@@ -123,7 +123,7 @@ impl<F: FreeTimes> Egress<F> {
         let link = out.link;
         if !lost {
             let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
-            at.out.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
+            at.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
         }
         self.free_times.push(line, until, port);
         at.counters.packet_hops += 1;

@@ -242,9 +242,9 @@ impl InjectedMessage {
             }
             let ends: Vec<Time> = self.ends.iter().map(|end| Time(*end)).collect();
             let room = (&mut self.far, &mut self.free[thread]);
-            let mut out = Outbox::new(&ends, slots.iter_mut().collect(), room);
+            let (mut out, mut mail) =
+                (Outbox::new(&ends, slots.iter_mut().collect(), room), LinkMail::default());
             for sent in sent.iter().filter(|sent| sent.thread == thread) {
-                let mut mail = LinkMail::new(NodeId(sent.node), sent.port * THREADS as u16 + thread as u16);
                 for each in 0..sent.count {
                     let (later, ports) = if sent.link { (each, 0) } else { (each / 64, each % 64) };
                     let time = self.ends[0] + sent.after + u64::from(later);
@@ -260,7 +260,7 @@ impl InjectedMessage {
                     let packet = Packet::new(QpId(self.numbers), HostId(0), Repr::Cnp).with_bytes(64);
                     let (node, time) = (NodeId(sent.node), Time(time));
                     match (is_packet, sent.telemetry) {
-                        (true, false) if sent.link => mail.send(time, &packet, &mut out),
+                        (true, false) if sent.link => mail.send((node, port), time, &packet, &mut out),
                         (true, false) => out.send_packet(node, time, &packet, port),
                         _ => {
                             let frame = Frame { packet, telemetry: 0, port, kind: sent.kind };

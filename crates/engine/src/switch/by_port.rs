@@ -14,7 +14,7 @@ use super::shared::SharedQueues;
 use crate::context::Context;
 use crate::egress::{PortTimes, waits_with_control};
 use crate::frame::{Frame, FrameKind};
-use crate::mail::{Entry, FarArrival, LinkMail, PortInbox, Sources};
+use crate::mail::{Entry, FarArrival, PortInbox, Sources};
 use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
@@ -197,7 +197,6 @@ impl Switch {
         let out = &mut self.egress.ports[usize::from(port)];
         let wire = Wire {
             kind: &at.network.link_kinds[usize::from(out.link_kind)],
-            mail: LinkMail::new(out.peer, out.peer_port),
             out,
             free,
             marks: PortStream { stream: &mut self.marks[usize::from(port)], purpose: Purpose::EcnMarking },

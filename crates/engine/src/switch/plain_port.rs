@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::egress::{Port, QueueClass, count_drop, trimmed, waits_with_control};
 use crate::frame::Frame;
 use crate::link::LinkKind;
-use crate::mail::{Entry, LinkMail};
+use crate::mail::Entry;
 use crate::observer::Observer;
 use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
@@ -121,8 +121,6 @@ pub struct Wire<'s> {
     pub out: &'s mut Port,
     /// The kind of its link.
     pub kind: &'s LinkKind,
-    /// The packets that it has sent.
-    pub mail: LinkMail,
     /// The time at which it becomes free; never, if it is not busy.
     pub free: Time,
     /// The random stream for ECN marking.
@@ -159,7 +157,7 @@ impl<'m> PlainPort<'_, 'm> {
             events += 1;
         }
         at.counters.events += events;
-        self.wire.mail.finish(&mut at.out);
+        at.link.finish(&mut at.out);
         let out = &mut *self.wire.out;
         out.busy = self.wire.free != Time::NEVER;
         let [data, control] = &mut *self.waiting;
@@ -341,7 +339,7 @@ impl Wire<'_> {
         let until = at.now + self.kind.class(packet.wire_bytes).serialisation;
         out.busy_until = until;
         self.free = until;
-        self.mail.send(until + self.kind.delay, packet, &mut at.out);
+        at.link.send((out.peer, out.peer_port), until + self.kind.delay, packet, &mut at.out);
         at.counters.packet_hops += 1;
         at.observer.transmitted(out.link, at.now, until, packet.wire_bytes);
         at.observer.sent(out.link, at.now, until, packet);
