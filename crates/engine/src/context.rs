@@ -2,8 +2,8 @@
 
 use crate::backlog::Backlogs;
 use crate::board::ReadyWork;
-use crate::frame::Arrival;
 use crate::faults::Hits;
+use crate::frame::Arrival;
 use crate::injector::InjectedEnd;
 use crate::mail::{LinkMail, Outbox};
 use crate::network::Network;

@@ -13,7 +13,8 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 
 /// An observer of a run. It cannot change anything, so results do not depend on it.
 ///
-/// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events there in their order. At the end of
+/// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events there in their order; where it does not want
+/// that ([`wants_node_order`](Self::wants_node_order)), those at each port in their order. At the end of
 /// the run they are joined ([`join`](Self::join)), by rising number of their nodes. So the result does not depend on the
 /// number of threads, whatever `join` does. Events of a link belong to the node that sends on it, a delivery to the queue
 /// pair's destination, an acknowledgement to its source.
