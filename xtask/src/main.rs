@@ -1,10 +1,13 @@
 //! Checks and chores of the workspace: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
+mod api;
 #[cfg(feature = "book")]
 mod book;
 mod circles;
 mod comments;
+mod compiler;
+mod dist;
 mod edges;
 mod files;
 mod fuzz;
@@ -28,7 +31,8 @@ use std::process::{Command, ExitCode, Stdio};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  lint             format, clippy, fuzz targets, architecture, documentation, and licences where cargo-deny is installed
+  lint             format, clippy, fuzz targets, architecture, documentation; with cargo-deny also licences
+                   and advisories
   lint --record    write anew which faults of style are let pass (xtask/recorded.toml); with --force more than before
   architecture     which crate may depend on which, purity of the protocol cores, sizes of files and crates, and style
   style            circles between modules, lengths of functions and files, doc comments, words (xtask/glossary.toml)
@@ -37,6 +41,8 @@ usage: cargo xtask TASK
   reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   book             build docs/ as a site: target/book (with the feature book: make book)
+  api              the public interface of proto, sim and the C header against xtask/api; --record writes it anew
+  dist [PROFILE]   build a release: target/dist (minutes; with PROFILE dev, only to try the packing: make dist)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -61,6 +67,10 @@ fn main() -> ExitCode {
         ["book"] => book::build(&root()).map(|site| println!("{}", site.display())),
         #[cfg(not(feature = "book"))]
         ["book"] => return misused("write: cargo run --package xtask --features book -- book"),
+        ["api"] => api::check(&root()),
+        ["api", "--record"] => api::record(&root()),
+        ["dist"] => dist::build(&root(), dist::PROFILE),
+        ["dist", profile] => dist::build(&root(), profile),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),
@@ -94,11 +104,32 @@ fn lint() -> Result<()> {
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    let deny = cargo(&root).args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if deny.is_ok_and(|status| status.success()) {
-        step(cargo(&root).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    dependencies(&root)
+}
+
+/// Licences, sources and bans of dependencies by cargo-deny, and advisories where their database is at hand.
+fn dependencies(root: &Path) -> Result<()> {
+    if !is_available("cargo-deny") {
+        println!(
+            "SKIPPED: licences and advisories: there is no cargo-deny; write: cargo install --locked cargo-deny"
+        );
+        return Ok(());
     }
-    Ok(())
+    step(cargo(root).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    // Offline, cargo-deny fails without a database as it does on an advisory, so the folder of one is looked for.
+    if !has_advisories() {
+        println!("SKIPPED: advisories: there is no database; write: cargo deny fetch db");
+        return Ok(());
+    }
+    step(cargo(root).args(["deny", "--offline", "check", "advisories"]))
+}
+
+/// Whether cargo-deny has a database of advisories.
+fn has_advisories() -> bool {
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let listed = cargo_home.and_then(|folder| std::fs::read_dir(folder.join("advisory-dbs")).ok());
+    listed.is_some_and(|entries| entries.flatten().any(|entry| entry.path().is_dir()))
 }
 
 /// Writes the references of parameters and keys, which a test of the command holds against the code.
@@ -126,6 +157,7 @@ fn architecture() -> Result<()> {
     style::check(&root)?;
     files::check(&root)?;
     shares::check(&root)?;
+    api::check(&root)?;
     // base is checked alone too: a module keeps only what its crate uses of the others.
     for package in ["anabranch-base", "anabranch-proto"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
@@ -156,6 +188,13 @@ fn step(command: &mut Command) -> Result<()> {
         bail!("`{line}` failed ({status})");
     }
     Ok(())
+}
+
+/// Whether a program is installed.
+fn is_available(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
 }
 
 /// A command as one would type it.
