@@ -261,8 +261,8 @@ impl Plan<'_> {
             let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
             if !batch.is_empty() {
                 let outcome = execute(&points, args.output.threads, &kept.subset(batch), spool)?;
-                for (index, error) in &outcome.failed {
-                    kept.keep_failure(batch[*index], error);
+                for (index, cause) in &outcome.failed {
+                    kept.keep_failure(batch[*index], &cause.to_string());
                 }
                 if outcome.interrupted {
                     let there = (0..self.runs.len()).filter(|&run| kept.has(run)).count();

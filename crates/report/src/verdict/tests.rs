@@ -4,7 +4,7 @@ use super::*;
 use crate::ranking::tests::set;
 use crate::ranking::{Recovery, summary_json};
 use crate::scenario_text::set_scenario;
-use anabranch_results::FaultRow;
+use anabranch_results::{FaultRow, RunFailure};
 
 #[test]
 fn the_fastest_is_named_with_the_next_and_the_others() {
@@ -62,7 +62,7 @@ fn what_did_not_finish_is_left_out_and_said() {
         seed: 3,
         sweep: BTreeMap::new(),
         baseline: false,
-        error: error.map(str::to_owned),
+        cause: error.map(|message| RunFailure::Other { message: message.to_owned() }),
     };
     set.missing = vec![missing("b", Some("stalled"))];
     assert_eq!(
