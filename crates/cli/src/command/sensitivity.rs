@@ -202,6 +202,7 @@ impl Plan<'_> {
             because: entry.because.clone(),
             parameters: entry.set.keys().cloned().collect(),
             values: (0..entry.values()).map(|place| entry.value(place)).collect(),
+            settings: (0..entry.values()).map(|place| entry.settings(place)).collect(),
             varied: entry.varied,
         });
         let unsaid = Sensitivity {

@@ -198,6 +198,7 @@ fn figure() -> Figure {
                 because: "the text gives none".into(),
                 parameters: vec!["*.transport.payload".into()],
                 values: vec!["4096B".into(), "1000B".into()],
+                settings: vec![vec!["4096B".into()], vec!["1000B".into()]],
                 varied: true,
             }],
             together: true,

@@ -29,8 +29,8 @@ use crate::scenario::read::table::{Table, fault, or_example};
 use crate::scenario::resolve::topology;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramError,
-    ProgramPlan, QpSelector, Scheme, check_headrooms, weights,
+    AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan, QpSelector,
+    Scheme, check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
