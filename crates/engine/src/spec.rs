@@ -169,8 +169,7 @@ impl Scheme {
         {
             if !(1..=most).contains(&size.0) {
                 let instead = ParameterValue::Text(format!("{}B", size.0.clamp(1, most)));
-                let message = format!("must be 1B to {most}B, not {}B", size.0);
-                let problem = Problem::with_value(message, instead);
+                let problem = Problem::with_value(format!("must be 1B to {most}B, not {}B", size.0), instead);
                 return Err(OutOfRange { parameter: parameter.to_owned(), problem });
             }
         }

@@ -286,7 +286,7 @@ pub struct SensitivityEntry {
     pub parameters: Vec<String>,
     /// The values in words, the figure's own first.
     pub values: Vec<String>,
-    /// The same by parameter: for each value a list, in the order of `parameters`.
+    /// For each value its parts, in the order of `parameters`.
     pub settings: Vec<Vec<String>>,
     /// Whether it was varied; not where the scale has values of its own for it.
     pub varied: bool,

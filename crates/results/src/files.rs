@@ -213,7 +213,7 @@ pub(crate) struct Manifest {
     /// Warnings by run; empty when no run has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warnings: Vec<Vec<String>>,
-    /// The same warnings as values.
+    /// Warnings by run, as values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warning_values: Vec<Vec<RunWarning>>,
     files: Vec<FileEntry>,
