@@ -1,6 +1,6 @@
 //! Types whose fields are parameters, each declared once beside its field for reading, checking and the reference.
 
-use crate::{Parameter, ParameterType, ParameterValue};
+use crate::{Fix, Parameter, ParameterType, ParameterValue, Problem, WrongValue};
 
 /// A type whose fields are parameters. [`parameters!`](crate::parameters) implements it.
 pub trait Declared {
@@ -28,8 +28,9 @@ pub trait Declared {
             let Some(parameter) = declared.iter().find(|parameter| parameter.name() == name) else {
                 continue;
             };
-            if let Err(wrong) = parameter.validate(&value) {
-                return Err(OutOfRange { parameter: name, problem: wrong.problem, instead: wrong.instead });
+            if let Err(WrongValue { problem, instead }) = parameter.validate(&value) {
+                let problem = Problem { message: problem, fix: instead.map(Fix::value) };
+                return Err(OutOfRange { parameter: name, problem });
             }
         }
         Ok(())
@@ -38,14 +39,12 @@ pub trait Declared {
 
 /// A parameter of a typed configuration with a value that its declaration does not permit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{parameter} {problem}{}", .instead.as_ref().map(|value| format!("; write {value}")).unwrap_or_default())]
+#[error("{parameter} {problem}")]
 pub struct OutOfRange {
     /// The parameter's name, as `lb.buffer`.
     pub parameter: String,
-    /// The problem in words that follow the name: `must be 1 to 32, not 77`.
-    pub problem: String,
-    /// A permitted value.
-    pub instead: Option<ParameterValue>,
+    /// The problem in words that follow the name (`must be 1 to 32, not 77`), with a permitted value in TOML.
+    pub problem: Problem,
 }
 
 impl OutOfRange {

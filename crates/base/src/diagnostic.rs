@@ -111,19 +111,6 @@ impl Problem {
         Problem { message: message.into(), fix: Some(Fix::text(text)) }
     }
 
-    /// The problem of a sentence, whose fix follows `; write `.
-    pub fn from_sentence(sentence: &str) -> Problem {
-        match sentence.rsplit_once("; write ") {
-            Some((message, instead))
-                if !instead.contains(' ') || (instead.starts_with('[') && instead.ends_with(']')) =>
-            {
-                Problem::with_value(message, instead)
-            }
-            Some((message, instead)) => Problem::with_text(message, instead),
-            None => sentence.into(),
-        }
-    }
-
     /// Puts a prefix before the message.
     pub fn prefixed(self, prefix: impl fmt::Display) -> Problem {
         Problem { message: format!("{prefix}{}", self.message), ..self }

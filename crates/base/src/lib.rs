@@ -27,6 +27,6 @@ pub use parameter_type::{ParameterType, ParameterValue, unknown_choice};
 pub use random::{Purpose, Stream, draw_at, scaled, stream};
 pub use range::{AboveZero, Range, Ranged};
 pub use registered::{Parameters, Refused, Registered};
-pub use text::{ParseUnitError, from_text, in_unit_of};
+pub use text::{from_text, in_unit_of};
 pub use time::{Duration, Time};
 pub use units::{Bytes, Rate};

@@ -1,12 +1,12 @@
 //! The declaration of a parameter.
 
 use crate::text::in_unit_of;
-use crate::{ParameterType, ParameterValue, Range, Ranged};
+use crate::{Fix, ParameterType, ParameterValue, Problem, Range, Ranged};
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-type Check = dyn Fn(&ParameterValue) -> Result<ParameterValue, String> + Send + Sync;
+type Check = dyn Fn(&ParameterValue) -> Result<ParameterValue, Problem> + Send + Sync;
 
 /// The declaration of a parameter: its name, type, range, default, meaning and source.
 #[derive(Clone)]
@@ -166,8 +166,8 @@ impl Parameter {
             let value = before(value)?;
             match holds(&T::read(&value)?) {
                 true => Ok(value),
-                false if rule == "be above 0" => Err(format!("must {rule}")),
-                false => Err(format!("must {rule}, not {}", value.unquoted())),
+                false if rule == "be above 0" => Err(format!("must {rule}").into()),
+                false => Err(format!("must {rule}, not {}", value.unquoted()).into()),
             }
         });
         if let Some(Err(problem)) = self.default.as_ref().map(|default| (self.check)(default)) {
@@ -254,8 +254,8 @@ impl Parameter {
     /// The canonical form of a permitted value.
     ///
     /// # Errors
-    /// The problem, in words that follow the parameter's name.
-    pub fn check(&self, value: &ParameterValue) -> Result<ParameterValue, String> {
+    /// The problem in words that follow the parameter's name, with the value that the type suggests.
+    pub fn check(&self, value: &ParameterValue) -> Result<ParameterValue, Problem> {
         (self.check)(value)
     }
 
@@ -266,19 +266,9 @@ impl Parameter {
     /// suggests, the nearest end of the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         self.check(value).map_err(|problem| {
-            // `write 30us`, perhaps with `; "3rtt" works too` behind it.
-            let advice = problem.rsplit_once("; write ").map(|(problem, rest)| {
-                let instead = rest.split("; ").next().unwrap_or(rest);
-                (problem.to_owned(), instead.to_owned())
-            });
-            let (problem, advised) = match advice {
-                Some((before, instead)) => match self.suggested(&instead) {
-                    Some(value) => (before, Some(value)),
-                    // The suggestion is a single value, which the declaration refuses.
-                    None if !instead.contains(' ') => (before, None),
-                    None => (problem, None),
-                },
-                None => (problem, None),
+            let (problem, advised) = match &problem.fix {
+                Some(Fix::Value { value }) => (problem.message, self.suggested(value)),
+                _ => (problem.to_string(), None),
             };
             // The example of a choice is one word of several, and says nothing of the one that was meant.
             let example = || self.example().filter(|_| self.choices.is_empty()).cloned();
@@ -348,14 +338,14 @@ mod tests {
         assert_eq!(length.check(&text("2000B")), length.check(&text("2KB")));
         let share = Parameter::new("share", 0.5, "how much");
         assert_eq!(share.check(&ParameterValue::Integer(1)), Ok(ParameterValue::Number(1.0)));
-        assert_eq!(share.check(&text("1")).unwrap_err(), "must be a number, not \"1\"; write 1");
+        assert_eq!(share.check(&text("1")), Err(Problem::with_value("must be a number, not \"1\"", 1)));
         let error = length.check(&ParameterValue::Integer(8)).unwrap_err();
-        assert!(error.ends_with("; write 8B"), "{error}");
+        assert_eq!(error.fix, Some(Fix::value("8B")), "{error}");
         let error = length.check(&ParameterValue::Bool(true)).unwrap_err();
-        assert_eq!(error, "must be a size in quotes, not true");
+        assert_eq!(error.to_string(), "must be a size in quotes, not true");
         let ports = Parameter::required::<u16>("ports", "how many");
         let error = ports.check(&ParameterValue::Integer(70_000)).unwrap_err();
-        assert_eq!(error, "must be 0 to 65535, not 70000");
+        assert_eq!(error, "must be 0 to 65535, not 70000".into());
     }
 
     /// The replacement that is offered for a value.
@@ -410,7 +400,7 @@ mod tests {
     #[test]
     fn rules_hold_for_values_and_defaults() {
         let gap = Parameter::new("gap", 3u32, "packets").must("be at least 1", |gap: &u32| *gap >= 1);
-        assert_eq!(gap.check(&ParameterValue::Integer(0)).unwrap_err(), "must be at least 1, not 0");
+        assert_eq!(gap.check(&ParameterValue::Integer(0)), Err("must be at least 1, not 0".into()));
         assert_eq!(gap.check(&ParameterValue::Integer(7)), Ok(ParameterValue::Integer(7)));
         let broken = || Parameter::new("gap", 0u32, "packets").must("be at least 1", |gap: &u32| *gap >= 1);
         assert!(std::panic::catch_unwind(broken).is_err());

@@ -1,6 +1,6 @@
 //! The types that a parameter can have, and its values as scenarios write them.
 
-use crate::{Bytes, Duration, Rate, nearest};
+use crate::{Bytes, Duration, Fix, Problem, Rate, nearest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -23,18 +23,18 @@ impl ParameterValue {
     ///
     /// # Errors
     /// The value is not text, or its text is not a `type_name`.
-    pub fn quantity<T: FromStr<Err: fmt::Display>>(&self, type_name: &str) -> Result<T, String> {
+    pub fn quantity<T: FromStr<Err: Into<Problem>>>(&self, type_name: &str) -> Result<T, Problem> {
         match self {
-            ParameterValue::Text(text) => text.parse().map_err(|e: T::Err| e.to_string()),
+            ParameterValue::Text(text) => text.parse().map_err(T::Err::into),
             // The parser of the quantity knows which unit to propose for a bare number.
             number @ (ParameterValue::Integer(_) | ParameterValue::Number(_)) => {
                 let problem = number.to_string().parse::<T>().err();
                 Err(problem.map_or_else(
-                    || format!("must be {type_name} in quotes, not {number}"),
-                    |e| e.to_string(),
+                    || format!("must be {type_name} in quotes, not {number}").into(),
+                    T::Err::into,
                 ))
             }
-            other => Err(format!("must be {type_name} in quotes, not {other}")),
+            other => Err(format!("must be {type_name} in quotes, not {other}").into()),
         }
     }
 
@@ -115,30 +115,31 @@ pub trait ParameterType: Sized + 'static {
     /// Reads a value.
     ///
     /// # Errors
-    /// The problem, as `must be a whole number, not "8"`, perhaps with `; write 8` at its end.
-    fn read(value: &ParameterValue) -> Result<Self, String>;
+    /// The problem in words that follow the parameter's name, as `must be a whole number, not "8"`. A value as its fix is
+    /// without quotes.
+    fn read(value: &ParameterValue) -> Result<Self, Problem>;
 
     /// Writes the value in its canonical form: equal values are written alike.
     fn write(&self) -> ParameterValue;
 }
 
 /// The error for a value of another type.
-fn must_be<T: ParameterType>(value: &ParameterValue) -> String {
-    let instead = match value {
+fn must_be<T: ParameterType>(value: &ParameterValue) -> Problem {
+    let fix = match value {
         ParameterValue::Text(text)
             if text.trim().parse::<f64>().is_ok() && T::TYPE_NAME.ends_with("number") =>
         {
-            format!("; write {}", text.trim())
+            Some(Fix::value(text.trim()))
         }
-        _ => String::new(),
+        _ => None,
     };
-    format!("must be {}, not {value}{instead}", T::TYPE_NAME)
+    Problem { message: format!("must be {}, not {value}", T::TYPE_NAME), fix }
 }
 
 impl ParameterType for bool {
     const TYPE_NAME: &'static str = "true or false";
     const UNIT: &'static str = "flag";
-    fn read(value: &ParameterValue) -> Result<Self, String> {
+    fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Bool(flag) => Ok(*flag),
             other => Err(must_be::<Self>(other)),
@@ -157,12 +158,12 @@ macro_rules! whole {
         impl ParameterType for $name {
             const TYPE_NAME: &'static str = "a whole number";
             const UNIT: &'static str = "count";
-            fn read(value: &ParameterValue) -> Result<Self, String> {
+            fn read(value: &ParameterValue) -> Result<Self, Problem> {
                 match value {
                     ParameterValue::Integer(number) => <$name>::try_from(*number)
-                        .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX)),
+                        .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX).into()),
                     ParameterValue::Number(number) if number.abs() < MOST_EXACT => {
-                        Err(format!("{}; write {}", must_be::<Self>(value), number.round()))
+                        Err(Problem { fix: Some(Fix::value(number.round())), ..must_be::<Self>(value) })
                     }
                     other => Err(must_be::<Self>(other)),
                 }
@@ -178,7 +179,7 @@ whole!(u16, u32, u64, i64);
 impl ParameterType for f64 {
     const TYPE_NAME: &'static str = "a number";
     const UNIT: &'static str = "number";
-    fn read(value: &ParameterValue) -> Result<Self, String> {
+    fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Number(number) if number.is_finite() => Ok(*number),
             ParameterValue::Integer(number) => Ok(*number as f64),
@@ -194,7 +195,7 @@ impl ParameterType for String {
     const TYPE_NAME: &'static str = "text in quotes";
     const UNIT: &'static str = "text";
     const IN_QUOTES: bool = true;
-    fn read(value: &ParameterValue) -> Result<Self, String> {
+    fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Text(text) => Ok(text.clone()),
             other => Err(must_be::<Self>(other)),
@@ -214,7 +215,7 @@ macro_rules! parameter_quantities {
             const TYPE_NAME: &'static str = $type_name;
             const UNIT: &'static str = $unit;
             const IN_QUOTES: bool = true;
-            fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
+            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
                 value.quantity(Self::TYPE_NAME)
             }
             fn write(&self) -> $crate::ParameterValue {
@@ -226,15 +227,12 @@ macro_rules! parameter_quantities {
 parameter_quantities!(Bytes: "a size", in "bytes", Duration: "a time", in "time", Rate: "a rate", in "rate");
 
 /// The error for a value that is not one of the permitted words, with the likely one: a synonym's, or the nearest.
-pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> String {
-    let problem = format!("must be one of {}, not {value}", T::CHOICES.join(", "));
-    let ParameterValue::Text(text) = value else { return problem };
+pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
+    let message = format!("must be one of {}, not {value}", T::CHOICES.join(", "));
+    let ParameterValue::Text(text) = value else { return message.into() };
     let plain: String = text.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
     let synonym = T::SYNONYMS.iter().find(|(word, _)| *word == plain).map(|(_, choice)| *choice);
-    match synonym.or_else(|| nearest(text, T::CHOICES)) {
-        Some(choice) => format!("{problem}; write {choice}"),
-        None => problem,
-    }
+    Problem { message, fix: synonym.or_else(|| nearest(text, T::CHOICES)).map(Fix::value) }
 }
 
 /// Implements [`ParameterType`](crate::ParameterType) for an enum, with the word of each variant. Synonyms stand behind
@@ -248,7 +246,7 @@ macro_rules! parameter_choices {
             const CHOICES: &'static [&'static str] = &[$($word),*];
             const SYNONYMS: &'static [(&'static str, &'static str)] = &[$($(($synonym, $meant)),*)?];
             const IN_QUOTES: bool = true;
-            fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
+            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
                 match value {
                     $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*
                     other => Err($crate::unknown_choice::<Self>(other)),

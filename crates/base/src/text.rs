@@ -1,17 +1,9 @@
 //! Quantities as text: a number and a unit.
 
+use crate::{Fix, Problem};
 use serde::Deserializer;
 use std::fmt;
 use std::str::FromStr;
-
-/// A quantity that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is not {expected}{hint}")]
-pub struct ParseUnitError {
-    written: String,
-    expected: &'static str,
-    hint: String,
-}
 
 /// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit. The error for a
 /// number without a unit suggests the `usual` one.
@@ -19,9 +11,10 @@ pub(crate) fn parse_scaled(
     text: &str,
     units: &[(&str, u64)],
     usual: &str,
-    expected: &'static str,
-) -> Result<u64, ParseUnitError> {
-    let fail = |hint: String| ParseUnitError { written: text.to_owned(), expected, hint };
+    expected: &str,
+) -> Result<u64, Problem> {
+    let fail = |why: &str| Problem::from(format!("{text:?} is not {expected}{why}"));
+    let fail_with = |why: &str, fix: Option<String>| Problem { fix: fix.map(Fix::value), ..fail(why) };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
@@ -31,39 +24,38 @@ pub(crate) fn parse_scaled(
         None if trimmed.starts_with('-') => {
             let amount = trimmed.trim_start_matches('-').trim_start();
             let is_above_zero = parse_scaled(amount, units, usual, expected).is_ok_and(|amount| amount > 0);
-            let instead = if is_above_zero { format!("; write {amount}") } else { String::new() };
-            return Err(fail(format!("; it must not be negative{instead}")));
+            let instead = is_above_zero.then(|| amount.to_owned());
+            return Err(fail_with("; it must not be negative", instead));
         }
         None if unit.is_empty() => {
             // A large number without a unit most likely counts the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
             let instead = format!("{number}{}", if large { units[0].0 } else { usual });
             let works = parse_scaled(&instead, units, usual, expected).is_ok();
-            let instead = if works { format!("; write {instead}") } else { String::new() };
-            return Err(fail(format!("; add a unit: {}{instead}", known())));
+            return Err(fail_with(&format!("; add a unit: {}", known()), works.then_some(instead)));
         }
         None => match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-            Some((name, _)) => return Err(fail(in_bits_or_bytes(number, unit, name))),
+            Some((name, _)) => return Err(fail_with("", Some(in_bits_or_bytes(number, unit, name)))),
             None => match units.iter().find(|(name, _)| is_short_for(unit, name)) {
-                Some((name, _)) => return Err(fail(format!("; write {number}{name}"))),
+                Some((name, _)) => return Err(fail_with("", Some(format!("{number}{name}")))),
                 None => match in_words(number, unit, units) {
-                    Some(instead) => return Err(fail(format!("; write {instead}"))),
-                    None => return Err(fail(format!("; the units are {}", known()))),
+                    Some(instead) => return Err(fail_with("", Some(instead))),
+                    None => return Err(fail(&format!("; the units are {}", known()))),
                 },
             },
         },
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 {
-        return Err(fail(String::new()));
+        return Err(fail(""));
     }
-    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| fail(String::new()))?;
-    let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(|| fail("; it is too large".into()))?;
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| fail(""))?;
+    let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(|| fail("; it is too large"))?;
     let divisor = 10u128.pow(fraction.len() as u32);
     if !scaled.is_multiple_of(divisor) {
-        return Err(fail(format!("; it is no whole number of {}", units[0].0)));
+        return Err(fail(&format!("; it is no whole number of {}", units[0].0)));
     }
-    u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large".into()))
+    u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large"))
 }
 
 /// Sizes below are hardly meant in bytes: no packet is as short.
@@ -84,7 +76,7 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     is_meant.then(|| format!("{number}{unit}"))
 }
 
-/// The hint for a unit with the wrong case, converted between bits and bytes: 1 `GBps` is 8 `Gbps`, 8 `Mb` are 1 `MB`.
+/// The replacement for a quantity whose unit has the wrong case, converted between bits and bytes: 1 `GBps` is 8 `Gbps`, 8 `Mb` are 1 `MB`.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
@@ -92,7 +84,7 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
         (false, true, Ok(bits)) if unit.starts_with(capital) => (bits / 8.0).to_string(),
         _ => number.to_owned(),
     };
-    format!("; write {number}{name}")
+    format!("{number}{name}")
 }
 
 /// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. False where bytes would be read as
@@ -138,7 +130,7 @@ const WORDS: [(&str, u64, &str); 22] = [
     ("terabit", 1, "Tbps"),
 ];
 
-/// The hint for a unit that is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
+/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');

@@ -1,6 +1,7 @@
 //! Integer picoseconds. A nanosecond clock is too coarse: 64 B at 400 Gb/s last 1.28 ns.
 
-use crate::text::{ParseUnitError, about, from_text, parse_scaled, print_scaled};
+use crate::Problem;
+use crate::text::{about, from_text, parse_scaled, print_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -108,7 +109,7 @@ const UNITS: &[(&str, u64)] =
     &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
 impl FromStr for Duration {
-    type Err = ParseUnitError;
+    type Err = Problem;
     /// Reads `500ns`, `1.5us` (or `1.5µs`), `10 ms`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // The micro sign and the Greek letter mu look alike.

@@ -1,6 +1,7 @@
 //! Sizes and rates, and their form as text.
 
-use crate::text::{ParseUnitError, about, from_text, parse_scaled, print_scaled};
+use crate::Problem;
+use crate::text::{about, from_text, parse_scaled, print_scaled};
 use crate::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -63,7 +64,7 @@ const RATES: &[(&str, u64)] =
     &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
 impl FromStr for Bytes {
-    type Err = ParseUnitError;
+    type Err = Problem;
     /// Reads `4096B`, `2MB` (decimal), `8MiB` (binary).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, SIZES, "B", "a size such as \"4096B\", \"2MB\" or \"8MiB\"").map(Bytes)
@@ -71,7 +72,7 @@ impl FromStr for Bytes {
 }
 
 impl FromStr for Rate {
-    type Err = ParseUnitError;
+    type Err = Problem;
     /// Reads `400Gbps`, `1.6Tbps`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, RATES, "Gbps", "a rate such as \"400Gbps\"").map(Rate)
@@ -145,31 +146,31 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         let wrong = |t: &str| t.parse::<Rate>().unwrap_err().to_string();
-        assert!(wrong("400gbps").contains("write 400Gbps"), "{}", wrong("400gbps"));
+        assert!(wrong("400gbps").contains("write: 400Gbps"), "{}", wrong("400gbps"));
         assert!(wrong("400").contains("add a unit"));
         for short in ["400G", "400Gb/s", "400 Gbit/s", "400GbE", "50GBps"] {
-            assert!(wrong(short).ends_with("; write 400Gbps"), "{}", wrong(short));
+            assert!(wrong(short).ends_with("; write: 400Gbps"), "{}", wrong(short));
         }
         let size = |t: &str| t.parse::<Bytes>().unwrap_err().to_string();
         assert!(
-            size("10Mb").ends_with("; write 1.25MB") && size("10mb").ends_with("; write 10MB"),
+            size("10Mb").ends_with("; write: 1.25MB") && size("10mb").ends_with("; write: 10MB"),
             "{}",
             size("10Mb")
         );
-        assert!(size("8K").ends_with("; write 8KB"), "{}", size("8K"));
+        assert!(size("8K").ends_with("; write: 8KB"), "{}", size("8K"));
         for bits_or_bytes in [wrong("50GB/s"), size("8Mbit")] {
             assert!(bits_or_bytes.contains("; the units are"), "{bits_or_bytes}");
         }
         for (spelt, instead) in [("1MBytes", "1MB"), ("1 megabyte", "1MB"), ("2 kibibytes", "2KiB")] {
-            assert!(size(spelt).ends_with(&format!("; write {instead}")), "{}", size(spelt));
+            assert!(size(spelt).ends_with(&format!("; write: {instead}")), "{}", size(spelt));
         }
-        assert!(wrong("400 gigabits per second").ends_with("; write 400Gbps"));
+        assert!(wrong("400 gigabits per second").ends_with("; write: 400Gbps"));
         let time = |t: &str| t.parse::<Duration>().unwrap_err().to_string();
         for (spelt, instead) in [("5 microseconds", "5us"), ("1.5min", "90s"), ("2 seconds", "2s")] {
-            assert!(time(spelt).ends_with(&format!("; write {instead}")), "{}", time(spelt));
+            assert!(time(spelt).ends_with(&format!("; write: {instead}")), "{}", time(spelt));
         }
         assert!(
-            time("1msec").ends_with("; write 1ms") && time("5m").contains("the units are"),
+            time("1msec").ends_with("; write: 1ms") && time("5m").contains("the units are"),
             "{}",
             time("1msec")
         );

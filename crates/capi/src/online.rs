@@ -5,7 +5,7 @@
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
-use anabranch_base::{Duration, HostId, Refused, Time};
+use anabranch_base::{Duration, HostId, Problem, Refused, Time};
 use anabranch_sim::InjectedMessage;
 use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
 use anabranch_sim::workload::{Done, Start};
@@ -134,10 +134,11 @@ impl<C> Online<C> {
     ) -> Result<(), OnlineError> {
         self.check("send", from, to, bytes)?;
         if self.now > Time::ZERO + self.max_time {
-            return Err(OnlineError::Call(format!(
-                "send from {from} to {to}: the run ends after {}; write [limits] with a larger max_time into the scenario",
-                self.max_time
-            )));
+            let problem = Problem::with_text(
+                format!("send from {from} to {to}: the run ends after {}", self.max_time),
+                "a larger max_time below [limits] of the scenario",
+            );
+            return Err(OnlineError::Call(problem.to_string()));
         }
         let key = (from, to, tag);
         let unmatched = self.matches.entry(key).or_insert_with(Match::empty);

@@ -1,5 +1,6 @@
 //! The arguments of `anabranch`.
 
+use anabranch_base::Problem;
 use anabranch_report::claims;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -242,15 +243,15 @@ fn one_seed(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| A_SEED)
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+fn seed(text: &str) -> Result<u64, Problem> {
     let range = text.split_once("..").or_else(|| text.split_once('-'));
     let ends = range.and_then(|(first, last)| Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?)));
     text.parse().map_err(|_| match ends {
         Some((first, last)) if first < last && last - first < 20 => {
             let seeds: Vec<String> = (first..=last).map(|seed| seed.to_string()).collect();
-            format!("write --seed {}", seeds.join(","))
+            format!("write --seed {}", seeds.join(",")).into()
         }
-        _ => format!("{A_SEED}; write --seed 1,2,3 for several"),
+        _ => Problem::with_text(A_SEED, "--seed 1,2,3 for several"),
     })
 }
 

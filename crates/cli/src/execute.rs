@@ -9,7 +9,7 @@ use crate::run_cache::RunCache;
 use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
 use crate::store::Item;
-use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
+use anabranch_results::{FiledCurves, MissingRun, ResultSet, RunFailure, Value};
 use anabranch_sim::baseline::{self, Curve};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult, add, add_baseline, threads_of};
@@ -27,7 +27,7 @@ pub struct Outcome {
     /// limit is both, with its results until then. Curves are in files where they have many points.
     set: ResultSet,
     /// The failed runs: their places among the points, and the reasons.
-    pub failed: Vec<(usize, String)>,
+    pub failed: Vec<(usize, RunFailure)>,
     /// Ctrl-C ended it, and runs are missing.
     pub interrupted: bool,
 }
@@ -149,8 +149,8 @@ pub enum RunEnd {
     Done(Box<RunOutcome>),
     /// It did not.
     Failed {
-        /// The reason.
-        error: String,
+        /// The cause.
+        cause: RunFailure,
         /// Its results until then, where it stalled or hit a limit.
         partial: Option<Box<RunOutcome>>,
     },
@@ -208,16 +208,10 @@ fn one(
         }
         Ok(Err(RunError::Cancelled)) => RunEnd::Stopped,
         Ok(Err(error)) => {
-            let error_text = error.to_string();
-            let partial = match error {
-                RunError::Stalled { partial, .. }
-                | RunError::Deadlock { partial, .. }
-                | RunError::Limit { partial, .. } => Some(filed(sealed(*partial))),
-                _ => None,
-            };
-            RunEnd::Failed { error: error_text, partial }
+            let (cause, partial) = error.into_failure();
+            RunEnd::Failed { cause, partial: partial.map(|partial| filed(sealed(*partial))) }
         }
-        Err(error) => RunEnd::Failed { error, partial: None },
+        Err(message) => RunEnd::Failed { cause: RunFailure::Other { message }, partial: None },
     }
 }
 
@@ -282,12 +276,12 @@ fn collect(points: &[RunPoint], actual: usize, ends: Vec<RunEnd>) -> Outcome {
         false => vec![None; points.len()],
     };
     for (index, (point, end)) in points.iter().zip(ends).enumerate() {
-        let missing = |error: Option<String>| MissingRun {
+        let missing = |cause: Option<RunFailure>| MissingRun {
             scheme: point.scheme.name.clone(),
             seed: point.seed,
             sweep: point.sweep.clone(),
             baseline: index >= actual,
-            error,
+            cause,
         };
         let ran = match end {
             RunEnd::Done(ran) => Some(ran),
@@ -296,9 +290,9 @@ fn collect(points: &[RunPoint], actual: usize, ends: Vec<RunEnd>) -> Outcome {
                 outcome.set.missing.push(missing(None));
                 None
             }
-            RunEnd::Failed { error, partial } => {
-                outcome.failed.push((index, error.clone()));
-                outcome.set.missing.push(missing(Some(error)));
+            RunEnd::Failed { cause, partial } => {
+                outcome.failed.push((index, cause.clone()));
+                outcome.set.missing.push(missing(Some(cause)));
                 partial
             }
         };

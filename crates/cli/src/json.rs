@@ -2,7 +2,7 @@
 
 use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;
-use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunRow, SetupRow};
+use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunFailure, RunRow, SetupRow};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -16,9 +16,10 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
         "summary": anabranch_report::summary_json(&done.results),
         "runs": done.results.actual().iter().map(row).collect::<Vec<_>>(),
         "baselines": done.results.baselines().iter().map(row).collect::<Vec<_>>(),
-        "failed": done.results.missing.iter().filter(|run| run.error.is_some()).map(missing_row).collect::<Vec<_>>(),
-        "never_ran": done.results.missing.iter().filter(|run| run.error.is_none()).map(missing_row).collect::<Vec<_>>(),
+        "failed": done.results.missing.iter().filter(|run| run.cause.is_some()).map(missing_row).collect::<Vec<_>>(),
+        "never_ran": done.results.missing.iter().filter(|run| run.cause.is_none()).map(missing_row).collect::<Vec<_>>(),
         "warnings": done.results.all_warnings(),
+        "run_warnings": done.results.run_warnings(),
     })
 }
 
@@ -162,6 +163,7 @@ fn missing_row(run: &MissingRun) -> Value {
         "seed": run.seed,
         "sweep": run.sweep,
         "baseline": run.baseline,
-        "error": run.error,
+        "error": run.cause.as_ref().map(RunFailure::to_string),
+        "cause": run.cause,
     })
 }

@@ -4,9 +4,9 @@ use crate::execute::{Outcome, collect_rows, guarded, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::source::input;
 use crate::store::Item;
-use anabranch_results::MissingRun;
 use anabranch_results::ScenarioFacts;
 use anabranch_results::digest::text_digest;
+use anabranch_results::{MissingRun, RunFailure};
 use anabranch_sim::Control;
 use anabranch_sim::model::{ModelError, run};
 use anabranch_sim::scenario::ModelSpec;
@@ -31,13 +31,13 @@ pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
 /// Computes a model. One that fails is part of the outcome.
 pub fn compute(spec: &ModelSpec) -> Outcome {
     let control = [Control::default()];
-    let failed = |error: String| {
+    let failed = |message: String| {
         let run = MissingRun {
             scheme: "model".to_owned(),
             seed: 0,
             sweep: BTreeMap::new(),
             baseline: false,
-            error: Some(error),
+            cause: Some(RunFailure::Other { message }),
         };
         Outcome::missing(run)
     };

@@ -94,24 +94,9 @@ struct EntryValue<'a> {
 impl<'a> EntryValue<'a> {
     fn of(entry: &'a SensitivityEntry, place: usize) -> EntryValue<'a> {
         let text = &*entry.values[place];
-        let meant = each_parameter(&entry.parameters, text).unwrap_or_else(|| [text].into());
+        let meant = entry.settings[place].iter().map(String::as_str).collect();
         EntryValue { text, meant, own: place == 0 }
     }
-}
-
-/// The values in `a = 1, b = 2`; none where that is not the form.
-fn each_parameter<'a>(parameters: &[String], text: &'a str) -> Option<BTreeSet<&'a str>> {
-    let (mut rest, mut found) = (text, BTreeSet::new());
-    for (number, parameter) in parameters.iter().enumerate() {
-        let value = rest.strip_prefix(parameter.as_str())?.strip_prefix(" = ")?;
-        let end = match parameters.get(number + 1) {
-            Some(next) => value.find(&format!(", {next} = "))?,
-            None => value.len(),
-        };
-        found.insert(&value[..end]);
-        rest = value[end..].trim_start_matches(", ");
-    }
-    (!found.is_empty()).then_some(found)
 }
 
 fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
@@ -221,6 +206,7 @@ mod tests {
             because: String::new(),
             parameters: vec![],
             values: vec!["one".into(), "two".into()],
+            settings: vec![vec!["one".into()], vec!["two".into()]],
             varied: true,
         };
         let unsaid = Sensitivity {
@@ -286,20 +272,18 @@ mod tests {
             varied("dcp/figure-1", &["buffer"], &[(&[0], 1), (&[1], 3)]),
             varied("dcp/figure-2", &["buffer"], &[(&[0], 2), (&[1], 1)]),
         ];
-        let mut says = |figure: usize, parameters: &[&str], values: [&str; 2]| {
+        let mut says = |figure: usize, parameters: &[&str], values: [&str; 2], settings: [&[&str]; 2]| {
             let entry = &mut all[figure].figure.unsaid.as_mut().unwrap().entries[0];
             entry.parameters = parameters.iter().map(ToString::to_string).collect();
             entry.values = values.map(str::to_owned).to_vec();
+            entry.settings = settings.map(|all| all.iter().map(ToString::to_string).collect()).to_vec();
         };
-        says(0, &["*.a"], ["1MB", "2MB"]);
-        says(1, &["x.a", "y.a"], ["x.a = 3MB, y.a = [1, 2]", "x.a = 2MB, y.a = 2MB"]);
+        says(0, &["*.a"], ["1MB", "2MB"], [&["1MB"], &["2MB"]]);
+        let texts = ["x.a = 3MB, y.a = [1, 2]", "x.a = 2MB, y.a = 2MB"];
+        says(1, &["x.a", "y.a"], texts, [&["3MB", "[1, 2]"], &["2MB", "2MB"]]);
         let papers = papers(&all);
         assert_eq!((papers[0].holds_by_default, papers[0].holds), (3, 4));
         assert_eq!(papers[0].setup, "buffer: 2MB");
-        assert_eq!(
-            each_parameter(&["x.a".into(), "y.a".into()], "x.a = 3MB, y.a = [1, 2]"),
-            Some(["3MB", "[1, 2]"].into())
-        );
     }
 
     #[test]

@@ -25,9 +25,9 @@ impl Simulated {
     /// # Errors
     /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
     pub fn verdict(&self) -> Result<(), Failure> {
-        let failed = || self.results.missing.iter().filter_map(|run| Some((run, run.error.as_ref()?)));
-        for (run, error) in failed() {
-            note(&format!("error: run {}: {error}", run.describe()));
+        let failed = || self.results.missing.iter().filter_map(|run| Some((run, run.cause.as_ref()?)));
+        for (run, cause) in failed() {
+            note(&format!("error: run {}: {cause}", run.describe()));
         }
         let kept = match &self.folder {
             Some(folder) => format!("what there is was written to {}", folder.display()),

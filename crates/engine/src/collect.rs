@@ -13,7 +13,7 @@ use crate::spec::RunPoint;
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
-use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Statistic};
+use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, RunWarning, SeriesRow, Statistic};
 use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -198,37 +198,30 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
 }
 
 /// Warnings about faults that hit no packet of the run, or no data packet.
-fn faults_without_effect(run: &RunRow, point: &RunPoint) -> Vec<String> {
+fn faults_without_effect(run: &RunRow, point: &RunPoint) -> Vec<RunWarning> {
     let warning = |(row, spec): (&FaultRow, &FaultSpec)| {
         let late: Vec<String> =
             spec.at.0.iter().filter(|at| at.as_us() >= run.sim_time_us).map(ToString::to_string).collect();
-        let why = match (row.packets(), row.data_packets) {
-            _ if spec.kind.is_nothing() => return None,
-            (0, _) if row.at_us >= run.sim_time_us => "begins after the end of the run".to_owned(),
-            (0, _) => "met no packet: it lost, refused or slowed none".to_owned(),
-            (packets, 0) => {
-                format!("met no data: the {packets} packets that it hit are ACKs and the like")
-            }
-            _ if !late.is_empty() => {
-                format!("does not come at {}: the run is over before", late.join(", "))
-            }
-            _ => return None,
-        };
-        Some(format!("fault.{} ({}) {why}", row.fault, spec.kind))
+        let (fault, on) = (row.fault, spec.kind.to_string());
+        match (row.packets(), row.data_packets) {
+            _ if spec.kind.is_nothing() => None,
+            (0, _) if row.at_us >= run.sim_time_us => Some(RunWarning::FaultAfterEnd { fault, on }),
+            (0, _) => Some(RunWarning::FaultWithoutPackets { fault, on }),
+            (packets, 0) => Some(RunWarning::FaultWithoutData { fault, on, packets }),
+            _ if !late.is_empty() => Some(RunWarning::FaultTimesAfterEnd { fault, on, times: late }),
+            _ => None,
+        }
     };
     run.faults.iter().zip(&point.faults).filter_map(warning).collect()
 }
 
 /// Warnings about jobs that send nothing over the network, because all their traffic stays inside servers.
-fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = String> {
+fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = RunWarning> {
     let within = jobs.iter().enumerate().filter(|(_, job)| job.messages.is_empty());
-    within.map(|(number, job)| {
-        format!(
-            "job {number} ({}, {} ranks): all that its ranks send stays inside their servers, and nothing crosses the \
-             network: it takes as long under every scheme",
-            job.algorithm,
-            job.hosts.len()
-        )
+    within.map(|(number, job)| RunWarning::JobWithinServers {
+        job: number as u32,
+        algorithm: job.algorithm.to_string(),
+        ranks: job.hosts.len() as u64,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint, Series};
 use anabranch_base::{Purpose, Stream, stream};
 use anabranch_fabric::{Selector, SelectorError, Topology};
-use anabranch_results::SeriesRow;
+use anabranch_results::{EmptyReason, RunWarning, SeriesRow};
 use std::collections::BTreeSet;
 
 /// The random stream for the selector of a measure. It differs from those of faults, so that a fault with the same selector
@@ -22,7 +22,7 @@ pub(crate) fn empty_measures(
     topology: &Topology,
     queue_pairs: usize,
     rows: &[SeriesRow],
-) -> Result<Vec<String>, SelectorError> {
+) -> Result<Vec<RunWarning>, SelectorError> {
     let name = |row: &SeriesRow| (row.series.clone(), row.entity.clone());
     // The points of a curve are consecutive.
     let curves = rows.chunk_by(|a, b| a.entity == b.entity && a.series == b.series);
@@ -38,22 +38,22 @@ pub(crate) fn empty_measures(
             continue;
         }
         let on = [&measure.links, &measure.switches, &measure.qps].into_iter().flatten().next();
-        let on = on.map_or(String::new(), |on| format!(" on {on:?}"));
-        let why = match measure.series {
+        let reason = match measure.series {
             // Zero is a meaningful result of these.
             Series::Drops | Series::SenderEcn => continue,
             Series::Pauses | Series::PauseTime | Series::PauseVictims => match point.scheme.fabric.pfc {
                 Some(_) => continue,
-                None => "the scheme has no PFC",
+                None => EmptyReason::NoPfc,
             },
             Series::HeldOutside | Series::TableEntries if point.scheme.fabric.program.is_none() => {
-                "the scheme has no program in switches"
+                EmptyReason::NoProgram
             }
-            _ => "it has no point above 0",
+            _ => EmptyReason::AllZero,
         };
         let word = ["_gbps", "_bytes", "_us"].iter().find_map(|unit| column.strip_suffix(unit));
-        let word = word.unwrap_or(&column).replace('_', "-");
-        empty_measures.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
+        let word = word.unwrap_or(&column);
+        let (measure, series) = (number as u64, word.replace('_', "-"));
+        empty_measures.push(RunWarning::EmptyMeasure { measure, series, on: on.cloned(), reason });
     }
     Ok(empty_measures)
 }

@@ -51,7 +51,7 @@ pub(crate) struct Stalled<'a> {
 impl Stalled<'_> {
     /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
     /// the stall, a line about how to learn more.
-    pub(crate) fn explain(&self) -> String {
+    pub(crate) fn explain(&self) -> Vec<String> {
         let holding: Vec<(&FaultSpec, Duration)> =
             self.faults.iter().filter_map(|fault| Some((fault, self.holds_since(fault)?))).collect();
         let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
@@ -77,7 +77,7 @@ impl Stalled<'_> {
                 ),
             });
         }
-        lines.iter().map(|line| format!("\n  help: {line}")).collect()
+        lines
     }
 
     /// Settings for a longer stall than the one that ended the run, with room for several consecutive timeouts.
@@ -205,7 +205,7 @@ impl Stalled<'_> {
                     Some(_) => "an error rate below 1 there",
                     None => "a probability below 1",
                 };
-                Some(format!("every packet on {quoted_names} is lost {since}; write {below}"))
+                Some(format!("every packet on {quoted_names} is lost {since}; take {below}"))
             }
             FaultKind::PacketLoss { probability, .. } => {
                 let milder = match fault.error_rate(self.topology) {
@@ -402,6 +402,9 @@ mod tests {
             longest: 1_000_000,
         }
         .explain()
+        .iter()
+        .map(|line| format!("\n  help: {line}"))
+        .collect()
     }
 
     const FILE: &str = "inputs/pair.txt";
@@ -492,7 +495,7 @@ mod tests {
         );
         assert_eq!(
             of_file(1.0),
-            "\n  help: every packet on \"error-rate:P\" (lines 3 to 4 of pair.txt) is lost from the start for good; write \
+            "\n  help: every packet on \"error-rate:P\" (lines 3 to 4 of pair.txt) is lost from the start for good; take \
              an error rate below P there"
         );
     }

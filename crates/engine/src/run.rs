@@ -21,7 +21,7 @@ use anabranch_base::{
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
-use anabranch_results::SeriesRow;
+use anabranch_results::{RunFailure, SeriesRow, StallReason};
 use anabranch_workload::{self as workload, Fabric, Qp, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -357,13 +357,10 @@ impl RunContext<'_> {
             }
             Failure::Invariant(what) => RunError::Invariant { what },
             Failure::Stalled => {
-                let stall = point.limits.stall;
-                let reason = format!("nothing new was delivered for {stall}, a timeout and a round trip");
-                self.stalled(reason, early, result)
+                let stall = point.limits.stall.to_string();
+                self.stalled(StallReason::NoDelivery { stall }, early, result)
             }
-            Failure::NothingLeft => {
-                self.stalled("nothing is left that could happen".to_owned(), early, result)
-            }
+            Failure::NothingLeft => self.stalled(StallReason::NothingLeft, early, result),
             Failure::Deadlock(cycle) => {
                 RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) }
             }
@@ -378,7 +375,7 @@ impl RunContext<'_> {
     }
 
     /// The error of a stalled run, with an explanation by its faults.
-    fn stalled(&self, reason: String, early: EarlyEnd, result: RunResult) -> RunError {
+    fn stalled(&self, reason: StallReason, early: EarlyEnd, result: RunResult) -> RunError {
         let (point, scheme) = (self.point, &self.point.scheme);
         let facts = &scheme.fabric.facts(self.ideal.path_facts());
         let stalled = Stalled {
@@ -414,31 +411,31 @@ pub enum RunError {
     #[error("stopped")]
     Cancelled,
     /// Messages are unfinished and nothing new has been delivered for longer than the patience of the run.
-    #[error(
-        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}{help}",
-        at.as_us(),
-        flows.join("; "),
-        if *unfinished > flows.len() as u64 { "; ..." } else { "" }
-    )]
+    #[error("{}", RunFailure::Stalled {
+        at_us: at.as_us(),
+        reason: reason.clone(),
+        unfinished: *unfinished,
+        flows: flows.clone(),
+        help: help.clone(),
+    })]
     Stalled {
         /// Simulated time.
         at: Time,
         /// The condition that ended the run.
-        reason: String,
+        reason: StallReason,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
         /// The number of unfinished flows.
         unfinished: u64,
-        /// Lines of help, each after a line break.
-        help: String,
+        /// Lines of help.
+        help: Vec<String>,
         /// The results until then.
         partial: Box<RunResult>,
     },
     /// A cycle of paused links, each of which waits for the next (PFC deadlock).
     #[error(
-        "deadlock at {:.3} us: these links are paused, each waiting for the next and the last for the first: {}; {unfinished} flows are unfinished",
-        at.as_us(),
-        cycle.join(" -> ")
+        "{}",
+        RunFailure::Deadlock { at_us: at.as_us(), cycle: cycle.clone(), unfinished: *unfinished }
     )]
     Deadlock {
         /// Simulated time at which the deadlock was found.
@@ -451,7 +448,7 @@ pub enum RunError {
         partial: Box<RunResult>,
     },
     /// A lossless class had no room for a packet.
-    #[error("a lossless class lost a packet at {:.3} us: {what}", at.as_us())]
+    #[error("{}", RunFailure::LosslessDrop { at_us: at.as_us(), message: what.clone() })]
     LosslessDrop {
         /// Simulated time.
         at: Time,
@@ -480,14 +477,12 @@ pub enum RunError {
         error: ProgramError,
     },
     /// A limit of the scenario was reached.
-    #[error(
-        "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; {}",
-        at.as_us(),
-        match *limit == "max_time" && *at >= Time::ZERO + Limits::MAX_TIME {
-            true => "simulated time ends there: let messages start earlier",
-            false => "raise it in [limits] if that is too early",
-        }
-    )]
+    #[error("{}", RunFailure::Limit {
+        limit: (*limit).to_owned(),
+        at_us: at.as_us(),
+        unfinished: *unfinished,
+        is_largest: is_largest(limit, *at),
+    })]
     Limit {
         /// The key of the limit.
         limit: &'static str,
@@ -505,7 +500,7 @@ pub enum RunError {
         what: String,
     },
     /// A registered part or an observer panicked.
-    #[error("the {part} of scheme {scheme:?} panicked: {what}")]
+    #[error("{}", RunFailure::Panicked { scheme: scheme.clone(), part: part.clone(), message: what.clone() })]
     Panicked {
         /// The scheme that ran.
         scheme: String,
@@ -555,4 +550,35 @@ pub enum RunError {
     /// A selector names nothing on this fabric or in this workload.
     #[error(transparent)]
     Selector(#[from] SelectorError),
+}
+
+/// Whether a limit that was reached at `at` cannot be raised.
+fn is_largest(limit: &str, at: Time) -> bool {
+    limit == "max_time" && at >= Time::ZERO + Limits::MAX_TIME
+}
+
+impl RunError {
+    /// The cause of the failure as a value, and the results until then.
+    pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
+        match self {
+            RunError::Stalled { at, reason, flows, unfinished, help, partial } => {
+                (RunFailure::Stalled { at_us: at.as_us(), reason, unfinished, flows, help }, Some(partial))
+            }
+            RunError::Deadlock { at, cycle, unfinished, partial } => {
+                (RunFailure::Deadlock { at_us: at.as_us(), cycle, unfinished }, Some(partial))
+            }
+            RunError::Limit { limit, at, unfinished, partial } => {
+                let is_largest = is_largest(limit, at);
+                let (limit, at_us) = (limit.to_owned(), at.as_us());
+                (RunFailure::Limit { limit, at_us, unfinished, is_largest }, Some(partial))
+            }
+            RunError::LosslessDrop { at, what } => {
+                (RunFailure::LosslessDrop { at_us: at.as_us(), message: what }, None)
+            }
+            RunError::Panicked { scheme, part, what } => {
+                (RunFailure::Panicked { scheme, part, message: what }, None)
+            }
+            other => (RunFailure::Other { message: other.to_string() }, None),
+        }
+    }
 }

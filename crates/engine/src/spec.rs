@@ -5,8 +5,8 @@ use crate::mail::ArrivalOrder;
 use crate::observer::ObserverSpec;
 use crate::queue::FullQueue;
 use anabranch_base::{
-    AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
-    parameter_choices, parameters,
+    AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Problem, Ranged,
+    Rate, parameter_choices, parameters,
 };
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
@@ -169,15 +169,15 @@ impl Scheme {
         {
             if !(1..=most).contains(&size.0) {
                 let instead = ParameterValue::Text(format!("{}B", size.0.clamp(1, most)));
-                let problem = format!("must be 1B to {most}B, not {}B", size.0);
-                return Err(OutOfRange { parameter: parameter.to_owned(), problem, instead: Some(instead) });
+                let problem = Problem::with_value(format!("must be 1B to {most}B, not {}B", size.0), instead);
+                return Err(OutOfRange { parameter: parameter.to_owned(), problem });
             }
         }
         if self.transport.rto().is_above_zero() {
             return Ok(());
         }
-        let problem = "must be above 0".to_owned();
-        Err(OutOfRange { parameter: "rto".to_owned(), problem, instead: Some("70us".into()) })
+        let problem = Problem::with_value("must be above 0", ParameterValue::from("70us"));
+        Err(OutOfRange { parameter: "rto".to_owned(), problem })
     }
 
     /// The declarations of the parameters of the scheme itself, the fabric and the mix. Parts with kinds have their own.

@@ -155,7 +155,7 @@ fault = [{ kind = "link-down", links = "tor:0/up:0", at = "2us", duration = "20u
     fn what_stalls_is_missing_and_has_its_reason() {
         let stuck = TEXT.replace(r#""tor:0/up:0""#, r#""tor:0/up""#).replace(r#", duration = "20us""#, "");
         let results = finished(&stuck).0.results();
-        let why = results.missing[0].error.as_deref().unwrap();
+        let why = results.missing[0].cause.as_ref().unwrap().to_string();
         assert!(why.contains("no path is left between host"), "{why}");
     }
 

@@ -1,6 +1,6 @@
 //! Sizes, times and rates that depend on the fabric, as in "one BDP" or "half an RTT".
 
-use anabranch_base::{Bytes, Duration, ParseUnitError, Ranged, Rate, from_text, parameter_quantities};
+use anabranch_base::{Bytes, Duration, Fix, Problem, Ranged, Rate, from_text, parameter_quantities};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -184,48 +184,44 @@ impl Pace {
 }
 
 /// The number before `unit`, if `text` is a finite number with that unit; an error unless it is above 0.
-fn multiple(text: &str, unit: &str) -> Option<Result<f64, String>> {
+fn multiple(text: &str, unit: &str) -> Option<Result<f64, Problem>> {
     let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
     let number = number.is_finite().then_some(number)?;
-    Some(if number > 0.0 { Ok(number) } else { Err("must be above 0".to_owned()) })
+    Some(if number > 0.0 { Ok(number) } else { Err("must be above 0".into()) })
 }
 
 /// A size in BDPs or packets.
-fn relative_size(text: &str) -> Option<Result<Size, String>> {
+fn relative_size(text: &str) -> Option<Result<Size, Problem>> {
     let bdp = multiple(text, "bdp").map(|n| n.map(Size::Bdp));
     bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))
 }
 
-/// An error text with the relative forms that a quantity also accepts; the suggestion stays at the end.
-fn also(error: &ParseUnitError, too: &str) -> String {
-    let text = error.to_string();
-    match text.split_once("; write ") {
-        Some((problem, instead)) => format!("{problem}; {too}; write {instead}"),
-        None => format!("{text}; {too}"),
-    }
+/// A problem with the relative forms that a quantity also accepts.
+fn also(problem: Problem, too: &str) -> Problem {
+    Problem { message: format!("{}; {too}", problem.message), ..problem }
 }
 
-/// The suggestion for a percentage: that share of `unit`.
-fn share_of(text: &str, unit: &str) -> Option<String> {
+/// The replacement for a percentage: that share of `unit`.
+fn share_of(text: &str, unit: &str) -> Option<Fix> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     // Rounds off float noise.
     let share = (percent * 1e10).round() / 1e12;
-    (share > 0.0 && share.is_finite()).then(|| format!("; write {share}{unit}"))
+    (share > 0.0 && share.is_finite()).then(|| Fix::value(format_args!("{share}{unit}")))
 }
 
 impl FromStr for Size {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+    type Err = Problem;
+    fn from_str(text: &str) -> Result<Self, Problem> {
         if let Some(size) = relative_size(text) {
             return size;
         }
-        text.parse().map(Size::Bytes).map_err(|e| also(&e, "\"1.5bdp\" and \"100packets\" work too"))
+        text.parse().map(Size::Bytes).map_err(|e| also(e, "\"1.5bdp\" and \"100packets\" work too"))
     }
 }
 
 impl FromStr for Threshold {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+    type Err = Problem;
+    fn from_str(text: &str) -> Result<Self, Problem> {
         if let Some(share) = multiple(text, "queue") {
             return share.map(Threshold::Queue);
         }
@@ -233,21 +229,22 @@ impl FromStr for Threshold {
             return size.map(Threshold::Size);
         }
         let too = "\"1.5bdp\" and \"100packets\" work too, and \"0.2queue\" does";
-        let wrong = |e| also(&e, too) + &share_of(text, "queue").unwrap_or_default();
+        let wrong = |e: Problem| also(Problem { fix: share_of(text, "queue").or(e.fix), ..e }, too);
         text.parse().map(|bytes| Threshold::Size(Size::Bytes(bytes))).map_err(wrong)
     }
 }
 
 impl FromStr for Span {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+    type Err = Problem;
+    fn from_str(text: &str) -> Result<Self, Problem> {
         if let Some(n) = multiple(text, "rtt") {
             return n.map(Span::Rtt);
         }
         if let Some(queues) = multiple(text, "queue") {
             let (_, text) = (queues?, text.trim());
-            return Err(format!(
-                "\"{text}\" has no round trips, and an empty queue takes none; write 2rtt+{text}"
+            return Err(Problem::with_value(
+                format!("\"{text}\" has no round trips, and an empty queue takes none"),
+                format_args!("2rtt+{text}"),
             ));
         }
         if let Some((rtt, more)) = text.split_once('+')
@@ -257,24 +254,24 @@ impl FromStr for Span {
             if let Some(queues) = multiple(more, "queue") {
                 return Ok(Span::RttAndQueues(n?, queues?));
             }
-            let bytes =
-                more.parse().map_err(|e: ParseUnitError| match e.to_string().split_once("; write ") {
-                    Some((problem, instead)) => format!("{problem}; write {rtt}+{instead}"),
-                    None => format!("{e}; \"2rtt+5MB\" and \"2rtt+5queue\" work"),
-                })?;
+            let bytes = more.parse().map_err(|e: Problem| match e.fix {
+                Some(bytes) => Problem::with_value(e.message, format_args!("{rtt}+{bytes}")),
+                None => also(e, "\"2rtt+5MB\" and \"2rtt+5queue\" work"),
+            })?;
             return n.map(|n| Span::RttAndBytes(n, bytes));
         }
-        text.parse().map(Span::Time).map_err(|e| also(&e, "\"3rtt\" works too"))
+        text.parse().map(Span::Time).map_err(|e| also(e, "\"3rtt\" works too"))
     }
 }
 
 impl FromStr for Pace {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
+    type Err = Problem;
+    fn from_str(text: &str) -> Result<Self, Problem> {
         if let Some(share) = multiple(text, "line") {
             return share.map(Pace::Line);
         }
-        let wrong = |e| also(&e, "\"0.05line\" works too") + &share_of(text, "line").unwrap_or_default();
+        let too = "\"0.05line\" works too";
+        let wrong = |e: Problem| also(Problem { fix: share_of(text, "line").or(e.fix), ..e }, too);
         text.parse().map(Pace::Rate).map_err(wrong)
     }
 }
@@ -402,7 +399,7 @@ mod tests {
         // The suggestions, followed.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
-            assert_eq!(said.rsplit_once("; write ").map(|(_, instead)| instead), Some(right), "{said}");
+            assert_eq!(said.fix, Some(Fix::value(right)), "{said}");
             assert!(right.parse::<Span>().is_ok());
         }
         assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
@@ -420,7 +417,7 @@ mod tests {
         assert!("0.2queue".parse::<Size>().is_err() && "-1queue".parse::<Threshold>().is_err());
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
-        assert!("20%".parse::<Threshold>().unwrap_err().ends_with("; write 0.2queue"));
-        assert!("7 %".parse::<Pace>().unwrap_err().ends_with("; write 0.07line"));
+        assert_eq!("20%".parse::<Threshold>().unwrap_err().fix, Some(Fix::value("0.2queue")));
+        assert_eq!("7 %".parse::<Pace>().unwrap_err().fix, Some(Fix::value("0.07line")));
     }
 }

@@ -118,6 +118,7 @@ pub(crate) fn varied() -> Figure {
         because: format!("the text has no {what} & <so>"),
         parameters: vec![format!("*.{what}")],
         values: values.map(str::to_owned).into(),
+        settings: values.map(|value| vec![value.to_owned()]).into(),
         varied: true,
     };
     let [ratio, order] = setups[0].claims.clone().try_into().expect("two claims");

@@ -286,6 +286,8 @@ pub struct SensitivityEntry {
     pub parameters: Vec<String>,
     /// The values in words, the figure's own first.
     pub values: Vec<String>,
+    /// For each value its parts, in the order of `parameters`.
+    pub settings: Vec<Vec<String>>,
     /// Whether it was varied; not where the scale has values of its own for it.
     pub varied: bool,
 }
@@ -399,6 +401,7 @@ mod tests {
             because: "it is silent".into(),
             parameters: vec!["p".into()],
             values: values.iter().map(|&value| value.to_owned()).collect(),
+            settings: values.iter().map(|&value| vec![value.to_owned()]).collect(),
             varied: true,
         };
         let setup = |choice: [usize; 2], claims| SetupRow { choice: choice.into(), claims, failed_runs: 0 };

@@ -29,7 +29,7 @@ use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;
 use crate::sink::{FileEntry, RowSink};
-use crate::{FlowRow, JobRow, PartRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use crate::{FlowRow, JobRow, PartRow, ResultSet, ResultsError, RunRow, RunWarning, SeriesRow};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
@@ -44,8 +44,8 @@ use std::sync::Arc;
 
 /// The format of the files. 5: the fields of runs that were JSON are columns, and all rows have the keys of their run.
 /// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: `baseline`
-/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts.
-const FORMAT: u64 = 12;
+/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts. 13: warnings of runs and causes of failures as values.
+const FORMAT: u64 = 13;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const FACTS: &str = "facts.json";
@@ -90,13 +90,16 @@ impl ResultSet {
         if let Some(answer) = &self.answer {
             files.push(write_file(dir, ANSWER, &to_json(dir, ANSWER, answer)?)?);
         }
-        let of_runs = self.runs.iter().map(|run| run.warnings.clone());
         let warned = self.runs.iter().any(|run| !run.warnings.is_empty());
+        let of_runs = self.runs.iter().filter(|_| warned).map(|run| run.warnings.clone());
+        let of_runs: Vec<Vec<RunWarning>> = of_runs.collect();
+        let as_text = |warnings: &Vec<RunWarning>| warnings.iter().map(RunWarning::to_string).collect();
         let manifest = Manifest {
             format: FORMAT,
             title: self.title.clone(),
             warnings: self.warnings.clone(),
-            run_warnings: if warned { of_runs.collect() } else { Vec::new() },
+            run_warnings: of_runs.iter().map(as_text).collect(),
+            run_warning_values: of_runs,
             files,
         };
         write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest)?)?;
@@ -193,7 +196,7 @@ impl ResultSet {
             check_run_indices(&dir.join(FAULTS), faults.iter().map(|row| row.run), set.runs.len())?;
             faults.into_iter().for_each(|row| set.runs[row.run as usize].faults.push(row.fault));
         }
-        for (run, warnings) in set.runs.iter_mut().zip(&manifest.run_warnings) {
+        for (run, warnings) in set.runs.iter_mut().zip(&manifest.run_warning_values) {
             run.warnings.clone_from(warnings);
         }
         Ok((set, manifest))
@@ -210,6 +213,9 @@ pub(crate) struct Manifest {
     /// Warnings by run; empty when no run has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warnings: Vec<Vec<String>>,
+    /// Warnings by run, as values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run_warning_values: Vec<Vec<RunWarning>>,
     files: Vec<FileEntry>,
 }
 

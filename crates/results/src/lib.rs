@@ -25,6 +25,7 @@ mod files;
 #[cfg(not(feature = "files"))]
 mod no_files;
 mod recovery;
+mod run_end;
 #[cfg(feature = "files")]
 mod run_keys;
 #[cfg(feature = "files")]
@@ -55,6 +56,7 @@ pub use files::SERIES as SERIES_FILE;
 #[cfg(not(feature = "files"))]
 pub use no_files::FiledCurves;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
+pub use run_end::{EmptyReason, RunFailure, RunWarning, SharedWarning, StallReason, WarnedScheme};
 pub use schema::{CurvePoints, FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Value};
 pub use set::{MissingRun, ResultSet};
 pub use statistic::{Estimate, Statistic};

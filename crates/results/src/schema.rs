@@ -1,6 +1,6 @@
 //! The rows of the tables of results.
 
-use crate::Statistic;
+use crate::{RunWarning, Statistic};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -91,9 +91,9 @@ pub struct RunRow {
     pub extra: BTreeMap<String, f64>,
     /// The packets that each fault hit, in the order of the faults. Not part of the digest.
     pub faults: Vec<FaultRow>,
-    /// Sentences about what limits the meaning of this run: a fault that no packet met, a curve without a point. Not
-    /// part of the digest.
-    pub warnings: Vec<String>,
+    /// Warnings about the meaning of this run: a fault that no packet met, a curve without a point. Not part of the
+    /// digest.
+    pub warnings: Vec<RunWarning>,
     /// Digest of this run's totals, flows and jobs.
     pub digest: String,
 }

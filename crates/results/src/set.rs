@@ -1,7 +1,8 @@
 //! The results of a scenario as a whole.
 
 use crate::{
-    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, ScenarioFacts, SearchAnswer, SeriesRow, Value,
+    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunFailure, RunRow, ScenarioFacts, SearchAnswer,
+    SeriesRow, SharedWarning, Value,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,45 +60,33 @@ impl ResultSet {
 
     /// All warnings: of the scenario, and of its runs.
     pub fn all_warnings(&self) -> Vec<String> {
-        self.warnings.iter().cloned().chain(self.run_warnings()).collect()
+        let of_runs = self.run_warnings();
+        self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The warnings of runs, each once, with its schemes and the number of their runs. Warnings that differ only in
-    /// counts of packets are merged into one, with the range.
+    /// The warnings of runs, each once, with its schemes and the number of their runs.
     ///
     /// Where the sweep changes a fault, it needs no warning if packets meet it at some points.
-    pub fn run_warnings(&self) -> Vec<String> {
+    pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
-        let mut found: Vec<(WarningPattern, Vec<(&str, usize)>)> = Vec::new();
+        let mut found: Vec<SharedWarning> = Vec::new();
         for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
         {
-            let warning = WarningPattern::of(warning);
-            let index = found.iter().position(|(known, _)| known.words == warning.words);
-            let index = index.unwrap_or_else(|| {
-                found.push((warning.clone(), Vec::new()));
-                found.len() - 1
-            });
-            found[index].0.widen(&warning);
-            let schemes = &mut found[index].1;
-            match schemes.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
-                Some((_, runs)) => *runs += 1,
-                None => schemes.push((&run.scheme, 1)),
+            let of_runs = runs_of(&run.scheme);
+            if !found.iter_mut().any(|known| known.add(warning, &run.scheme, of_runs)) {
+                let mut new = SharedWarning::new(warning);
+                new.add(warning, &run.scheme, of_runs);
+                found.push(new);
             }
         }
-        let of_runs = found.into_iter().filter_map(|(warning, mut schemes)| {
-            let warning = warning.text();
-            if swept && warning.starts_with("fault.") {
-                schemes.retain(|(scheme, runs)| *runs == runs_of(scheme));
+        if swept {
+            for shared in found.iter_mut().filter(|shared| shared.warning.fault().is_some()) {
+                shared.schemes.retain(|scheme| scheme.runs == scheme.of_runs);
             }
-            let schemes = schemes.into_iter().map(|(scheme, runs)| match runs_of(scheme) {
-                all if all == runs => scheme.to_owned(),
-                all => format!("{scheme} (in {runs} of {all} runs)"),
-            });
-            let schemes: Vec<String> = schemes.collect();
-            (!schemes.is_empty()).then(|| format!("{}: {warning}", schemes.join(", ")))
-        });
-        of_runs.collect()
+        }
+        found.retain(|shared| !shared.schemes.is_empty());
+        found
     }
 
     /// Every value of the resolved scenario as TOML, by its path; the entries of a list that have a name by that.
@@ -133,53 +122,10 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>)
     }
 }
 
-/// A warning whose counts of packets may differ between runs.
-#[derive(Clone)]
-struct WarningPattern {
-    /// Its words; none in place of a count.
-    words: Vec<Option<String>>,
-    /// The smallest and the largest value of each count.
-    counts: Vec<[u64; 2]>,
-}
-
-impl WarningPattern {
-    fn of(warning: &str) -> WarningPattern {
-        let mut counts = Vec::new();
-        let words: Vec<&str> = warning.split(' ').collect();
-        let is_counted = |index: usize| words.get(index + 1).is_some_and(|next| next.starts_with("packet"));
-        let masked = words.iter().enumerate().map(|(index, word)| match word.parse() {
-            Ok(count) if is_counted(index) => {
-                counts.push([count, count]);
-                None
-            }
-            _ => Some((*word).to_owned()),
-        });
-        WarningPattern { words: masked.collect(), counts }
-    }
-
-    fn widen(&mut self, other: &WarningPattern) {
-        for ([least, most], [low, high]) in self.counts.iter_mut().zip(&other.counts) {
-            (*least, *most) = ((*least).min(*low), (*most).max(*high));
-        }
-    }
-
-    fn text(&self) -> String {
-        let mut counts = self.counts.iter();
-        let words = self.words.iter().map(|word| match word {
-            Some(word) => word.clone(),
-            None => match counts.next() {
-                Some([least, most]) if least == most => least.to_string(),
-                Some([least, most]) => format!("{least} to {most}"),
-                None => String::new(),
-            },
-        });
-        words.collect::<Vec<_>>().join(" ")
-    }
-}
-
 /// A requested run without complete results. One that stalled or hit a limit also has its row in [`ResultSet::runs`],
 /// with its results until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredMissingRun", into = "StoredMissingRun")]
 pub struct MissingRun {
     /// Its scheme.
     pub scheme: String,
@@ -189,8 +135,33 @@ pub struct MissingRun {
     pub sweep: BTreeMap<String, Value>,
     /// Whether it is a baseline ([`RunRow::baseline`]).
     pub baseline: bool,
-    /// The error; none when the run never came to an end because the program was interrupted.
-    pub error: Option<String>,
+    /// The cause of the failure; none when the run never came to an end because the program was interrupted.
+    pub cause: Option<RunFailure>,
+}
+
+/// A missing run in a file: the text of its cause stands beside the cause.
+#[derive(Serialize, Deserialize)]
+struct StoredMissingRun {
+    scheme: String,
+    seed: u64,
+    sweep: BTreeMap<String, Value>,
+    baseline: bool,
+    error: Option<String>,
+    cause: Option<RunFailure>,
+}
+
+impl From<MissingRun> for StoredMissingRun {
+    fn from(MissingRun { scheme, seed, sweep, baseline, cause }: MissingRun) -> Self {
+        let error = cause.as_ref().map(RunFailure::to_string);
+        StoredMissingRun { scheme, seed, sweep, baseline, error, cause }
+    }
+}
+
+impl From<StoredMissingRun> for MissingRun {
+    fn from(stored: StoredMissingRun) -> Self {
+        let StoredMissingRun { scheme, seed, sweep, baseline, cause, .. } = stored;
+        MissingRun { scheme, seed, sweep, baseline, cause }
+    }
 }
 
 impl MissingRun {
@@ -210,63 +181,79 @@ impl MissingRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
+    use crate::{EmptyReason, RunWarning, Value};
     use std::collections::BTreeMap;
 
-    fn run(scheme: &str, at: Option<&str>, warnings: &[&str]) -> RunRow {
+    fn run(scheme: &str, at: Option<&str>, warnings: &[RunWarning]) -> RunRow {
         let sweep = at.map(|at| ("fault.0.at".to_owned(), Value::Text(at.to_owned())));
         RunRow {
             scheme: scheme.into(),
             sweep: sweep.into_iter().collect::<BTreeMap<_, _>>(),
-            warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+            warnings: warnings.to_vec(),
             ..RunRow::default()
         }
     }
 
+    fn missed() -> RunWarning {
+        RunWarning::FaultWithoutPackets { fault: 0, on: "rate host:3".to_owned() }
+    }
+
+    fn no_curve() -> RunWarning {
+        let (series, on) = ("queue-depth".to_owned(), Some("tor:0".to_owned()));
+        RunWarning::EmptyMeasure { measure: 1, series, on, reason: EmptyReason::AllZero }
+    }
+
     #[test]
     fn warnings_of_runs_are_told_once_with_their_schemes() {
-        let missed = "fault.0 met no packet";
         let runs = vec![
-            run("reps", None, &[missed]),
+            run("reps", None, &[missed()]),
             run("reps", None, &[]),
-            run("ops", None, &[missed, "no curve"]),
+            run("ops", None, &[missed(), no_curve()]),
         ];
         let set = ResultSet { runs, warnings: vec!["the queue is short".into()], ..ResultSet::default() };
-        let expected =
-            ["the queue is short", "reps (in 1 of 2 runs), ops: fault.0 met no packet", "ops: no curve"];
+        let expected = [
+            "the queue is short",
+            "reps (in 1 of 2 runs), ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none",
+            "ops: measure.1 (queue-depth on \"tor:0\") saw nothing: it has no point above 0",
+        ];
         assert_eq!(set.all_warnings(), expected);
     }
 
     #[test]
     fn warnings_that_differ_in_packets_alone_are_one_with_a_range() {
-        let met = |fault: u32, packets: u32| {
-            format!("fault.{fault} (rate host:3) met no data: the {packets} packets that it hit are ACKs")
+        let met = |fault: u32, packets: u64| RunWarning::FaultWithoutData {
+            fault,
+            on: "rate host:3".to_owned(),
+            packets,
         };
-        let all = [met(0, 261), met(0, 5), met(0, 17), met(1, 5)];
         let runs = vec![
-            run("reps", None, &[&all[0]]),
-            run("reps", None, &[&all[1]]),
-            run("ops", None, &[&all[2], &all[3]]),
+            run("reps", None, &[met(0, 261)]),
+            run("reps", None, &[met(0, 5)]),
+            run("ops", None, &[met(0, 17), met(1, 5)]),
             run("ops", None, &[]),
         ];
         let set = ResultSet { runs, ..ResultSet::default() };
         let expected = [
-            "reps, ops (in 1 of 2 runs): fault.0 (rate host:3) met no data: the 5 to 261 packets that it hit are ACKs",
-            "ops (in 1 of 2 runs): fault.1 (rate host:3) met no data: the 5 packets that it hit are ACKs",
+            "reps, ops (in 1 of 2 runs): fault.0 (rate host:3) met no data: the 5 to 261 packets that it hit are ACKs \
+             and the like",
+            "ops (in 1 of 2 runs): fault.1 (rate host:3) met no data: the 5 packets that it hit are ACKs and the like",
         ];
         assert_eq!(set.all_warnings(), expected);
     }
 
     #[test]
     fn a_swept_fault_may_be_met_at_some_points_only() {
-        let missed = "fault.0 met no packet";
         let runs = vec![
             run("reps", Some("1us"), &[]),
-            run("reps", Some("9s"), &[missed]),
-            run("ops", Some("1us"), &[missed]),
-            run("ops", Some("9s"), &[missed]),
+            run("reps", Some("9s"), &[missed(), no_curve()]),
+            run("ops", Some("1us"), &[missed()]),
+            run("ops", Some("9s"), &[missed()]),
         ];
         let set = ResultSet { runs, ..ResultSet::default() };
-        assert_eq!(set.all_warnings(), ["ops: fault.0 met no packet"]);
+        let expected = [
+            "ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none",
+            "reps (in 1 of 2 runs): measure.1 (queue-depth on \"tor:0\") saw nothing: it has no point above 0",
+        ];
+        assert_eq!(set.all_warnings(), expected);
     }
 }

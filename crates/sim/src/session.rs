@@ -3,7 +3,7 @@
 use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
 use anabranch_lab::scenario::{Diagnostic, Scenario};
-use anabranch_results::{MissingRun, ResultSet, ScenarioFacts};
+use anabranch_results::{MissingRun, ResultSet, RunFailure, ScenarioFacts};
 use std::collections::BTreeMap;
 
 /// A scenario whose fabrics can be built, with the results of its runs so far.
@@ -21,8 +21,8 @@ pub struct Session {
     ends: Vec<Option<End>>,
 }
 
-/// The end of a run: its results, or the reason of its failure with partial results, if there are any.
-type End = Result<RunResult, (String, Option<Box<RunResult>>)>;
+/// The end of a run: its results, or the cause of its failure with partial results, if there are any.
+type End = Result<RunResult, (RunFailure, Option<Box<RunResult>>)>;
 
 impl Session {
     /// A session of a scenario, with a baseline for each run that has faults.
@@ -80,7 +80,7 @@ impl Session {
 
     /// Records the end of the run at `index`.
     pub fn ended(&mut self, index: usize, end: Result<RunResult, RunError>) {
-        self.ends[index] = Some(end_of(end));
+        self.ends[index] = Some(end.map_err(RunError::into_failure));
     }
 
     /// The first run that has not ended, if runs are executed one after the other.
@@ -122,7 +122,7 @@ impl Session {
     /// The results of a run that has just ended, without recording its end.
     pub fn result_of(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
         let mut set = self.empty();
-        self.add_run(&mut set, index, Some(&end_of(end)), None);
+        self.add_run(&mut set, index, Some(&end.map_err(RunError::into_failure)), None);
         set
     }
 
@@ -152,12 +152,12 @@ impl Session {
     }
 
     fn add_run(&self, set: &mut ResultSet, index: usize, end: Option<&End>, recovery: Option<f64>) {
-        let (result, error) = match end {
+        let (result, failure) = match end {
             Some(Ok(result)) => (Some(result), None),
-            Some(Err((why, partial))) => (partial.as_deref(), Some(Some(why.clone()))),
+            Some(Err((cause, partial))) => (partial.as_deref(), Some(Some(cause.clone()))),
             None => (None, Some(None)),
         };
-        set.missing.extend(error.map(|why| self.missing(index, why)));
+        set.missing.extend(failure.map(|cause| self.missing(index, cause)));
         if let Some(result) = result {
             let mut result = result.clone();
             result.run.time_to_recover_us = recovery;
@@ -169,26 +169,14 @@ impl Session {
         }
     }
 
-    fn missing(&self, index: usize, error: Option<String>) -> MissingRun {
+    fn missing(&self, index: usize, cause: Option<RunFailure>) -> MissingRun {
         let point = &self.points[index];
         MissingRun {
             scheme: point.scheme.name.clone(),
             seed: point.seed,
             sweep: point.sweep.clone(),
             baseline: index >= self.actual,
-            error,
+            cause,
         }
     }
-}
-
-fn end_of(end: Result<RunResult, RunError>) -> End {
-    end.map_err(|error| {
-        let why = error.to_string();
-        match error {
-            RunError::Stalled { partial, .. }
-            | RunError::Deadlock { partial, .. }
-            | RunError::Limit { partial, .. } => (why, Some(partial)),
-            _ => (why, None),
-        }
-    })
 }

@@ -57,7 +57,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let ends = carry_out(&session, &runs, args.threads, |run, end| {
         let results = session.result_of(run, end);
         if let Some(missing) = results.missing.first() {
-            return Err(missing.error.clone().unwrap_or_default());
+            return Err(missing.cause.as_ref().map(ToString::to_string).unwrap_or_default());
         }
         let page = anabranch_report::html(&results, &MadeBy::this().provenance());
         dataset.put(run, &results, session.files(), &page).map_err(|error| error.to_string())

@@ -202,6 +202,7 @@ impl Plan<'_> {
             because: entry.because.clone(),
             parameters: entry.set.keys().cloned().collect(),
             values: (0..entry.values()).map(|place| entry.value(place)).collect(),
+            settings: (0..entry.values()).map(|place| entry.settings(place)).collect(),
             varied: entry.varied,
         });
         let unsaid = Sensitivity {
@@ -261,8 +262,8 @@ impl Plan<'_> {
             let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
             if !batch.is_empty() {
                 let outcome = execute(&points, args.output.threads, &kept.subset(batch), spool)?;
-                for (index, error) in &outcome.failed {
-                    kept.keep_failure(batch[*index], error);
+                for (index, cause) in &outcome.failed {
+                    kept.keep_failure(batch[*index], &cause.to_string());
                 }
                 if outcome.interrupted {
                     let there = (0..self.runs.len()).filter(|&run| kept.has(run)).count();

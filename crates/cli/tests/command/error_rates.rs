@@ -189,7 +189,7 @@ fn losing_every_packet_is_warned_of_at_the_line_of_the_file() {
     let expected = "warning: star.txt:3: error rate 1 (fault.0): the links that have it lose every packet that they carry";
     assert!(warned.contains(expected) && warned.contains("0.01 for one packet in a hundred"), "{warned}");
     let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(1).stderr;
-    let expected = "every packet on \"error-rate:1\" (lines 3 to 6 of star.txt) is lost from the start for good; write an error \
+    let expected = "every packet on \"error-rate:1\" (lines 3 to 6 of star.txt) is lost from the start for good; take an error \
                     rate below 1 there";
     assert_eq!(ended.matches(expected).count(), 3, "{ended}");
     place.write("star.txt", star("0.00000001"));

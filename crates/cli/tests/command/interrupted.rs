@@ -22,6 +22,12 @@ fn a_run_that_cannot_finish_names_its_flows() {
     }
     let document = ended.json();
     assert_eq!(document["failed"][1]["scheme"], "ops");
+    let failed = &document["failed"][0];
+    let (text, cause) = (failed["error"].as_str().unwrap(), &failed["cause"]);
+    assert!(text.starts_with("stalled at ") && cause["kind"] == "stalled", "{failed}");
+    assert!(cause["at_us"].is_f64() && cause["unfinished"].as_u64() > Some(0), "{cause}");
+    assert!(text.contains(cause["flows"][0].as_str().unwrap()), "{failed}");
+    assert!(text.ends_with(cause["help"][0].as_str().unwrap()), "{failed}");
     assert!(document["runs"][0]["flows_finished"].as_u64().unwrap() < 16);
     let names = place.results();
     assert!(names.len() == 1 && names[0].ends_with("-partial"), "{names:?}");
@@ -39,6 +45,8 @@ fn runs_that_finished_are_kept_when_another_fails() {
     let document = ended.json();
     assert_eq!(document["runs"][0]["flows_finished"], 16);
     assert_eq!(document["failed"].as_array().unwrap().len(), 1);
+    let cause = &document["failed"][0]["cause"];
+    assert_eq!((&cause["kind"], &cause["limit"]), (&"limit".into(), &"max_time".into()), "{cause}");
     let folder = document["folder"].as_str().unwrap();
     assert!(folder.ends_with("-partial"), "{folder}");
     let report = place.run(&["report", folder]).expect(0);

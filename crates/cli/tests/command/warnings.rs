@@ -3,9 +3,9 @@
 use crate::common::{Place, SMALL, edited};
 
 /// Runs `scenario`, which must end well and warn of each of `says`: on standard error, in JSON and on the page, also
-/// when its results are taken from disk.
+/// when its results are taken from disk. Returns the warnings of its runs as values.
 #[track_caller]
-fn warned(scenario: &str, says: &[&str]) {
+fn warned(scenario: &str, says: &[&str]) -> serde_json::Value {
     let place = Place::new();
     place.write("s.toml", scenario);
     let ended = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0);
@@ -15,7 +15,9 @@ fn warned(scenario: &str, says: &[&str]) {
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
     let warnings: Vec<&str> =
         json["warnings"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
-    assert_eq!(again.json()["warnings"], json["warnings"], "stored results warn alike");
+    for field in ["warnings", "run_warnings"] {
+        assert_eq!(again.json()[field], json[field], "stored results warn alike");
+    }
     for text in says {
         let (problem, _) = text.split_once("; write: ").unwrap_or((text, ""));
         for (place, told) in [("standard error", &ended.stderr), ("again", &again.stderr)] {
@@ -29,6 +31,7 @@ fn warned(scenario: &str, says: &[&str]) {
     }
     assert_eq!(warnings.len(), says.len(), "{warnings:?}");
     assert_eq!(page.contains("<h2>Warnings</h2>"), !says.is_empty());
+    json["run_warnings"].clone()
 }
 
 #[test]
@@ -45,7 +48,11 @@ fn a_fault_that_no_packet_met() {
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
     let says = "reps, ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none";
-    warned(&format!("{idle}{fault}"), &[says]);
+    let values = warned(&format!("{idle}{fault}"), &[says]);
+    let warning = serde_json::json!({ "kind": "fault-without-packets", "fault": 0, "on": "rate host:3" });
+    let of = |scheme: &str| serde_json::json!({ "scheme": scheme, "runs": 1, "of_runs": 1 });
+    assert_eq!(values[0]["warning"], warning);
+    assert_eq!(values[0]["schemes"], serde_json::json!([of("reps"), of("ops")]));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Rates, latencies and error rates in the syntax of the ns-3 simulators.
 
 use anabranch_base::{Duration, Fix, Problem, Rate};
-use std::fmt::Display;
 
 /// The least plain rate that is taken as bits per second. ns-3 reads smaller ones so too, but a unit is likely missing.
 const LEAST_PLAIN_RATE: u64 = 1_000_000;
@@ -107,8 +106,8 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
 }
 
 /// The replacement that the parser of scenarios proposes for a malformed quantity.
-fn suggestion<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<Fix> {
-    Problem::from_sentence(&word.parse::<T>().err()?.to_string()).fix
+fn suggestion<T: std::str::FromStr<Err = Problem>>(word: &str) -> Option<Fix> {
+    word.parse::<T>().err()?.fix
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub(in crate::scenario) struct ParameterFault {
     pub path: String,
     pub message: String,
     pub instead: ParameterFix,
+    /// Other parameters that take part in the fault.
+    pub others: Vec<String>,
 }
 
 /// The correction of a faulty parameter.
@@ -40,13 +42,17 @@ pub(in crate::scenario) enum ParameterFix {
 }
 
 impl ParameterFault {
+    pub(in crate::scenario) fn new(path: &str, message: String, instead: ParameterFix) -> ParameterFault {
+        ParameterFault { path: path.to_owned(), message, instead, others: Vec::new() }
+    }
+
     /// A fault that another value cures.
     pub(in crate::scenario) fn value(
         path: &str,
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Value(instead.into()) }
+        ParameterFault::new(path, message, ParameterFix::Value(instead.into()))
     }
 
     /// A fault whose cure takes words.
@@ -55,6 +61,20 @@ impl ParameterFault {
         message: String,
         instead: impl Into<String>,
     ) -> ParameterFault {
-        ParameterFault { path: path.to_owned(), message, instead: ParameterFix::Words(instead.into()) }
+        ParameterFault::new(path, message, ParameterFix::Words(instead.into()))
+    }
+
+    /// Adds parameters that take part in the fault.
+    pub(in crate::scenario) fn involving(mut self, others: &[&str]) -> ParameterFault {
+        self.others.extend(others.iter().map(|&path| path.to_owned()));
+        self
+    }
+
+    /// Whether a setting of the parameter or the table at `path` takes part in the fault.
+    pub(in crate::scenario) fn involves(&self, path: &str) -> bool {
+        let is_within = |other: &str| {
+            other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        is_within(&self.path) || self.others.iter().any(|other| is_within(other))
     }
 }

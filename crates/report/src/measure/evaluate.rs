@@ -4,6 +4,7 @@ use super::error::{ErrorAt, hint};
 use super::run_value::RunValues;
 use super::tree::{Axis, Bins, Call, Comparison, Node, NodeKind, Operator, Over, Word};
 use crate::index::Index;
+use anabranch_base::Problem;
 use anabranch_results as results;
 use anabranch_results::{ClaimValue, ResultSet, RunRow, Spread, Statistic, Value};
 use std::collections::BTreeSet;
@@ -238,7 +239,10 @@ impl<'a> Context<'a> {
                 let hint = hint(written, known.into_iter().chain(["seed"]));
                 ErrorAt::new(at, format!("no swept parameter `{written}`{hint}"))
             }
-            _ => ErrorAt::new(at, format!("`{written}` may be {}; write one whole", matches.join(" or "))),
+            _ => {
+                let message = format!("`{written}` may be {}", matches.join(" or "));
+                ErrorAt::new(at, Problem::with_text(message, "one of them in full").to_string())
+            }
         }
     }
 
@@ -300,10 +304,11 @@ impl<'a> Context<'a> {
                 .map(|(name, _)| name.as_str())
                 .collect();
             let name = open.first().copied().unwrap_or("the parameter");
-            let message = format!(
-                "{name} has several values here; write `max over {name}: ...` around it or `{name}=...` in it"
+            let problem = Problem::with_text(
+                format!("{name} has several values here"),
+                format_args!("`max over {name}: ...` around it or `{name}=...` in it"),
             );
-            return ErrorAt::new(at, message);
+            return ErrorAt::new(at, problem.to_string());
         }
         Ok(chosen)
     }

@@ -3,6 +3,7 @@
 use super::error::{ErrorAt, hint};
 use super::functions::{Arguments, function};
 use super::tree::{Axis, Bins, Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
+use anabranch_base::Problem;
 
 /// Bounds the tree, and with it the stack that evaluating it takes.
 const MAX_NODES: usize = 512;
@@ -33,7 +34,8 @@ impl<'a> Parser<'a> {
     fn expression(&mut self) -> Result<Node, ErrorAt> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return ErrorAt::new(self.at, format!("more than {MAX_DEPTH} levels deep; write it flatter"));
+            let message = format!("more than {MAX_DEPTH} levels deep");
+            return ErrorAt::new(self.at, Problem::with_text(message, "a flatter expression").to_string());
         }
         let first = self.sum()?;
         let at = self.at;

@@ -10,7 +10,7 @@ use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
 use crate::ranking::{Quantity, Recovery, Standing, ranked_quantity, standings};
 use crate::verdict::{Verdict, answer};
-use anabranch_results::{Estimate, Explanation, ResultSet};
+use anabranch_results::{Estimate, Explanation, MissingRun, ResultSet, RunFailure};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -96,9 +96,7 @@ impl LeagueEntry {
             .into_iter()
             .chain(explain::goodput(set, &timed))
             .collect();
-        let missing = set.missing.iter().map(|run| {
-            format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
-        });
+        let missing = set.missing.iter().map(|run| format!("{}: {}", run.describe(), cause(run)));
         LeagueEntry {
             name: name.to_owned(),
             title: set.title.clone(),
@@ -123,14 +121,8 @@ impl LeagueEntry {
             setup: setup.to_owned(),
             over_ideal: over_ideal(group, quantity),
         }));
-        let missing = set.missing.iter().map(|run| {
-            format!(
-                "{} on {setup}: {}",
-                run.describe(),
-                run.error.as_deref().unwrap_or("never ran to its end")
-            )
-        });
-        self.missing.extend(missing);
+        let missing = set.missing.iter();
+        self.missing.extend(missing.map(|run| format!("{} on {setup}: {}", run.describe(), cause(run))));
     }
 
     fn row(&self, scheme: &str) -> Option<&Row> {
@@ -255,6 +247,11 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
     }
     body.push_str("</main>\n");
     document("Anabranch: the league", &body, &plots)
+}
+
+/// The reason why a run is missing.
+fn cause(run: &MissingRun) -> String {
+    run.cause.as_ref().map_or_else(|| "never ran to its end".to_owned(), RunFailure::to_string)
 }
 
 /// Whether a scheme has rank 1 in a scenario.

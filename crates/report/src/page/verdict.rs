@@ -2,7 +2,7 @@
 
 use super::markup::{escape, prose};
 use crate::verdict::{Verdict, answer, method, rank_rule};
-use anabranch_results::{ResultSet, SearchAnswer};
+use anabranch_results::{ResultSet, RunFailure, SearchAnswer};
 
 /// The runs that failed or never ran: above everything else, as the rest looks complete.
 pub(super) fn missing(set: &ResultSet) -> String {
@@ -12,49 +12,38 @@ pub(super) fn missing(set: &ResultSet) -> String {
     let mut html = String::from(
         "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
     );
-    // Runs whose errors differ only in numbers share a line.
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    // Runs whose causes differ only in numbers share a line.
+    let mut causes: Vec<(Option<&RunFailure>, Vec<String>)> = Vec::new();
     for run in &set.missing {
-        let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
-        let (cause, ..) = error_parts(why);
-        match reasons
-            .iter_mut()
-            .find(|(other, _)| without_numbers(error_parts(other).0) == without_numbers(cause))
-        {
+        let is_like = |other: &Option<&RunFailure>| match (other, &run.cause) {
+            (Some(other), Some(cause)) => other.is_like(cause),
+            (other, cause) => other.is_none() && cause.is_none(),
+        };
+        match causes.iter_mut().find(|(other, _)| is_like(other)) {
             Some((_, runs)) => runs.push(run.describe()),
-            None => reasons.push((why, vec![run.describe()])),
+            None => causes.push((run.cause.as_ref(), vec![run.describe()])),
         }
     }
-    for (why, runs) in reasons {
-        let (cause, flows, help) = error_parts(why);
+    for (cause, runs) in causes {
         let first = if runs.len() > 1 { " (numbers of the first of them)" } else { "" };
-        html.push_str(&format!("<li><b>{}</b>{first}: {}", escape(&runs.join("; ")), prose(cause)));
-        for line in help.lines() {
-            html.push_str(&format!("<p>{}</p>", prose(line.trim())));
+        let summary = cause.map_or_else(
+            || "never ran to its end, as the program was interrupted".to_owned(),
+            RunFailure::summary,
+        );
+        html.push_str(&format!("<li><b>{}</b>{first}: {}", escape(&runs.join("; ")), prose(&summary)));
+        for line in cause.map(RunFailure::help).unwrap_or_default() {
+            html.push_str(&format!("<p>help: {}</p>", prose(line)));
         }
-        if !flows.is_empty() {
+        if let Some(flows) = cause.and_then(RunFailure::flows) {
             html.push_str(&format!(
                 "<details><summary>Some of the flows</summary>{}</details>",
-                prose(flows)
+                prose(&flows)
             ));
         }
         html.push_str("</li>");
     }
     html.push_str("</ul></section>\n");
     html
-}
-
-/// The parts of an error of a run: the cause, the flows that it names, and the lines of help.
-fn error_parts(why: &str) -> (&str, &str, &str) {
-    let (first, help) = why.split_once('\n').unwrap_or((why, ""));
-    match first.find(": flow ") {
-        Some(place) => (&first[..place], &first[place + 2..], help),
-        None => (first, "", help),
-    }
-}
-
-fn without_numbers(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_ascii_digit() && *letter != '.').collect()
 }
 
 /// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, its question

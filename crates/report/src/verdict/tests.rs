@@ -4,7 +4,7 @@ use super::*;
 use crate::ranking::tests::set;
 use crate::ranking::{Recovery, summary_json};
 use crate::scenario_text::set_scenario;
-use anabranch_results::FaultRow;
+use anabranch_results::{FaultRow, RunFailure};
 
 /// The verdict, a line for each sentence and note.
 fn text(set: &ResultSet) -> String {
@@ -50,7 +50,7 @@ fn what_did_not_finish_is_left_out_and_said() {
         seed: 3,
         sweep: BTreeMap::new(),
         baseline: false,
-        error: error.map(str::to_owned),
+        cause: error.map(|message| RunFailure::Other { message: message.to_owned() }),
     };
     set.missing = vec![missing("b", Some("stalled"))];
     insta::assert_snapshot!(text(&set), @r"

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultFacts, FaultRow, Figure, MissingRun,
-    Outcome, PlotKind, PlotSpec, PointFacts, ScenarioFacts, SchemeFacts, Sensitivity, SensitivityEntry,
-    SetupRow, Spread, Value,
+    Outcome, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts, SchemeFacts, Sensitivity,
+    SensitivityEntry, SetupRow, Spread, StallReason, Value,
 };
 use std::collections::BTreeMap;
 use tempfile::tempdir;
@@ -108,7 +108,13 @@ fn small_set() -> ResultSet {
             seed: 4,
             sweep: BTreeMap::from([("workload.bytes".into(), Value::Integer(8))]),
             baseline: true,
-            error: Some("stalled".into()),
+            cause: Some(RunFailure::Stalled {
+                at_us: 1.5,
+                reason: StallReason::NoDelivery { stall: "1ms".into() },
+                unfinished: 2,
+                flows: vec!["flow 0".into()],
+                help: vec!["a longer stall".into()],
+            }),
         }],
         warnings: Vec::new(),
         figure: Some(figure()),
@@ -128,15 +134,17 @@ fn what_faults_did_and_warnings_come_back() {
         data_packets: 3,
     };
     let mut set = small_set();
-    let with = |faults, warnings: &[&str]| RunRow {
+    let after_end = RunWarning::FaultAfterEnd { fault: 0, on: "é".into() };
+    let within = RunWarning::JobWithinServers { job: 1, algorithm: "all-reduce-ring".into(), ranks: 8 };
+    let with = |faults, warnings: &[&RunWarning]| RunRow {
         faults,
-        warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+        warnings: warnings.iter().map(|&warning| warning.clone()).collect(),
         ..small_set().runs.remove(0)
     };
     set.runs = vec![
-        with(vec![], &["one", "two"]),
+        with(vec![], &[&after_end, &within]),
         with(vec![fault(1, 0.5), fault(2, 7.0)], &[]),
-        with(vec![fault(1, 3.0)], &["é"]),
+        with(vec![fault(1, 3.0)], &[&within]),
     ];
     set.warnings = vec!["a queue below a packet".into()];
     let dir = tempdir().unwrap();
@@ -190,6 +198,7 @@ fn figure() -> Figure {
                 because: "the text gives none".into(),
                 parameters: vec!["*.transport.payload".into()],
                 values: vec!["4096B".into(), "1000B".into()],
+                settings: vec![vec!["4096B".into()], vec!["1000B".into()]],
                 varied: true,
             }],
             together: true,

@@ -51,7 +51,7 @@ fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
         match attempted(0, rest) {
             Err(RunError::Stalled { at, unfinished, partial, reason, .. }) => {
-                assert!(reason.contains("nothing new was delivered for 10ms"), "{reason}");
+                assert!(reason.to_string().contains("nothing new was delivered for 10ms"), "{reason}");
                 assert_eq!(unfinished, 8);
                 assert!(at > Time(14_000 * US) && at < Time(23_000 * US), "ended at {at}");
                 let run = &partial.run;
@@ -105,6 +105,7 @@ fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
     for scheme in ["reps", "rocev2", "irn-ecmp", "strack", "eqds", "mp-rdma", "rack-tlp"] {
         for probability in [0.5, 0.9] {
             let Err(RunError::Stalled { help, .. }) = lossy(scheme, probability, "") else { continue };
+            let help = help.join("\n");
             stalled += 1;
             let stall = value(&help, "stall = ").unwrap_or_else(|| panic!("{scheme} {probability}: {help}"));
             let max_time =

@@ -43,15 +43,19 @@ macro_rules! with {
 #[test]
 fn what_was_clamped_is_refused() {
     let cases: &[Case<'_>] = &[
-        ("reps", &with!(s, s.lb, LbConfig::Reps, buffer = 77), "lb.buffer must be 1 to 32, not 77; write 32"),
-        ("reps", &with!(s, s.lb, LbConfig::Reps, buffer = 0), "lb.buffer must be 1 to 32, not 0; write 1"),
+        (
+            "reps",
+            &with!(s, s.lb, LbConfig::Reps, buffer = 77),
+            "lb.buffer must be 1 to 32, not 77; write: 32",
+        ),
+        ("reps", &with!(s, s.lb, LbConfig::Reps, buffer = 0), "lb.buffer must be 1 to 32, not 0; write: 1"),
         ("reps", &with!(s, s.lb, LbConfig::Reps, evs = 65_537), "lb.evs must be 1 to 65536, not 65537"),
         (
             "reps",
             &with!(s, s.lb, LbConfig::Reps, explore_packets = 256),
             "lb.explore_packets must be 0 to 255",
         ),
-        ("ops", &with!(s, s.lb, LbConfig::Ops, evs = 0), "lb.evs must be 1 to 65536, not 0; write 1"),
+        ("ops", &with!(s, s.lb, LbConfig::Ops, evs = 0), "lb.evs must be 1 to 65536, not 0; write: 1"),
         (
             "strack",
             &with!(s, s.lb, LbConfig::Strack, max_paths = 257),
@@ -67,7 +71,7 @@ fn what_was_clamped_is_refused() {
         (
             "dcp",
             &with!(s, s.transport, TransportConfig::Dcp, counter_bits = 40),
-            "transport.counter_bits must be 1 to 31, not 40; write 31",
+            "transport.counter_bits must be 1 to 31, not 40; write: 31",
         ),
         (
             "dcp",
@@ -108,16 +112,20 @@ fn what_was_clamped_is_refused() {
     for (scheme, change, said) in cases {
         let error = refused(scheme, *change);
         assert!(error.contains(said), "{scheme}: {error}, not {said}");
-        assert!(error.starts_with(&format!("scheme {scheme:?}: ")) && error.contains("; write "), "{error}");
+        assert!(error.starts_with(&format!("scheme {scheme:?}: ")) && error.contains("; write: "), "{error}");
     }
 }
 
 #[test]
 fn every_part_of_a_typed_scheme_is_looked_at() {
     let cases: &[Case<'_>] = &[
-        ("reps", &|s| s.qps = 65, "qps must be 1 to 64, not 65; write 64"),
-        ("reps", &|s| s.fabric.ecn_pmax = f64::NAN, "fabric.ecn_pmax must be a number, not NaN; write 1.0"),
-        ("reps", &|s| s.fabric.queue = Some(Size::Bdp(-1.0)), "fabric.queue must be above 0; write \"1bdp\""),
+        ("reps", &|s| s.qps = 65, "qps must be 1 to 64, not 65; write: 64"),
+        ("reps", &|s| s.fabric.ecn_pmax = f64::NAN, "fabric.ecn_pmax must be a number, not NaN; write: 1.0"),
+        (
+            "reps",
+            &|s| s.fabric.queue = Some(Size::Bdp(-1.0)),
+            "fabric.queue must be above 0; write: \"1bdp\"",
+        ),
         (
             "rocev2",
             &|s| s.fabric.pfc.as_mut().unwrap().buffer = Bytes(0),
@@ -131,7 +139,7 @@ fn every_part_of_a_typed_scheme_is_looked_at() {
         (
             "reps",
             &with!(s, s.cc, CcConfig::Dctcp, decrease = 1.5),
-            "cc.decrease must be 0 to 1, not 1.5; write 0.25",
+            "cc.decrease must be 0 to 1, not 1.5; write: 0.25",
         ),
         (
             "trp-only",
@@ -139,12 +147,12 @@ fn every_part_of_a_typed_scheme_is_looked_at() {
                 Some(ProgramConfig::ThemisLonghaul(program)) => program.trp.as_mut().unwrap().alpha = 0,
                 other => panic!("{other:?}"),
             },
-            "fabric.program.trp.alpha must be 1 to 4294967295, not 0; write 1",
+            "fabric.program.trp.alpha must be 1 to 4294967295, not 0; write: 1",
         ),
         (
             "reps",
             &with!(s, s.transport, TransportConfig::Sack, header = Bytes(65_000)),
-            "transport.header must be 1B to 61439B, not 65000B; write \"61439B\"",
+            "transport.header must be 1B to 61439B, not 65000B; write: \"61439B\"",
         ),
     ];
     for (scheme, change, said) in cases {

@@ -4,7 +4,7 @@ use crate::draw::Case;
 use crate::draw::MOST_EVENTS;
 use anabranch_base::{Duration, NodeId};
 use anabranch_proto::transport::Framing;
-use anabranch_results::FlowRow;
+use anabranch_results::{FlowRow, StallReason};
 use anabranch_sim::scenario::{self, FaultKind, FaultSpec, Files, Limits, Overrides, RunPoint, Scenario};
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{Control, RunError, RunResult};
@@ -172,7 +172,7 @@ impl RunEnd {
                 Ok("lossless drop for want of pauses")
             }
             Some(error @ RunError::Stalled { reason, .. }) => {
-                if reason.contains("nothing is left") {
+                if *reason == StallReason::NothingLeft {
                     return Err(error.to_string());
                 }
                 may_stall(point).ok_or_else(|| format!("without a reason: {error}"))

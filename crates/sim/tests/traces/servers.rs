@@ -141,6 +141,7 @@ fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
         assert_eq!((run.cct_max_us, run.completion_us), (cct_ps as f64 / 1e6, cct_ps as f64 / 1e6), "{what}");
         assert_eq!((run.packet_hops, run.fct_max_us, run.slowdown_mean), (0, 0.0, 0.0), "{what}");
         let [warning] = &run.warnings[..] else { panic!("{what}: {:?}", run.warnings) };
+        let warning = warning.to_string();
         assert!(
             warning.starts_with("job 0 (") && warning.contains("nothing crosses the network"),
             "{warning}"

@@ -91,7 +91,8 @@ fn jobs_resolve_to_themselves() {
     )
     .replace("ranks = 8", "ranks = 2");
     let within = run_in(&folder(), &text, 1).unwrap();
-    assert!(within.run.warnings[0].contains("nothing crosses the network"), "{:?}", within.run.warnings);
+    let warning = within.run.warnings[0].to_string();
+    assert!(warning.contains("nothing crosses the network"), "{warning}");
     let text =
         text.replace("[workload.job.server]\nranks = 2\nlink = \"1Tbps\"\nlink_latency = \"1us\"\n", "");
     let read = |text: &str| {

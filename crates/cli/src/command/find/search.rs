@@ -219,7 +219,7 @@ impl<'a> Searches<'a> {
         match one_alone(index, &point, control, self.kept, self.spool) {
             RunEnd::Done(ran) => Ok(*ran),
             RunEnd::Failed { partial: Some(ran), .. } => Ok(*ran),
-            RunEnd::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
+            RunEnd::Failed { cause, partial: None } => Err(Failure::Run(format!("run {}: {cause}", named()))),
             RunEnd::Stopped => Err(Failure::Interrupted(
                 "interrupted; the runs that finished are kept for the next time".to_owned(),
             )),

@@ -24,7 +24,7 @@ use self::timer_aliasing::InStep;
 use self::unlike_hosts::UnlikeHosts;
 use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
-use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::expand::resolved::{Scenario, Step};
 use crate::scenario::read::table::{Table, fault, or_example};
 use crate::scenario::resolve::topology;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
@@ -59,6 +59,36 @@ pub struct Examined {
     pub facts: Vec<Vec<PathFacts>>,
 }
 
+/// The checks that look at every point before they warn.
+#[derive(Default)]
+struct Checks {
+    too_short: TooShort,
+    short_windows: ShortWindows,
+    idle: IdleQueues,
+    in_step: InStep,
+    without: WithoutEffect,
+    rare: RareLoss,
+    left_out: LeftOut,
+    unlike: UnlikeHosts,
+}
+
+impl Checks {
+    fn warnings(self, scenario: &Scenario) -> Vec<Diagnostic> {
+        let origin = &scenario.origin;
+        let warnings = [
+            self.left_out.warnings(),
+            self.too_short.warnings(&scenario.limits, origin),
+            self.idle.warnings(origin),
+            self.short_windows.warnings(origin),
+            self.in_step.warnings(origin),
+            self.without.warnings(scenario, origin),
+            self.rare.warnings(origin),
+            self.unlike.warnings(origin),
+        ];
+        warnings.concat().into_iter().map(Diagnostic::as_warning).collect()
+    }
+}
+
 impl Scenario {
     /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
     /// pair of a measure, whose points must fit. Returns warnings: what can be run, but hardly to what is wanted.
@@ -74,23 +104,15 @@ impl Scenario {
     /// # Errors
     /// As for [`Scenario::check`].
     pub fn examine(&self) -> Result<Examined, Diagnostic> {
-        let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<BuiltFabric<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
-        let mut too_short = TooShort::default();
-        let mut short_windows = ShortWindows::default();
-        let mut idle = IdleQueues::default();
-        let mut in_step = InStep::default();
-        let mut without = WithoutEffect::default();
-        let mut rare = RareLoss::default();
-        let mut left_out = LeftOut::default();
-        let mut unlike = UnlikeHosts::default();
+        let mut checks = Checks::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
                 Some(ground) if ground.spec == step.topology => ground,
                 _ => {
-                    left_out.look_at_topology(step.topology, &self.files);
+                    checks.left_out.look_at_topology(step.topology, &self.files);
                     BuiltFabric::new(step.topology, self.build(step.topology)?)
                 }
             };
@@ -98,77 +120,101 @@ impl Scenario {
                 Some((on, spec, workload)) if on == step.topology && spec == step.workload => workload,
                 other => {
                     drop(other);
-                    left_out.look_at_workload(step.workload, &self.files);
+                    checks.left_out.look_at_workload(step.workload, &self.files);
                     self.build_workload(step.workload, &ground.topology)?
                 }
             };
-            let facts: Vec<PathFacts> = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
-            facts_by_point.push(facts);
+            facts_by_point.push(step.schemes.iter().map(|scheme| ground.facts(scheme)).collect());
             for scheme in step.schemes {
-                let facts = ground.facts(scheme);
-                if facts.base_rtt > LONGEST_RTT {
-                    let message = "the longest path's round trip takes more than an hour";
-                    let help = Some("shorter latencies: 500us are 100 km".to_owned());
-                    return Err(fault(
-                        &self.origin.file,
-                        self.origin.place("topology"),
-                        message,
-                        help.map(Fix::from),
-                    ));
-                }
-                packet_numbers::check(scheme, &facts, step.workload, &workload, &self.origin)?;
-                self.check_lossless(scheme, &ground.topology, &facts)?;
-                self.check_program(scheme, &ground, &facts, seed)?;
-                self.check_weights(scheme, &ground.topology, &facts)?;
-                too_short.look(scheme, &self.limits, &facts, &workload, || ground.ideal(&scheme.transport));
-                idle.look(scheme, &ground.topology, &facts);
-                short_windows.look(scheme, &facts, &workload);
-                in_step.look(scheme, step.faults, &facts);
+                self.examine_scheme(scheme, &step, &mut ground, &workload, &mut checks)?;
             }
-            let mut taken_of = Vec::with_capacity(step.faults.len());
-            for (i, fault) in step.faults.iter().enumerate() {
-                let taken = self.find_fault(i, fault, &ground.topology, seed)?;
-                without.look_at_fault(i, fault, &taken, (&ground.topology, step.topology));
-                taken_of.push((fault, taken));
-            }
-            let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
-            let payload = payload.unwrap_or(u64::MAX);
-            rare.look(&taken_of, &workload, (&ground.topology, step.topology), &ground.routing, payload);
-            unlike.look(step.workload, &ground.topology);
-            without.look_at_workload(step.workload, &workload, &self.files);
-            let soonest = curve_budget::soonest_end(&workload, &ground.topology);
-            too_short.look_at_end(soonest);
-            let ends = soonest.min(self.limits.max_time);
-            if !step.faults.is_empty() {
-                let rtt = facts_by_point.last().and_then(|facts| facts.first()).map(|facts| facts.base_rtt);
-                without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
-            }
-            let mut curves_of = Vec::with_capacity(self.measures.len());
-            for (i, measure) in self.measures.iter().enumerate() {
-                curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
-            }
-            if !self.measures.is_empty() {
-                curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
-            }
-            for (i, observer) in self.observers.iter().enumerate() {
-                let made = AnyRecorder::build(observer, &ground.topology, &workload);
-                made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
-            }
+            let ends = self.examine_point(&step, &mut ground, &workload, &mut checks)?;
+            self.examine_observers(&ground.topology, &workload, ends)?;
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
-        let warnings = [
-            left_out.warnings(),
-            too_short.warnings(&self.limits, &self.origin),
-            idle.warnings(&self.origin),
-            short_windows.warnings(&self.origin),
-            in_step.warnings(&self.origin),
-            without.warnings(self, &self.origin),
-            rare.warnings(&self.origin),
-            unlike.warnings(&self.origin),
-        ];
-        let warnings = warnings.concat().into_iter().map(Diagnostic::as_warning).collect();
-        Ok(Examined { warnings, facts: facts_by_point })
+        Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
+    }
+
+    /// The seed of the selectors that draw.
+    fn first_seed(&self) -> u64 {
+        self.seeds.first().copied().unwrap_or(1)
+    }
+
+    /// Checks a scheme on the fabric and the workload of a point.
+    fn examine_scheme(
+        &self,
+        scheme: &Scheme,
+        step: &Step<'_>,
+        ground: &mut BuiltFabric<'_>,
+        workload: &Workload,
+        checks: &mut Checks,
+    ) -> Result<(), Diagnostic> {
+        let facts = ground.facts(scheme);
+        if facts.base_rtt > LONGEST_RTT {
+            let message = "the longest path's round trip takes more than an hour";
+            let help = Fix::text("shorter latencies: 500us are 100 km");
+            return Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help)));
+        }
+        packet_numbers::check(scheme, &facts, step.workload, workload, &self.origin)?;
+        self.check_lossless(scheme, &ground.topology, &facts)?;
+        self.check_program(scheme, ground, &facts, self.first_seed())?;
+        self.check_weights(scheme, &ground.topology, &facts)?;
+        checks.too_short.look(scheme, &self.limits, &facts, workload, || ground.ideal(&scheme.transport));
+        checks.idle.look(scheme, &ground.topology, &facts);
+        checks.short_windows.look(scheme, &facts, workload);
+        checks.in_step.look(scheme, step.faults, &facts);
+        Ok(())
+    }
+
+    /// Checks the faults and the workload of a point. Returns the earliest end of its runs.
+    fn examine_point(
+        &self,
+        step: &Step<'_>,
+        ground: &mut BuiltFabric<'_>,
+        workload: &Workload,
+        checks: &mut Checks,
+    ) -> Result<Duration, Diagnostic> {
+        let on = (&ground.topology, step.topology);
+        let mut targets_of = Vec::with_capacity(step.faults.len());
+        for (i, fault) in step.faults.iter().enumerate() {
+            let targets = self.find_fault(i, fault, &ground.topology, self.first_seed())?;
+            checks.without.look_at_fault(i, fault, &targets, on);
+            targets_of.push((fault, targets));
+        }
+        let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
+        checks.rare.look(&targets_of, workload, on, &ground.routing, payload.unwrap_or(u64::MAX));
+        checks.unlike.look(step.workload, &ground.topology);
+        checks.without.look_at_workload(step.workload, workload, &self.files);
+        let soonest = curve_budget::soonest_end(workload, &ground.topology);
+        checks.too_short.look_at_end(soonest);
+        let ends = soonest.min(self.limits.max_time);
+        if !step.faults.is_empty() {
+            let rtt = step.schemes.first().map(|scheme| ground.facts(scheme).base_rtt);
+            checks.without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
+        }
+        Ok(ends)
+    }
+
+    /// Checks the measures and the observers on a fabric with a workload whose runs end at `ends` at the earliest.
+    fn examine_observers(
+        &self,
+        on: &Topology,
+        workload: &Workload,
+        ends: Duration,
+    ) -> Result<(), Diagnostic> {
+        let mut curves_of = Vec::with_capacity(self.measures.len());
+        for (i, measure) in self.measures.iter().enumerate() {
+            curves_of.push(self.find_measure(i, measure, on, workload.qps.len(), self.first_seed())?);
+        }
+        if !self.measures.is_empty() {
+            curve_budget::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
+        }
+        for (i, observer) in self.observers.iter().enumerate() {
+            let made = AnyRecorder::build(observer, on, workload);
+            made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
+        }
+        Ok(())
     }
 
     /// That the buffers of a lossless scheme hold what they must on this fabric.

@@ -84,7 +84,7 @@ macro_rules! read_whole {
 read_whole!(u32, u64);
 
 /// The fix of a bare number that stands where a quantity is wanted: the number with a unit.
-fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Option<Fix> {
+fn with_unit<T: std::str::FromStr<Err = Problem>>(node: &Node) -> Option<Fix> {
     let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
         return None;
     };
@@ -93,7 +93,7 @@ fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> Optio
         toml::Value::Float(number) => number.to_string(),
         whole => whole.to_string(),
     };
-    Problem::from_sentence(&number.parse::<T>().err()?.to_string()).fix
+    number.parse::<T>().err()?.fix
 }
 
 macro_rules! read_quantity {
@@ -101,7 +101,7 @@ macro_rules! read_quantity {
         impl Read for $name {
             fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
-                    Item::Leaf(toml::Value::String(text)) => text.parse::<$name>().map_err(|e| Problem::from_sentence(&e.to_string())),
+                    Item::Leaf(toml::Value::String(text)) => text.parse(),
                     _ => {
                         let message = format!("must be {} in quotes, not {}", $what, describe(node));
                         Err(Problem { message, fix: with_unit::<$name>(node) })

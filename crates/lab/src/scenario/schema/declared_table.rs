@@ -87,8 +87,7 @@ impl<'a> TableValues<'a> {
                 declared.iter().any(|parameter| parameter.name().starts_with(&format!("{name}{after}")))
             };
             match value {
-                // The deserialiser looks into lists.
-                _ if has("[].") => {}
+                _ if has("[].") => check_list(declared, &name, value)?,
                 toml::Value::Table(within) if has(".") => self.look(declared, &name, within)?,
                 _ if has(".") => {
                     let message = format!("{name} must be a table, not {value}");
@@ -109,6 +108,73 @@ impl<'a> TableValues<'a> {
         }
         Ok(())
     }
+}
+
+/// The declarations of the table at `name`, by their names in it.
+pub(in crate::scenario) fn within(declared: &[Parameter], name: &str) -> Vec<Parameter> {
+    let above = format!("{name}.");
+    let its = declared.iter().filter(|parameter| parameter.name().starts_with(&above));
+    its.map(|parameter| parameter.clone().without_table(name)).collect()
+}
+
+/// Checks each table of the list at `name`.
+pub(in crate::scenario) fn check_list(
+    declared: &[Parameter],
+    name: &str,
+    value: &toml::Value,
+) -> Result<(), ParameterError> {
+    let of_table = within(declared, &format!("{name}[]"));
+    let keys: Vec<&str> = of_table.iter().map(Parameter::name).collect();
+    let tables = format!("a list of tables with {}", keys.join(", "));
+    let refused = |message: String, value: Option<String>, help: Fix| ParameterError {
+        key: Some(name.to_owned()),
+        message,
+        help,
+        value,
+        cure: Vec::new(),
+    };
+    let Some(list) = value.as_array() else {
+        let message = format!("{name} must be a list of tables, not {value}");
+        return Err(refused(message, None, Fix::text(tables)));
+    };
+    for (number, entry) in list.iter().enumerate() {
+        let place = format!("{name}[{number}]");
+        let Some(table) = entry.as_table() else {
+            let message = format!("{place} must be a table, not {entry}");
+            return Err(refused(message, None, Fix::text(tables)));
+        };
+        read(&place, &of_table, table).map_err(|wrong| {
+            let message = match wrong.value {
+                Some(_) => format!("{place}.{}", wrong.message),
+                None => wrong.message,
+            };
+            let whole = cured(table, &wrong.cure).map(|mended| {
+                let mut list = list.clone();
+                list[number] = mended.into();
+                toml::Value::Array(list).to_string()
+            });
+            let help = whole.as_ref().map_or(wrong.help, |whole| Fix::set(name, whole));
+            refused(message, whole, help)
+        })?;
+    }
+    Ok(())
+}
+
+/// A table with the parameters of `cure`, where there are some.
+pub(in crate::scenario) fn cured(
+    table: &toml::Table,
+    cure: &[(String, ParameterValue)],
+) -> Option<toml::Table> {
+    let mut cured = table.clone();
+    for (name, value) in cure {
+        let (tables, key) = name.rsplit_once('.').unwrap_or(("", name));
+        let mut above = &mut cured;
+        for table in tables.split('.').filter(|table| !table.is_empty()) {
+            above = above.get_mut(table)?.as_table_mut()?;
+        }
+        above.insert(key.to_owned(), toml::Value::try_from(value).ok()?);
+    }
+    (!cure.is_empty()).then_some(cured)
 }
 
 /// The fault of a parameter, as a sentence.

@@ -87,6 +87,21 @@ pub(in crate::scenario) fn malformed_part(
     }
 }
 
+/// The fault of a part whose kind does not exist.
+pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &toml::Value) -> Option<String> {
+    let (_, what) = PARTS.into_iter().find(|(known, _)| *known == part)?;
+    let ours: Vec<&str> = kinds_of(family(part)).into_iter().map(|ours| ours.name).collect();
+    let registered = plugins.kinds(family(part));
+    if kind.as_str().is_some_and(|kind| ours.contains(&kind) || registered.contains(&kind)) {
+        return None;
+    }
+    let registered = match registered.is_empty() {
+        true => String::new(),
+        false => format!(", and the registered {}", registered.join(", ")),
+    };
+    Some(format!("{part}.kind is {kind}, which is no {what}; there are {}{registered}", ours.join(", ")))
+}
+
 /// The part whose kind is nearest to that of a table, which has another one.
 pub(in crate::scenario) fn nearest_part(
     plugins: &Plugins,
@@ -114,9 +129,12 @@ pub(in crate::scenario) fn incomplete_part(
     path: &str,
     value: &toml::Value,
 ) -> Option<ParameterFault> {
-    let fault = |path: &str, message, instead| ParameterFault { path: path.to_owned(), message, instead };
     if let Some((message, instead)) = malformed_part(plugins, path, value) {
-        return Some(fault(path, message, instead.map_or_else(ParameterFix::Words, ParameterFix::Value)));
+        return Some(ParameterFault::new(
+            path,
+            message,
+            instead.map_or_else(ParameterFix::Words, ParameterFix::Value),
+        ));
     }
     let kind_of =
         path.strip_suffix(".kind").and_then(|part| PARTS.into_iter().find(|(known, _)| *known == part));
@@ -126,12 +144,12 @@ pub(in crate::scenario) fn incomplete_part(
     let Some(whole) = part_of_kind(plugins, part, kind) else {
         let near = near_part(plugins, part, kind)?;
         let message = format!("{path}: {kind:?} is no {what}");
-        return Some(fault(path, message, ParameterFix::Setting(part.to_owned(), near)));
+        return Some(ParameterFault::new(path, message, ParameterFix::Setting(part.to_owned(), near)));
     };
     let message = format!(
         "{path} alone cannot become {kind:?}: the parameters beside it are those of the {what} so far"
     );
-    Some(fault(path, message, ParameterFix::Setting(part.to_owned(), whole)))
+    Some(ParameterFault::new(path, message, ParameterFix::Setting(part.to_owned(), whole)))
 }
 
 /// A parameter that the scheme's part does not have, but a registered one of another kind.
@@ -146,9 +164,5 @@ fn of_registered(
         plugins.kinds(family(part)).into_iter().find(|kind| plugins.declares(family(part), kind, key))?;
     let message = format!("scheme {:?} has no parameter {path:?}, which is one of {kind:?}", scheme.name);
     let whole = format!("{{ kind = {kind:?}, {key} = {value} }}");
-    Some(ParameterFault {
-        path: path.to_owned(),
-        message,
-        instead: ParameterFix::Setting(part.to_owned(), whole),
-    })
+    Some(ParameterFault::new(path, message, ParameterFix::Setting(part.to_owned(), whole)))
 }

@@ -112,12 +112,7 @@ pub(in crate::scenario) fn completed(
     table: &toml::Value,
     cure: &[(String, ParameterValue)],
 ) -> Option<String> {
-    let mut table = table.as_table().filter(|_| !cure.is_empty())?.clone();
-    for (name, value) in cure {
-        let value = toml::Value::try_from(value).ok().filter(|_| !name.contains('.'))?;
-        table.insert(name.clone(), value);
-    }
-    Some(toml::Value::Table(table).to_string())
+    declared_table::cured(table.as_table()?, cure).map(|table| toml::Value::Table(table).to_string())
 }
 
 /// Checks the table of a whole fabric except for its program, whose kind says what it has.

@@ -160,26 +160,6 @@ impl Plugins {
     pub(in crate::scenario) fn with_workloads(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         self.workloads.complete_help(kind, error)
     }
-
-    /// The error of a deserialiser about a part of a scheme; one about its kind lists the registered kinds too.
-    pub(in crate::scenario) fn complete(&self, part: &str, problem: &str) -> String {
-        let (ours, names): (&[&str], Vec<&str>) = match part {
-            "lb" => (LbConfig::KINDS, self.kinds(part)),
-            "cc" => (CcConfig::KINDS, self.kinds(part)),
-            "transport" => (TransportConfig::KINDS, self.kinds(part)),
-            "fabric" | "fabric.program" => (ProgramConfig::KINDS, self.kinds(part)),
-            _ => (&[], Vec::new()),
-        };
-        let line = problem.lines().next().unwrap_or_default();
-        if names.is_empty() || !line.starts_with("unknown variant") {
-            return problem.to_owned();
-        }
-        let all = [ours, &names].concat();
-        let near = line.split('`').nth(1).and_then(|written| nearest(written, &all));
-        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!("{line}, or of the registered {}{near}", names.join(", "))
-    }
 }
 
 impl<F: ?Sized> Family<F> {

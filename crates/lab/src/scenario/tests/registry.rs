@@ -219,19 +219,20 @@ fn an_unknown_kind_is_told_of_ours_and_the_registered_ones() {
         let error = wrong(&format!("kind = \"{registered}\""), "kind = \"nobody\"");
         let place = error.split(':').nth(1).unwrap().parse::<usize>().unwrap();
         assert!(place == line || registered == "my-program" && (14..=21).contains(&place), "{error}");
-        assert!(error.contains("`nobody`") && error.contains(&format!("`{ours}`")), "{error}");
-        assert!(error.contains(&format!("of the registered `{registered}`")), "{error}");
+        assert!(error.contains("kind is \"nobody\"") && error.contains(&format!("{ours}, ")), "{error}");
+        assert!(error.contains(&format!("and the registered {registered}\n")), "{error}");
         for near in [registered, ours] {
             let typed = format!("kind = {:?}", &near[..near.len() - 1]);
             let error = wrong(&format!("kind = \"{registered}\""), &typed);
-            assert!(error.contains(&format!("did you mean `{near}`?")), "{error}");
+            let help = error.lines().last().unwrap();
+            assert!(help.contains(&format!("kind = \"{near}\"")), "{error}");
         }
     }
     let error = attempt(&format!("{SCENARIO}[set]\n\"mine.lb\" = {{ kind = \"nobody\" }}\n")).unwrap_err();
     assert_eq!(error.span.line, Some(23));
-    assert!(error.message.contains("`reps`") && error.message.contains("`my-balancer`"), "{error}");
+    assert!(error.message.contains("reps, ") && error.message.ends_with("registered my-balancer"), "{error}");
     let error = attempt(&format!("{SCENARIO}[set]\n\"mine.cc.kind\" = \"nobody\"\n")).unwrap_err();
-    assert!(error.message.contains("`my-window`"), "{error}");
+    assert!(error.message.ends_with("registered my-window"), "{error}");
 }
 
 #[test]

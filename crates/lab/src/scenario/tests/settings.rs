@@ -61,7 +61,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.cc" = 5"#,
-        r#"s.toml:10:1: cc: invalid type: integer `5`, expected a table
+        r#"s.toml:10:1: cc must be a table, not 5
   write: "reps.cc" = { kind = "constant", window = "1bdp" }"#,
     ),
     (
@@ -113,8 +113,18 @@ const CASES: &[(&str, &str)] = &[
   write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
     ),
     (
+        r#""reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "1KB", kmax = "2" }]"#,
+        r#"s.toml:10:1: fabric.ecn_from[0].kmax: "2" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too, and "0.2queue" does
+  write: "reps.fabric.ecn_from" = [{ kmax = "2KB", kmin = "1KB", rate = "400Gbps" }]"#,
+    ),
+    (
+        r#""reps.fabric.pfc" = { buffer = "256", alpha = 0.125, resume = "2packets" }"#,
+        r#"s.toml:10:1: fabric.pfc.buffer: "256" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB
+  write: "reps.fabric.pfc" = { alpha = 0.125, buffer = "256B", resume = "2packets" }"#,
+    ),
+    (
         r#""reps.fabric.ecn_from" = "400Gbps""#,
-        r#"s.toml:10:1: fabric.ecn_from: invalid type: string "400Gbps", expected a sequence
+        r#"s.toml:10:1: fabric.ecn_from must be a list of tables, not "400Gbps"
   write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
     ),
 ];

@@ -5,6 +5,7 @@
 //! data centre, and the [reaction point](Trp) for flows that enter it.
 
 mod cnp_tables;
+mod config;
 mod monitor;
 mod pnp;
 mod qp_field;
@@ -20,10 +21,11 @@ use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 pub use cnp_tables::{CnpTables, FlowRegisters, TableCounts};
+pub use config::PnpConfig;
 pub use monitor::{
     COOKIE_SLOT, HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags, TcpRegister,
 };
-pub use pnp::{Pnp, PnpConfig, TCP_COOKIE_REGISTERS};
+pub use pnp::{Pnp, TCP_COOKIE_REGISTERS};
 pub use qp_field::{ClientQpn, ControlPlane, DaemonPacket, QpEntry, QpField, QpKey, ServerQpn};
 pub use recirculation::{LoopingPacket, Recirculation};
 pub use throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};

@@ -13,7 +13,7 @@
 //! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes
 //!   the setup of the queue pair.
 
-use super::PnpConfig;
+use super::config::PnpConfig;
 use crate::PathFacts;
 use crate::program::interface::QpNotice;
 use anabranch_base::{Duration, HostId, QpId, Time};

@@ -29,16 +29,20 @@ impl Unspecified {
         self.set.values().next().map_or(0, Vec::len)
     }
 
+    /// The value of each parameter, by its place in the lists.
+    pub fn settings(&self, place: usize) -> Vec<String> {
+        let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.set.values().map(|values| text(&values[place])).collect()
+    }
+
     /// A value, by its place in the lists: `"1MB"`, or `a = 1, b = 2` of several parameters.
     pub fn value(&self, place: usize) -> String {
-        let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        match self.set.len() {
-            1 => self.set.values().map(|values| text(&values[place])).collect(),
-            _ => {
-                let each = self.set.iter().map(|(path, values)| format!("{path} = {}", text(&values[place])));
-                each.collect::<Vec<_>>().join(", ")
-            }
+        let settings = self.settings(place);
+        if let [only] = &settings[..] {
+            return only.clone();
         }
+        let each = self.set.keys().zip(settings).map(|(path, value)| format!("{path} = {value}"));
+        each.collect::<Vec<_>>().join(", ")
     }
 }
 

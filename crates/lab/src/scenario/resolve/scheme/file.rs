@@ -4,7 +4,7 @@ use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::{self, Setting};
 use crate::scenario::read::table::{Table, fault, name_alone};
-use crate::scenario::resolve::scheme::{mix, serde_words, setting};
+use crate::scenario::resolve::scheme::{mix, setting};
 use crate::scenario::resolve::setup::{self, Setup};
 use crate::scenario::schema::declared_table::ParameterError;
 use crate::scenario::schema::plugins::Plugins;
@@ -234,38 +234,32 @@ fn part_at<T: serde::de::DeserializeOwned>(
     plugins: &Plugins,
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
-        // The deserialiser names the key or prints the value that it stumbled over.
-        let problem = &plugins.complete(key, e.message());
         let file = table.file;
-        if let Some((message, instead)) = kind_hints::malformed_part(plugins, key, &node.value()) {
-            let help = instead.map_or_else(Fix::text, |value| Fix::set(key, value));
-            return fault(file, node.at.or(table.at), message, Some(help));
+        // A fabric has a part with a kind.
+        let program = match &node.item {
+            Item::Table(fields) if key == "fabric" => fields.get("program"),
+            _ => None,
+        };
+        let (part, of_part) = program.map_or((key, node), |program| ("fabric.program", program));
+        let written = of_part.value();
+        if let Some((message, instead)) = kind_hints::malformed_part(plugins, part, &written) {
+            let help = instead.map_or_else(Fix::text, |value| Fix::set(part, value));
+            return fault(file, of_part.at.or(table.at), message, Some(help));
         }
-        let Item::Table(fields) = &node.item else {
-            return fault(
-                file,
-                node.at,
-                format!("{key} must be a table"),
-                Some(format!("[scheme.{key}]").into()),
-            );
-        };
-        let mentioned = |key: &str, value: &Node| {
-            problem.contains(&format!("`{key}`"))
-                || problem.contains(&value.value().to_string())
-                || problem.contains(&format!("`{}`", value.value()))
-        };
-        let culprit = fields.iter().find(|(key, value)| mentioned(key, value));
-        let (name, at) =
-            culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
-        let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
-        let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
-        // What the scheme or the setup that it names says has no place of its own.
-        fault(
-            file,
-            at.or(table.at),
-            format!("{name}{}", serde_words::readable_problem(problem, &value)),
-            Some(help.into()),
-        )
+        if !matches!(node.item, Item::Table(_)) {
+            let help = Some(format!("[scheme.{key}]").into());
+            return fault(file, node.at, format!("{key} must be a table"), help);
+        }
+        let help = Fix::text("what anabranch check prints for a scheme that comes with the program");
+        let unknown = written.get("kind").and_then(|kind| kind_hints::unknown_kind(plugins, part, kind));
+        match unknown {
+            Some(message) => {
+                let near = kind_hints::nearest_part(plugins, part, &written);
+                let help = near.map_or(help, |value| Fix::set(part, value));
+                fault(file, of_part.place(&["kind"]).or(table.at), message, Some(help))
+            }
+            None => fault(file, node.at.or(table.at), format!("{key}: {}", e.message()), Some(help)),
+        }
     })
 }
 
@@ -304,9 +298,7 @@ pub(in crate::scenario) fn apply(
         }
     }
     crate::scenario::resolve::scheme::limits::validate(&scheme).map_err(|wrong| {
-        let part = wrong.path.split('.').next().unwrap_or_default();
-        let related = |path: &str| path == wrong.path || path == part || wrong.message.contains(path);
-        let culprit = settings.iter().rev().find(|setting| related(&setting.path)).copied();
+        let culprit = settings.iter().rev().find(|setting| wrong.involves(&setting.path)).copied();
         refused(file, culprit.map_or(at, |setting| setting.at), culprit, &wrong)
     })?;
     Ok(scheme)

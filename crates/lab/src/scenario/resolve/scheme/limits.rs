@@ -33,14 +33,15 @@ pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFaul
             "fabric.program_at",
             format!("fabric.program_at is {at:?}, but there is no fabric.program to be there"),
             "fabric.program beside it, or no program_at",
-        )),
+        )
+        .involving(&["fabric.program"])),
         (None, None) => Ok(()),
     }
 }
 
-fn out_of_range(OutOfRange { parameter, problem, instead }: OutOfRange) -> ParameterFault {
-    let message = format!("{parameter} {problem}");
-    match instead {
+fn out_of_range(OutOfRange { parameter, problem }: OutOfRange) -> ParameterFault {
+    let message = format!("{parameter} {}", problem.message);
+    match problem.fix {
         Some(instead) => ParameterFault::value(&parameter, message, instead.to_string()),
         None => ParameterFault::words(&parameter, message, "another value"),
     }
@@ -54,7 +55,8 @@ fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
         return Ok(());
     }
     let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
-    Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string()))
+    Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string())
+        .involving(&[&format!("{part}.max_paths")]))
 }
 
 /// Freezing cannot be forced where there is none.
@@ -63,7 +65,8 @@ fn freezes(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
         LbConfig::Reps(reps) if reps.freeze_at.is_some() && !reps.freezing => {
             let message =
                 format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
-            Err(ParameterFault::value(&format!("{part}.freezing"), message, "true"))
+            let fault = ParameterFault::value(&format!("{part}.freezing"), message, "true");
+            Err(fault.involving(&[&format!("{part}.freeze_at")]))
         }
         _ => Ok(()),
     }
@@ -77,7 +80,7 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     let message =
         "cc.kind = \"dcqcn\" sets a rate, but transport.kind = \"mp-rdma\" is ACK-clocked and has no pacer";
     let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
-    Err(ParameterFault::value("cc", message.to_owned(), instead))
+    Err(ParameterFault::value("cc", message.to_owned(), instead).involving(&["transport.kind"]))
 }
 
 /// Alpha that decays with packets has no timer at which a CNP's note would count.
@@ -90,7 +93,8 @@ fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
         "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is {}",
         dcqcn.decrease_interval
     );
-    Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
+    let fault = ParameterFault::value("cc.decrease_interval", message, "\"0us\"");
+    Err(fault.involving(&["cc.alpha_decay"]))
 }
 
 /// Refuses inheriting a window where the congestion control has none that adapts.
@@ -101,7 +105,8 @@ fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     }
     let message = "transport.inherits is about a window that adapts, which of the congestion controls under \
                    transport.kind = \"sack\" only cc.kind = \"dctcp\" leaves to the next connection";
-    Err(ParameterFault::value("transport.inherits", message.to_owned(), "\"nothing\""))
+    let fault = ParameterFault::value("transport.inherits", message.to_owned(), "\"nothing\"");
+    Err(fault.involving(&["transport.kind", "cc.kind"]))
 }
 
 /// Telemetry comes back with the ACKs of one transport.
@@ -121,7 +126,8 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
                  \"go-back-n\" hands to it"
             ),
             "cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn",
-        ));
+        )
+        .involving(&["transport.kind"]));
     }
     Ok(())
 }
@@ -134,7 +140,8 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
              in packets, which no other transport keeps, and it answers to its NACKs"
                 .to_owned(),
             "fabric.program for a scheme with that transport: themis-spraying, sr-ar, sr-ecmp, sr-spray, conweave",
-        ));
+        )
+        .involving(&["transport.kind"]));
     };
     if nic.window_packets > config.window {
         let message = format!(
@@ -142,7 +149,9 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
              larger than what such a bitmap covers",
             config.window, nic.window_packets
         );
-        return Err(ParameterFault::value("fabric.program.window", message, nic.window_packets.to_string()));
+        let instead = nic.window_packets.to_string();
+        return Err(ParameterFault::value("fabric.program.window", message, instead)
+            .involving(&["transport.window_packets"]));
     }
     let all = [("lb", Some(&scheme.lb)), ("mix.lb", scheme.mix.as_ref().map(|mix| &mix.lb))];
     let other = all.into_iter().find(|(_, lb)| lb.is_some_and(|lb| *lb != LbConfig::Ecmp {}));
@@ -151,7 +160,8 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
             "the fabric.program themis-spraying names a packet's path by its PSN, so that {part}.kind must be \"ecmp\", \
              which leaves the entropy value alone"
         );
-        return Err(ParameterFault::value(part, message, "{ kind = \"ecmp\" }"));
+        let fault = ParameterFault::value(part, message, "{ kind = \"ecmp\" }");
+        return Err(fault.involving(&["fabric.program"]));
     }
     Ok(())
 }
@@ -175,6 +185,7 @@ fn late_probe(after: Span) -> ParameterFault {
     let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than \
         probe_after never counts, as the next probe has been sent by then";
     ParameterFault::value("transport.probe_rtt", message.to_owned(), format!("\"{after}\""))
+        .involving(&["transport.probe_after"])
 }
 
 /// The fault of a queue that drops in a lossless class.
@@ -185,6 +196,7 @@ pub(in crate::scenario) fn queue_and_pfc() -> ParameterFault {
             .to_owned(),
         "either queue or pfc",
     )
+    .involving(&["fabric.pfc"])
 }
 
 fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
@@ -203,24 +215,28 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if fabric.shared_buffer.0 > 0 && fabric.pfc.is_some() {
         let message =
             "fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own".to_owned();
-        return Err(ParameterFault::value("fabric.shared_buffer", message, "\"0B\""));
+        let fault = ParameterFault::value("fabric.shared_buffer", message, "\"0B\"");
+        return Err(fault.involving(&["fabric.pfc"]));
     }
     if fabric.full_queue != FullQueue::Arriving && fabric.pfc.is_some() {
         let message =
             "fabric.full_queue is for queues that drop or trim, and fabric.pfc loses nothing".to_owned();
-        return Err(ParameterFault::value("fabric.full_queue", message, "\"arriving\""));
+        let fault = ParameterFault::value("fabric.full_queue", message, "\"arriving\"");
+        return Err(fault.involving(&["fabric.pfc"]));
     }
     if fabric.acks_with_data && fabric.pfc.is_some() {
         let message = "fabric.acks_with_data does not work with fabric.pfc: ACKs, NACKs and CNPs are not in \
             the lossless class here"
             .to_owned();
-        return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
+        let fault = ParameterFault::value("fabric.acks_with_data", message, "false");
+        return Err(fault.involving(&["fabric.pfc"]));
     }
     shares_of_the_queue(fabric)?;
     let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
     if kmin > kmax {
         let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
-        return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
+        let fault = ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\""));
+        return Err(fault.involving(&["fabric.ecn_kmax"]));
     }
     fabric.pfc.as_ref().map_or(Ok(()), alpha_steps)?;
     ecn_steps(&fabric.ecn_from)
@@ -236,7 +252,7 @@ fn alpha_steps(pfc: &PfcSpec) -> Result<(), ParameterFault> {
         |message: String| Err(ParameterFault::value(path, format!("{path}: {message}"), ALPHA_FROM_EXAMPLE));
     if let (Some(threshold), [_, ..]) = (pfc.threshold, &*pfc.alpha_from) {
         let message = format!("{path} and fabric.pfc.threshold ({threshold}) exclude each other");
-        return Err(ParameterFault::words(path, message, "one of them"));
+        return Err(ParameterFault::words(path, message, "one of them").involving(&["fabric.pfc.threshold"]));
     }
     match pfc.alpha_from.windows(2).find(|pair| pair[0].rate >= pair[1].rate) {
         Some(pair) => {
@@ -279,7 +295,7 @@ fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
             "{path} ({threshold}) is a share of fabric.queue, but with fabric.pfc there is no fabric.queue: \
              the ports share a buffer"
         );
-        return Err(ParameterFault::value(path, message, instead));
+        return Err(ParameterFault::value(path, message, instead).involving(&["fabric.queue", "fabric.pfc"]));
     }
     let steps = fabric.ecn_from.iter().flat_map(|step| [step.kmin, step.kmax]);
     match steps.into_iter().find(|at| matches!(at, Threshold::Queue(_))) {
@@ -288,7 +304,8 @@ fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
                 "fabric.ecn_from: {threshold} is a share of fabric.queue, but with fabric.pfc there is no \
                  fabric.queue: the ports share a buffer"
             );
-            Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
+            let fault = ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE);
+            Err(fault.involving(&["fabric.queue", "fabric.pfc"]))
         }
         None => Ok(()),
     }
@@ -298,7 +315,8 @@ fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {
     if wrr.radix.is_some() && wrr.weight.is_some() {
         let message =
             "fabric.wrr.radix and fabric.wrr.weight exclude each other: the weight is computed or given";
-        return Err(ParameterFault::value("fabric.wrr", message.to_owned(), "{ radix = 16 }"));
+        let fault = ParameterFault::value("fabric.wrr", message.to_owned(), "{ radix = 16 }");
+        return Err(fault.involving(&["fabric.wrr.radix", "fabric.wrr.weight"]));
     }
     Ok(())
 }
@@ -310,6 +328,7 @@ pub(in crate::scenario) fn thresholds(how: &str) -> ParameterFault {
         format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {how}"),
         "either alpha = 0.125 or threshold = \"1bdp\"",
     )
+    .involving(&["fabric.pfc.threshold"])
 }
 
 fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {

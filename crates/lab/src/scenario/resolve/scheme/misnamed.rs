@@ -11,19 +11,17 @@ use anabranch_engine::{PfcSpec, Scheme};
 pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
     if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
-        return ParameterFault {
-            path: path.to_owned(),
-            message: format!(
-                "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
-                embedded::having("fabric.pfc", |_| true).join(", ")
-            ),
-            instead: ParameterFix::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
-        };
+        let message = format!(
+            "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
+            embedded::having("fabric.pfc", |_| true).join(", ")
+        );
+        let instead = ParameterFix::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned());
+        return ParameterFault::new(path, message, instead);
     }
     if path.starts_with("mix.") && scheme.mix.is_none() {
         let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
         let instead = ParameterFix::Setting("mix".to_owned(), examples::MIX_EXAMPLE.to_owned());
-        return ParameterFault { path: path.to_owned(), message, instead };
+        return ParameterFault::new(path, message, instead);
     }
     if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
         let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
@@ -43,7 +41,7 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
         None => ParameterFix::Words(format!("one of {}", beside(path, &known).join(", "))),
     };
     let message = format!("scheme {name:?} has no parameter {path:?}");
-    ParameterFault { path: path.to_owned(), message, instead }
+    ParameterFault::new(path, message, instead)
 }
 
 /// The parameters of the table that a path leads to; of the part, or all of them, where there is no such table.

@@ -1,7 +1,6 @@
 //! Hosts with another load balancer than the rest (`mix` of a scheme).
 
 use crate::scenario::resolve::scheme::examples::MIX_EXAMPLE;
-use crate::scenario::resolve::scheme::serde_words;
 use crate::scenario::schema::declared_table::{self, ParameterError};
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::{kind_hints, parameters};
@@ -66,19 +65,12 @@ fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Op
         return Ok(lb);
     }
     value.clone().try_into().map_err(|error: toml::de::Error| {
-        let kind = value
-            .get("kind")
-            .filter(|kind| kind.as_str().is_some_and(|kind| !LbConfig::KINDS.contains(&kind)));
-        match (near(value), kind) {
+        let unknown = |kind| Some((kind, kind_hints::unknown_kind(plugins, "lb", kind)?));
+        match (near(value), value.get("kind").and_then(unknown)) {
             (Some(wrong), _) => wrong,
-            (None, Some(kind)) => {
-                let lb = near(kind).and_then(|(_, lb)| lb);
-                let known = [LbConfig::KINDS, &plugins.kinds("lb")[..]].concat().join(", ");
-                (format!("lb.kind is {kind}, which is no load balancer; there are {known}"), lb)
-            }
-            (None, None) => {
-                (format!("lb: {}", serde_words::plain(&plugins.complete("lb", error.message()))), None)
-            }
+            (None, Some((kind, message))) => (message, near(kind).and_then(|(_, lb)| lb)),
+            (None, None) if !value.is_table() => (format!("lb must be a table, not {value}"), None),
+            (None, None) => (format!("lb: {}", error.message()), None),
         }
     })
 }

@@ -8,6 +8,5 @@ pub(in crate::scenario) mod file;
 pub(in crate::scenario) mod limits;
 pub(in crate::scenario) mod misnamed;
 pub(in crate::scenario) mod mix;
-pub(in crate::scenario) mod serde_words;
 pub(in crate::scenario) mod setting;
 pub(in crate::scenario) mod window;

@@ -5,12 +5,12 @@ use crate::scenario::read::table::{list, nearest};
 use crate::scenario::resolve::scheme::examples::{PFC_EXAMPLE, example};
 use crate::scenario::resolve::scheme::misnamed::{no_such, of_its_type};
 use crate::scenario::resolve::scheme::mix;
-use crate::scenario::resolve::scheme::serde_words::readable_problem;
-use crate::scenario::schema::declared_table::ParameterError;
+use crate::scenario::schema::declared_table::{self, ParameterError};
 use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET, has};
 use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::{kind_hints, parameters};
-use anabranch_engine::{MixSpec, Scheme};
+use anabranch_base::Declared;
+use anabranch_engine::{FabricSpec, MixSpec, Scheme};
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
 use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
 
@@ -37,7 +37,14 @@ pub(in crate::scenario) fn set(
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
+    // Parts with kinds check their own keys.
+    let of_kind = ["transport.", "cc.", "lb.", "mix.", "fabric.program"];
+    if !of_kind.iter().any(|part| path.starts_with(part)) && !has(scheme, path) {
+        return Err(kind_hints::incomplete_part(plugins, scheme, path, value)
+            .unwrap_or_else(|| of_its_type(scheme, value, no_such(scheme, path))));
+    }
     parameters::check(scheme, path, value)?;
+    check_whole_of_fabric(path, value)?;
     for (_, other) in INSTEAD_OF.iter().filter(|(set, _)| *set == path) {
         table.remove(*other);
     }
@@ -78,23 +85,60 @@ fn unreadable(
     if let Some(fault) = kind_hints::incomplete_part(plugins, scheme, path, value) {
         return fault;
     }
-    let problem = plugins.complete(path.strip_suffix(".kind").unwrap_or(path), error.message());
-    if before.is_none() && !value.is_table() && problem.contains("unknown field") {
-        return of_its_type(scheme, value, no_such(scheme, path));
-    }
-    if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write ")) {
-        let message = format!("{path}{}", readable_problem(problem, value));
-        return ParameterFault::value(path, message, format!("{instead:?}"));
-    }
-    let near = match problem.starts_with("unknown variant") {
-        true => kind_hints::nearest_part(plugins, path, value),
-        false => None,
-    };
-    let instead = near.unwrap_or_else(|| match before {
+    let instead = || match before {
         Some(toml::Value::Table(_)) | None => example(path).to_owned(),
         Some(before) => before.to_string(),
-    });
-    ParameterFault::value(path, format!("{path}{}", readable_problem(&problem, value)), instead)
+    };
+    let (part, kind) = match path.strip_suffix(".kind") {
+        Some(part) => (part, Some(value)),
+        None => (path, value.get("kind")),
+    };
+    if let Some(message) = kind.and_then(|kind| kind_hints::unknown_kind(plugins, part, kind)) {
+        let near = kind_hints::nearest_part(plugins, path, value);
+        return ParameterFault::value(path, message, near.unwrap_or_else(instead));
+    }
+    let message = match value.is_table() || !matches!(path, "transport" | "cc" | "lb" | "fabric.program") {
+        true => format!("{path}: {}", error.message()),
+        false => format!("{path} must be a table, not {value}"),
+    };
+    ParameterFault::value(path, message, instead())
+}
+
+/// Checks a setting of a whole table or list of the fabric, except for its program, whose kind says what it has.
+fn check_whole_of_fabric(path: &str, value: &toml::Value) -> Result<(), ParameterFault> {
+    let declared = FabricSpec::declared();
+    let name = path.strip_prefix("fabric.").unwrap_or_default();
+    let has = |after: &str| declared.iter().any(|its| its.name().starts_with(&format!("{name}{after}")));
+    let is_list = has("[].");
+    if path != "fabric" && (name.is_empty() || !is_list && !has(".")) {
+        return Ok(());
+    }
+    let (form, fits) = match is_list {
+        true => ("a list of tables", value.is_array()),
+        false => ("a table", value.is_table()),
+    };
+    if !fits {
+        return Err(ParameterFault::value(
+            path,
+            format!("{path} must be {form}, not {value}"),
+            example(path),
+        ));
+    }
+    let (part, checked) = match value.as_table() {
+        None => ("fabric", declared_table::check_list(declared, name, value)),
+        Some(_) if name.is_empty() => (path, parameters::check_fabric(value).map(drop)),
+        Some(table) => {
+            (path, declared_table::read(path, &declared_table::within(declared, name), table).map(drop))
+        }
+    };
+    checked.map_err(|wrong| {
+        let message = wrong.of(part);
+        let whole = if is_list { wrong.value } else { parameters::completed(value, &wrong.cure) };
+        match whole {
+            Some(whole) => ParameterFault::value(path, message, whole),
+            None => ParameterFault::words(path, message, wrong.help.to_string()),
+        }
+    })
 }
 
 /// The scheme with its thresholds as sizes, where they are shares of its queue: a lossless class has no such queue.

@@ -1,0 +1,47 @@
+//! Parameters of the Proactive Notification Point.
+
+use crate::Span;
+use anabranch_base::parameters;
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of the Proactive Notification Point.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PnpConfig {
+        /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
+        #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
+        pub cnp_interval: Span,
+        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids to routers). Without it the receiver sends
+        /// CNPs for marked packets as well (figure 16).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
+        pub clear_marks: bool,
+        /// Only queue pairs whose TCP handshake was seen have an entry; without it all queue pairs do (figure 17).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
+        pub monitor: bool,
+        /// Entries are removed when their queue pair is destroyed; without it they never are (figure 17).
+        #[param(any; example = true; source = "Themis-longhaul, section IV")]
+        pub expire: bool,
+        /// Time from a queue pair's TCP handshake and INIT to its first message.
+        #[param(any; example = "3ms";
+            source = "unspecified; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
+        pub setup: Span,
+        /// Delay from the host to the control plane.
+        #[param(any; example = "20us"; source = "unspecified; within a data centre")]
+        pub daemon_delay: Span,
+        /// Delay from the control plane to the table.
+        #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        pub install_delay: Span,
+        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked
+        /// itself: daemons then report to the switches of both ends.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[param(any; example = true;
+            source = "unspecified; section III has the notification point on the senders' side, the simulation published with \
+                      Themis-longhaul on both";
+            default = false)]
+        pub both_ends: bool,
+        /// Size of the table (section VI: 1024 entries).
+        #[param(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
+        pub entries: u32,
+    }
+}

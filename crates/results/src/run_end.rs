@@ -1,0 +1,388 @@
+//! Warnings of runs and causes of failed runs as values. Only [`Display`](fmt::Display) makes text of them.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A warning about the results of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RunWarning {
+    /// The run was over before the fault began.
+    FaultAfterEnd {
+        /// The number of the fault.
+        fault: u32,
+        /// Its kind and its links.
+        on: String,
+    },
+    /// The fault lost, refused or slowed no packet.
+    FaultWithoutPackets {
+        /// The number of the fault.
+        fault: u32,
+        /// Its kind and its links.
+        on: String,
+    },
+    /// The fault hit packets, but no data packet.
+    FaultWithoutData {
+        /// The number of the fault.
+        fault: u32,
+        /// Its kind and its links.
+        on: String,
+        /// The packets that it hit.
+        packets: u64,
+    },
+    /// The run was over before the fault came for the last times.
+    FaultTimesAfterEnd {
+        /// The number of the fault.
+        fault: u32,
+        /// Its kind and its links.
+        on: String,
+        /// The times at which it did not come, with their units.
+        times: Vec<String>,
+    },
+    /// The job sent nothing over the network.
+    JobWithinServers {
+        /// The number of the job.
+        job: u32,
+        /// Its algorithm.
+        algorithm: String,
+        /// The number of its ranks.
+        ranks: u64,
+    },
+    /// No point of the measure's curves is above 0.
+    EmptyMeasure {
+        /// The number of the measure.
+        measure: u64,
+        /// The series, as scenarios write it.
+        series: String,
+        /// The links, switches or queue pairs, as the scenario writes them.
+        on: Option<String>,
+        /// The reason.
+        reason: EmptyReason,
+    },
+}
+
+/// The reason why a measure has no point above 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyReason {
+    /// The scheme has no PFC.
+    NoPfc,
+    /// The scheme has no program in switches.
+    NoProgram,
+    /// The measured quantity was 0.
+    AllZero,
+}
+
+impl RunWarning {
+    /// The fault that it is about.
+    pub fn fault(&self) -> Option<u32> {
+        match self {
+            RunWarning::FaultAfterEnd { fault, .. }
+            | RunWarning::FaultWithoutPackets { fault, .. }
+            | RunWarning::FaultWithoutData { fault, .. }
+            | RunWarning::FaultTimesAfterEnd { fault, .. } => Some(*fault),
+            RunWarning::JobWithinServers { .. } | RunWarning::EmptyMeasure { .. } => None,
+        }
+    }
+
+    /// The number of packets in it, which may differ between runs.
+    fn packets(&self) -> u64 {
+        if let RunWarning::FaultWithoutData { packets, .. } = self { *packets } else { 0 }
+    }
+
+    /// Whether both warn of the same, though perhaps with another number of packets.
+    fn is_like(&self, other: &RunWarning) -> bool {
+        let without_packets = |warning: &RunWarning| {
+            let mut warning = warning.clone();
+            if let RunWarning::FaultWithoutData { packets, .. } = &mut warning {
+                *packets = 0;
+            }
+            warning
+        };
+        without_packets(self) == without_packets(other)
+    }
+
+    /// The text with another number of packets, or a range of them.
+    fn with_packets(&self, packets: &str) -> String {
+        match self {
+            RunWarning::FaultAfterEnd { fault, on } => {
+                format!("fault.{fault} ({on}) begins after the end of the run")
+            }
+            RunWarning::FaultWithoutPackets { fault, on } => {
+                format!("fault.{fault} ({on}) met no packet: it lost, refused or slowed none")
+            }
+            RunWarning::FaultWithoutData { fault, on, .. } => format!(
+                "fault.{fault} ({on}) met no data: the {packets} packets that it hit are ACKs and the like"
+            ),
+            RunWarning::FaultTimesAfterEnd { fault, on, times } => {
+                format!("fault.{fault} ({on}) does not come at {}: the run is over before", times.join(", "))
+            }
+            RunWarning::JobWithinServers { job, algorithm, ranks } => format!(
+                "job {job} ({algorithm}, {ranks} ranks): all that its ranks send stays inside their servers, and nothing \
+                 crosses the network: it takes as long under every scheme"
+            ),
+            RunWarning::EmptyMeasure { measure, series, on, reason } => {
+                let on = on.as_ref().map_or(String::new(), |on| format!(" on {on:?}"));
+                let why = match reason {
+                    EmptyReason::NoPfc => "the scheme has no PFC",
+                    EmptyReason::NoProgram => "the scheme has no program in switches",
+                    EmptyReason::AllZero => "it has no point above 0",
+                };
+                format!("measure.{measure} ({series}{on}) saw nothing: {why}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RunWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with_packets(&self.packets().to_string()))
+    }
+}
+
+/// A warning of several runs. Warnings that differ only in numbers of packets are one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SharedWarning {
+    /// The warning of the first of the runs.
+    pub warning: RunWarning,
+    /// The smallest and the largest number of packets in it.
+    pub packets: [u64; 2],
+    /// The schemes of the runs.
+    pub schemes: Vec<WarnedScheme>,
+}
+
+/// A scheme with a warning.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WarnedScheme {
+    /// The scheme.
+    pub scheme: String,
+    /// The number of its runs with the warning.
+    pub runs: usize,
+    /// The number of its runs.
+    pub of_runs: usize,
+}
+
+impl SharedWarning {
+    /// A warning without a run.
+    pub(crate) fn new(warning: &RunWarning) -> SharedWarning {
+        SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
+    }
+
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. False where it is another warning.
+    pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
+        if !self.warning.is_like(warning) {
+            return false;
+        }
+        let [least, most] = self.packets;
+        self.packets = [least.min(warning.packets()), most.max(warning.packets())];
+        match self.schemes.iter_mut().find(|known| known.scheme == scheme) {
+            Some(known) => known.runs += 1,
+            None => self.schemes.push(WarnedScheme { scheme: scheme.to_owned(), runs: 1, of_runs }),
+        }
+        true
+    }
+}
+
+impl fmt::Display for SharedWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schemes =
+            self.schemes.iter().map(|WarnedScheme { scheme, runs, of_runs }| match runs == of_runs {
+                true => scheme.clone(),
+                false => format!("{scheme} (in {runs} of {of_runs} runs)"),
+            });
+        let packets = match self.packets {
+            [least, most] if least == most => least.to_string(),
+            [least, most] => format!("{least} to {most}"),
+        };
+        write!(f, "{}: {}", schemes.collect::<Vec<_>>().join(", "), self.warning.with_packets(&packets))
+    }
+}
+
+/// The cause of a failed run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RunFailure {
+    /// Messages are unfinished, and nothing new was delivered for too long.
+    Stalled {
+        /// Simulated time.
+        at_us: f64,
+        /// The condition that ended the run.
+        reason: StallReason,
+        /// The number of unfinished flows.
+        unfinished: u64,
+        /// Some of the unfinished flows, by name.
+        flows: Vec<String>,
+        /// Lines of help.
+        help: Vec<String>,
+    },
+    /// A cycle of paused links, each of which waits for the next (PFC deadlock).
+    Deadlock {
+        /// Simulated time at which the deadlock was found.
+        at_us: f64,
+        /// The links, by name.
+        cycle: Vec<String>,
+        /// The number of unfinished flows.
+        unfinished: u64,
+    },
+    /// A limit of the scenario was reached.
+    Limit {
+        /// The key of the limit.
+        limit: String,
+        /// Simulated time.
+        at_us: f64,
+        /// The number of unfinished flows.
+        unfinished: u64,
+        /// Whether no scenario may have a larger limit.
+        is_largest: bool,
+    },
+    /// A lossless class had no room for a packet.
+    LosslessDrop {
+        /// Simulated time.
+        at_us: f64,
+        /// The link and its buffer, with a remedy.
+        message: String,
+    },
+    /// A registered part or an observer panicked.
+    Panicked {
+        /// The scheme that ran.
+        scheme: String,
+        /// The part, with its name where it has one.
+        part: String,
+        /// The message of the panic.
+        message: String,
+    },
+    /// Another error, such as of a fabric that cannot be built.
+    Other {
+        /// The error.
+        message: String,
+    },
+}
+
+/// The condition that ended a stalled run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum StallReason {
+    /// Nothing new was delivered for the longest permitted time.
+    NoDelivery {
+        /// That time, with its unit.
+        stall: String,
+    },
+    /// No event is left.
+    NothingLeft,
+}
+
+impl fmt::Display for StallReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StallReason::NoDelivery { stall } => {
+                write!(f, "nothing new was delivered for {stall}, a timeout and a round trip")
+            }
+            StallReason::NothingLeft => f.write_str("nothing is left that could happen"),
+        }
+    }
+}
+
+impl RunFailure {
+    /// Whether both causes differ in numbers and names of links and flows alone.
+    pub fn is_like(&self, other: &RunFailure) -> bool {
+        use RunFailure as Cause;
+        match (self, other) {
+            (Cause::Stalled { reason, .. }, Cause::Stalled { reason: other, .. }) => {
+                std::mem::discriminant(reason) == std::mem::discriminant(other)
+            }
+            (Cause::Limit { limit, .. }, Cause::Limit { limit: other, .. }) => limit == other,
+            (Cause::Deadlock { .. }, Cause::Deadlock { .. })
+            | (Cause::LosslessDrop { .. }, Cause::LosslessDrop { .. }) => true,
+            _ => self == other,
+        }
+    }
+
+    /// The cause in a sentence, without flows and help.
+    pub fn summary(&self) -> String {
+        match self {
+            RunFailure::Stalled { at_us, reason, unfinished, .. } => {
+                format!("stalled at {at_us:.3} us: {reason}, and {unfinished} flows are unfinished")
+            }
+            RunFailure::Deadlock { at_us, cycle, unfinished } => format!(
+                "deadlock at {at_us:.3} us: these links are paused, each waiting for the next and the last for the first: \
+                 {}; {unfinished} flows are unfinished",
+                cycle.join(" -> ")
+            ),
+            RunFailure::Limit { limit, at_us, unfinished, is_largest } => format!(
+                "reached limits.{limit} at {at_us:.3} us with {unfinished} flows unfinished; {}",
+                match is_largest {
+                    true => "simulated time ends there: let messages start earlier",
+                    false => "raise it in [limits] if that is too early",
+                }
+            ),
+            RunFailure::LosslessDrop { at_us, message } => {
+                format!("a lossless class lost a packet at {at_us:.3} us: {message}")
+            }
+            RunFailure::Panicked { scheme, part, message } => {
+                format!("the {part} of scheme {scheme:?} panicked: {message}")
+            }
+            RunFailure::Other { message } => message.clone(),
+        }
+    }
+
+    /// Some of the unfinished flows of a stalled run, with `...` where there are more.
+    pub fn flows(&self) -> Option<String> {
+        let RunFailure::Stalled { flows, unfinished, .. } = self else { return None };
+        let more = if *unfinished > flows.len() as u64 { "; ..." } else { "" };
+        Some(format!("{}{more}", flows.join("; ")))
+    }
+
+    /// Lines of help.
+    pub fn help(&self) -> &[String] {
+        if let RunFailure::Stalled { help, .. } = self { help } else { &[] }
+    }
+}
+
+/// Prints the summary, the flows behind it, and the lines of help below.
+impl fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary())?;
+        if let Some(flows) = self.flows() {
+            write!(f, ": {flows}")?;
+        }
+        self.help().iter().try_for_each(|line| write!(f, "\n  help: {line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stalled(at_us: f64, reason: StallReason, help: &[&str]) -> RunFailure {
+        let help = help.iter().map(|&line| line.to_owned()).collect();
+        RunFailure::Stalled { at_us, reason, unfinished: 2, flows: vec!["flow 3 (8 B)".to_owned()], help }
+    }
+
+    #[test]
+    fn causes_that_differ_in_numbers_are_alike() {
+        let wait = |stall: &str| StallReason::NoDelivery { stall: stall.to_owned() };
+        let one = stalled(1.5, wait("1ms"), &["a longer stall"]);
+        assert!(one.is_like(&stalled(7.0, wait("2ms"), &[])));
+        assert!(!one.is_like(&stalled(1.5, StallReason::NothingLeft, &["a longer stall"])));
+        let limit = |limit: &str, at_us| RunFailure::Limit {
+            limit: limit.to_owned(),
+            at_us,
+            unfinished: 1,
+            is_largest: false,
+        };
+        assert!(limit("max_time", 1.0).is_like(&limit("max_time", 2.0)));
+        assert!(!limit("max_time", 1.0).is_like(&limit("max_events", 1.0)));
+        let other = |message: &str| RunFailure::Other { message: message.to_owned() };
+        assert!(!other("file 1 is empty").is_like(&other("file 2 is empty")));
+    }
+
+    #[test]
+    fn a_cause_is_printed_with_its_flows_and_its_help() {
+        let wait = StallReason::NoDelivery { stall: "1ms".to_owned() };
+        assert_eq!(
+            stalled(1.5, wait, &["a longer stall"]).to_string(),
+            "stalled at 1.500 us: nothing new was delivered for 1ms, a timeout and a round trip, and 2 flows are unfinished: \
+             flow 3 (8 B); ...\n  help: a longer stall"
+        );
+    }
+}
