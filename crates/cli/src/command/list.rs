@@ -1,5 +1,6 @@
 //! `anabranch list`.
 
+use super::columns;
 use super::keys;
 use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
@@ -89,7 +90,8 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         ));
     }
     let takes_a_kind = matches!(args.what, Listing::Parameters | Listing::Keys | Listing::Examples);
-    if !takes_a_kind && (args.kind.is_some() || args.markdown) {
+    let has_a_page = takes_a_kind || args.what == Listing::Columns;
+    if (!takes_a_kind && args.kind.is_some()) || (!has_a_page && args.markdown) {
         let option = if args.markdown { "--markdown" } else { "a part or kind" };
         return Err(Failure::Input(format!(
             "{option}: only parameters and keys are listed so\n  help: write `anabranch list parameters lb`"
@@ -103,6 +105,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     match args.what {
         Listing::Parameters => parameters::list(args.kind.as_deref(), form),
         Listing::Keys => keys::list(args.kind.as_deref(), form),
+        Listing::Columns => columns::list(form),
         Listing::Schemes if args.state => state(args.json),
         Listing::Schemes => {
             let rows =
