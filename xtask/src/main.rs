@@ -101,10 +101,10 @@ fn lint() -> Result<()> {
     Ok(())
 }
 
-/// Writes the references of parameters, keys and columns, which a test of the command holds against the code.
+/// Writes the references of parameters, keys, columns and schemes, which a test of the command holds against the code.
 fn reference() -> Result<()> {
     let root = root();
-    for what in ["parameters", "keys", "columns"] {
+    for what in ["parameters", "keys", "columns", "schemes"] {
         let mut list = cargo(&root);
         list.args(["run", "--quiet", "--package", "anabranch-cli", "--", "list", what, "--markdown"]);
         let printed = list.stderr(Stdio::inherit()).output().context("cargo did not start")?;

@@ -80,7 +80,7 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
 /// The pages in the repository are what the command prints.
 #[test]
 fn the_references_are_fresh() {
-    for what in ["parameters", "keys", "columns"] {
+    for what in ["parameters", "keys", "columns", "schemes"] {
         let printed = Place::new().run(&["list", what, "--markdown"]).expect(0).stdout;
         let page = format!("{}/../../docs/reference/{what}.md", env!("CARGO_MANIFEST_DIR"));
         let page = std::fs::read_to_string(page).unwrap_or_default();
