@@ -1,6 +1,7 @@
 //! Diagnostics of imported files.
 
-use anabranch_base::Diagnostic;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_proto::Conflict;
 use anabranch_workload::WorkloadError;
 
 /// A fault in a workload's file.
@@ -37,6 +38,15 @@ pub(in crate::scenario) enum ParameterFix {
     Setting(String, String),
     /// Something that takes words.
     Words(String),
+}
+
+impl From<Conflict> for ParameterFault {
+    fn from(Conflict { parameter, message, fix }: Conflict) -> ParameterFault {
+        match fix {
+            Fix::Value { value } => ParameterFault::value(&parameter, message, value),
+            fix => ParameterFault::words(&parameter, message, fix.to_string()),
+        }
+    }
 }
 
 impl ParameterFault {
