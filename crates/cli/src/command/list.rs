@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
 use anabranch_proto::lb::StateField;
-use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{ProgramConfig, TransportConfig};
 use anabranch_report::TERMS;
 use anabranch_sim::model::MESSAGE_FIELDS;
@@ -242,8 +241,8 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
         total.div_ceil(8)
     );
     let mut json = json!({ "packets": IN_FLIGHT, "state_bits": total, "state_bytes": total.div_ceil(8), "state": fields });
-    if let TransportConfig::Dcp(config) = transport {
-        let (words, of_messages) = message_state(config, &fields);
+    if let Some(tracked) = transport.tracked_messages() {
+        let (words, of_messages) = message_state(tracked, &fields);
         text.push_str(&words);
         json["messages"] = of_messages;
     }
@@ -251,11 +250,11 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
     (text, json)
 }
 
-/// The state of DCP for messages among `fields`, in words and as JSON.
-fn message_state(config: &DcpConfig, fields: &[StateField]) -> (String, Value) {
+/// The state for messages among `fields`, in words and as JSON.
+fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     let of_messages: Vec<StateField> =
         fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();
-    let (messages, all) = (u64::from(config.tracked_messages), bits(&of_messages));
+    let (messages, all) = (u64::from(tracked), bits(&of_messages));
     let (one_bytes, all_bytes) = ((all / messages).div_ceil(8), all.div_ceil(8));
     let text = format!("  of these for messages: {messages} x {one_bytes} B, {all_bytes} B\n");
     let json = json!({ "tracked": messages, "bytes": one_bytes, "all_bytes": all_bytes });

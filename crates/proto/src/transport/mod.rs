@@ -209,6 +209,11 @@ interface! {
         /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that
         /// they keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
+        /// Messages that the receiver tracks at once, with state of their own in [`tracking`](Self::tracking); none where
+        /// it tracks packets alone.
+        fn tracked_messages(&self) -> Option<u32> {
+            None
+        }
         /// All its timeouts, with their parameters.
         fn timeouts(&self) -> Vec<(&'static str, Span)> {
             vec![("transport.rto", self.rto())]

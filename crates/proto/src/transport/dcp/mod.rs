@@ -80,6 +80,10 @@ impl TransportProperties for DcpConfig {
         self.state()
     }
 
+    fn tracked_messages(&self) -> Option<u32> {
+        Some(self.tracked_messages)
+    }
+
     fn number_space(&self, window: u64) -> NumberSpace {
         let least = Requests::new(self, window).least();
         NumberSpace { packets: u64::from(u32::MAX), requests: Some((u64::from(Msn::LIMIT), least.into())) }
