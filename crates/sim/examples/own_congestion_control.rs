@@ -7,7 +7,7 @@
 use anabranch_sim::proto::cc::{AckReport, CongestionControl};
 use anabranch_sim::proto::{PathFacts, Size, Span};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
-use anabranch_sim::{Control, Duration, Parameter, Registry, Session, Time, run};
+use anabranch_sim::{Control, Duration, Parameter, Parameters, Registry, Session, Time, run};
 use std::error::Error;
 use std::fmt::Write;
 
@@ -22,10 +22,15 @@ struct DelayTarget {
 }
 
 impl DelayTarget {
-    fn new(target: Span, most: Size, facts: &PathFacts) -> Self {
-        let most = most.window_on(facts).0 as f64;
-        let target = facts.base_rtt + target.on(facts);
-        DelayTarget { window: most, most, packet: facts.packet.0 as f64, target, last_decrease: Time::ZERO }
+    fn new(parameters: &Parameters, facts: &PathFacts) -> Self {
+        let window = |name| parameters.get::<Size>(name).window_on(facts).0 as f64;
+        DelayTarget {
+            window: window("initial_window"),
+            most: window("max_window"),
+            packet: facts.packet.0 as f64,
+            target: facts.base_rtt + parameters.get::<Span>("target").on(facts),
+            last_decrease: Time::ZERO,
+        }
     }
 }
 
@@ -68,7 +73,7 @@ link = "100Gbps"
 [workload]
 kind = "incast"
 degree = 8
-bytes = "2MB"
+bytes = "4MB"
 
 [[scheme]]
 name = "delay-target"
@@ -80,10 +85,11 @@ set = { cc = { kind = "delay-target", target = "0.5rtt" } }
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let parameters = [
         Parameter::required::<Span>("target", "time that packets may wait"),
-        Parameter::new("max_window", Size::Bdp(1.5), "window at first and at most"),
+        Parameter::new("initial_window", Size::Packets(4.0), "window at the start"),
+        Parameter::new("max_window", Size::Bdp(1.5), "largest window"),
     ];
     let registry = Registry::new().congestion_control("delay-target", parameters, |facts, parameters, _| {
-        Box::new(DelayTarget::new(parameters.get("target"), parameters.get("max_window"), facts))
+        Box::new(DelayTarget::new(parameters, facts))
     });
     let name = "own_congestion_control.toml";
     let scenario = read_with(&registry, name, SCENARIO, &NoFiles, &Overrides::default())?;

@@ -291,7 +291,7 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
         "{:8}  {:>11}  {:>6}  {:>6}  {:>8}\n",
         "scheme", "max FCT, us", "losses", "resent", "timeouts"
     );
-    for row in &results.runs {
+    for row in results.actual() {
         let (losses, resent) = (row.link_losses, row.retransmissions);
         writeln!(
             table,

@@ -85,8 +85,8 @@ fn a_window_that_follows_the_round_trip_keeps_a_short_queue() {
     let table = table(own_congestion_control::compare);
     assert_eq!(names(&table), ["reps", "delay-target"]);
     let [time, queue] = [1, 2].map(|column| move |table: &[Vec<String>], row| number(table, row, column));
-    assert!(queue(&table, "delay-target") < 0.8 * queue(&table, "reps"), "{table:?}");
-    assert!(time(&table, "delay-target") < 1.3 * time(&table, "reps"), "{table:?}");
+    assert!(queue(&table, "delay-target") < 0.5 * queue(&table, "reps"), "{table:?}");
+    assert!(time(&table, "delay-target") < 1.2 * time(&table, "reps"), "{table:?}");
 }
 
 #[test]
@@ -95,7 +95,8 @@ fn a_transport_with_a_packet_of_its_own_repairs_losses_without_timeouts() {
     assert_eq!(names(&table), ["reps", "report"]);
     let row = |column| number(&table, "report", column);
     let [losses, resent, timeouts] = [2, 3, 4].map(row);
-    assert!(losses > 5.0 && resent >= 0.5 * losses && timeouts < 0.5 * losses, "{table:?}");
+    // Reports are lost as well, for which later ones stand.
+    assert!(losses > 5.0 && resent > 0.25 * losses && timeouts < 0.5 * resent, "{table:?}");
     // `sack` repairs each loss by a timeout.
     assert!(timeouts < 0.5 * number(&table, "reps", 4), "{table:?}");
 }
