@@ -266,3 +266,32 @@ pub(in crate::scenario) fn reacts_to_ecn(scheme: &Scheme) -> bool {
         || scheme.fabric.program.is_some();
     reacts && scheme.fabric.ecn_pmax > 0.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve::scheme::builtin::scheme;
+    use anabranch_base::Bytes;
+    use anabranch_proto::cc::ConstantConfig;
+
+    /// A constant window ignores marks, and so do balancers that spray, take turns or wait for pauses.
+    #[test]
+    fn marks_count_where_something_reacts_to_them() {
+        let reacts = |name: &str| {
+            let scheme = scheme(name).unwrap();
+            let window = ConstantConfig { window: Size::Bytes(Bytes(1_000_000)) };
+            let deaf = Scheme { cc: CcConfig::Constant(window), ..scheme.clone() };
+            (reacts_to_ecn(&scheme), reacts_to_ecn(&deaf))
+        };
+        for sprays in ["ops", "ecmp", "mprdma-lb", "mptcp-one-window"] {
+            assert_eq!(reacts(sprays), (true, false), "{sprays}");
+        }
+        for balances in ["reps", "strack", "plb", "bitmap"] {
+            assert_eq!(reacts(balances), (true, true), "{balances}");
+        }
+        assert!(!reacts_to_ecn(&scheme("hpcc").unwrap()));
+        let unmarked = scheme("reps").unwrap();
+        let fabric = anabranch_engine::FabricSpec { ecn_pmax: 0.0, ..unmarked.fabric.clone() };
+        assert!(!reacts_to_ecn(&Scheme { fabric, ..unmarked }));
+    }
+}
