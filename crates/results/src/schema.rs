@@ -45,7 +45,7 @@ columns! {
         /// Largest FCT that a flow would have alone in the network.
         #[column("us", digest)]
         pub ideal_fct_max_us: f64,
-        /// Mean slowdown ([`FlowRow::slowdown`]) of the flows that finished; 0 where none did, and in runs without a row
+        /// Mean slowdown (FCT over ideal FCT) of the flows that finished; 0 where none did, and in runs without a row
         /// for each flow.
         #[column("")]
         pub slowdown_mean: f64,
@@ -77,7 +77,7 @@ columns! {
         #[column("us")]
         pub ideal_cct_max_us: f64,
         /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-        /// progress (as many bytes delivered), and stays there on average ([`time_to_recover`](crate::time_to_recover)); 0
+        /// progress (as many bytes delivered), and stays there on average; 0
         /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
@@ -250,7 +250,7 @@ columns! {
     /// One message of one run.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct FlowRow {
-        /// Index of its run in `ResultSet::runs`.
+        /// The number of its run.
         #[column("")]
         pub run: u32,
         /// The message's number.
@@ -353,7 +353,7 @@ columns! {
     /// One job of a run: a collective among its ranks.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct JobRow {
-        /// Index of its run in `ResultSet::runs`.
+        /// The number of its run.
         #[column("")]
         pub run: u32,
         /// The job's number.
@@ -371,7 +371,7 @@ columns! {
         /// Time at which its first message was posted.
         #[column("ps", digest)]
         pub start_ps: u64,
-        /// Lower bound of the job's CCT, see [`RunRow::ideal_cct_max_us`].
+        /// Lower bound of the job's CCT, as `ideal_cct_max_us` of its run.
         #[column("ps")]
         pub ideal_cct_ps: u64,
         /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
@@ -384,7 +384,7 @@ columns! {
     /// A rank of a job from a trace, or a collective in it: its computing time, and the time in which it does not compute.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
-        /// Index of its run in `ResultSet::runs`.
+        /// The number of its run.
         #[column("")]
         pub run: u32,
         /// The job's number.
@@ -431,7 +431,7 @@ columns! {
     /// One point of a measured curve.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct SeriesRow {
-        /// Index of its run in `ResultSet::runs`.
+        /// The number of its run.
         #[column("")]
         pub run: u32,
         /// The measured quantity, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
