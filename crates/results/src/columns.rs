@@ -90,6 +90,14 @@ pub(crate) trait Stored: Columns + Sized {
     }
 }
 
+/// The columns that every run has, its number first, except for scheme, seed and swept values.
+pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<NamedArray> {
+    let number = UInt32Array::from_iter_values(0..rows.len() as u32);
+    let mut columns = vec![column("run", Arc::new(number), false)];
+    columns.extend(RunRow::named(false, &rows.iter().collect::<Vec<_>>()));
+    columns
+}
+
 /// A column with its name, type and metadata.
 pub(crate) type NamedArray = (Field, ArrayRef);
 

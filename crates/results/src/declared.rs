@@ -1,6 +1,6 @@
 //! Columns of results, each declared once at its field: files, digests and the reference follow from that.
 
-use crate::digest::Encoder;
+use crate::encoder::Encoder;
 use std::borrow::Cow;
 
 /// The declaration of a column.

@@ -1,6 +1,9 @@
 //! Digests: two runs are the same run exactly when their digests agree.
 
 use crate::declared::{Column, ColumnType, Columns};
+use crate::encoder::Encoder;
+#[cfg(feature = "files")]
+use crate::encoder::shorten;
 use crate::{FlowRow, JobRow, RunRow, Value};
 
 /// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the given order.
@@ -11,16 +14,16 @@ use crate::{FlowRow, JobRow, RunRow, Value};
 /// are any, so that results without groups keep the digest that they had before groups existed. 32 hexadecimal digits:
 /// the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
-    let mut hash = Encoder(blake3::Hasher::new());
+    let mut hash = Encoder::default();
     hash.text("anabranch run 2");
-    hash.columns(run, |column| column.key);
+    add_columns(&mut hash, run, |column| column.key);
     hash.number(run.sweep.len() as u64);
     for (name, value) in &run.sweep {
         hash.text(name);
-        hash.value(value);
+        add_value(&mut hash, value);
     }
-    hash.columns(run, |column| !column.key && column.kind == ColumnType::U64);
-    hash.columns(run, |column| !column.key && column.kind != ColumnType::U64);
+    add_columns(&mut hash, run, |column| !column.key && column.kind == ColumnType::U64);
+    add_columns(&mut hash, run, |column| !column.key && column.kind != ColumnType::U64);
     hash.number(run.extra.len() as u64);
     for (name, value) in &run.extra {
         hash.text(name);
@@ -28,11 +31,11 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     }
     hash.number(flows.len() as u64);
     for flow in flows {
-        hash.columns(flow, |_| true);
+        add_columns(&mut hash, flow, |_| true);
     }
     hash.number(jobs.len() as u64);
     for job in jobs {
-        hash.columns(job, |_| true);
+        add_columns(&mut hash, job, |_| true);
     }
     if flows.iter().any(|flow| !flow.group.is_empty()) {
         flows.iter().for_each(|flow| hash.text(&flow.group));
@@ -42,7 +45,7 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
 
 /// Digest of a text, such as a resolved scenario: 32 hexadecimal digits.
 pub fn text_digest(text: &str) -> String {
-    let mut hash = Encoder(blake3::Hasher::new());
+    let mut hash = Encoder::default();
     hash.text("anabranch text 1");
     hash.text(text);
     hash.finish()
@@ -70,67 +73,33 @@ impl BytesDigest {
     }
 }
 
-fn shorten(hash: blake3::Hash) -> String {
-    hash.to_hex()[..32].to_owned()
+/// The columns of a row that count, as far as they are of this `part`.
+fn add_columns(hash: &mut Encoder, row: &impl Columns, part: fn(&Column) -> bool) {
+    row.visit(&mut |column, cell| {
+        if column.digest && part(column) {
+            cell.add_to(hash);
+        }
+    });
 }
 
-/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little-endian;
-/// texts carry their length; options and variants carry a tag.
-pub struct Encoder(blake3::Hasher);
-
-impl Encoder {
-    pub(crate) fn number(&mut self, number: u64) {
-        self.0.update(&number.to_le_bytes());
-    }
-
-    /// Minus zero is hashed as zero, and all NaNs alike.
-    pub(crate) fn float(&mut self, float: f64) {
-        let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
-        self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });
-    }
-
-    pub(crate) fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.0.update(text.as_bytes());
-    }
-
-    pub(crate) fn option(&mut self, number: Option<u64>) {
-        self.number(u64::from(number.is_some()));
-        self.number(number.unwrap_or(0));
-    }
-
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Bool(value) => {
-                self.number(0);
-                self.number(u64::from(*value));
-            }
-            Value::Integer(value) => {
-                self.number(1);
-                self.number(value.cast_unsigned());
-            }
-            Value::Number(value) => {
-                self.number(2);
-                self.float(*value);
-            }
-            Value::Text(value) => {
-                self.number(3);
-                self.text(value);
-            }
+fn add_value(hash: &mut Encoder, value: &Value) {
+    match value {
+        Value::Bool(value) => {
+            hash.number(0);
+            hash.number(u64::from(*value));
         }
-    }
-
-    /// The columns of a row that count, as far as they are of this `part`.
-    fn columns(&mut self, row: &impl Columns, part: fn(&Column) -> bool) {
-        row.visit(&mut |column, cell| {
-            if column.digest && part(column) {
-                cell.add_to(self);
-            }
-        });
-    }
-
-    fn finish(self) -> String {
-        shorten(self.0.finalize())
+        Value::Integer(value) => {
+            hash.number(1);
+            hash.number(value.cast_unsigned());
+        }
+        Value::Number(value) => {
+            hash.number(2);
+            hash.float(*value);
+        }
+        Value::Text(value) => {
+            hash.number(3);
+            hash.text(value);
+        }
     }
 }
 

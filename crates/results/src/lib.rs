@@ -14,6 +14,7 @@ mod curves;
 mod dataset;
 mod declared;
 pub mod digest;
+mod encoder;
 mod error;
 #[cfg(feature = "files")]
 mod export;

@@ -1,9 +1,9 @@
 //! `runs.parquet`: rows of runs to columns and back. Each number that a scheme or a model adds has a column.
 
-use crate::columns::{NamedArray, Row, Stored, batch_of, column};
+use crate::columns::{Row, batch_of, column, fixed_columns};
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
 use crate::{ResultsError, RunRow};
-use arrow_array::{Array, Float64Array, RecordBatch, UInt32Array};
+use arrow_array::{Array, Float64Array, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -30,14 +30,6 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
     let (sweeps, extras) = (sweeps(path, batch, before)?, extras(batch));
     let whole = |(run, (sweep, extra))| RunRow { sweep, extra, ..run };
     Ok(runs.into_iter().zip(sweeps.into_iter().zip(extras)).map(whole).collect())
-}
-
-/// The columns that every run has, its number first, except for scheme, seed and swept values.
-pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<NamedArray> {
-    let number = UInt32Array::from_iter_values(0..rows.len() as u32);
-    let mut columns = vec![column("run", Arc::new(number), false)];
-    columns.extend(RunRow::named(false, &rows.iter().collect::<Vec<_>>()));
-    columns
 }
 
 /// The extra numbers of the rows of `batch`, beside the columns that every run has.
