@@ -132,10 +132,10 @@ fn has_advisories() -> bool {
     listed.is_some_and(|entries| entries.flatten().any(|entry| entry.path().is_dir()))
 }
 
-/// Writes the references of parameters and keys, which a test of the command holds against the code.
+/// Writes the references of parameters, keys, columns and schemes, which a test of the command holds against the code.
 fn reference() -> Result<()> {
     let root = root();
-    for what in ["parameters", "keys"] {
+    for what in ["parameters", "keys", "columns", "schemes"] {
         let mut list = cargo(&root);
         list.args(["run", "--quiet", "--package", "anabranch-cli", "--", "list", what, "--markdown"]);
         let printed = list.stderr(Stdio::inherit()).output().context("cargo did not start")?;

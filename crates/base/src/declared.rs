@@ -245,6 +245,14 @@ macro_rules! kinds {
             /// The built-in kinds, by the names that scenarios use.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
+            /// The `kind` in scenarios; none for a user-defined implementation.
+            pub fn kind(&self) -> Option<&'static str> {
+                match self {
+                    $( $name::$variant { .. } => Some($kind), )*
+                    $name::Registered(_) => None,
+                }
+            }
+
             /// The built-in kinds with the declarations of their parameters.
             pub fn kinds() -> Vec<$crate::KindDeclaration> {
                 vec![$(

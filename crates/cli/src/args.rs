@@ -403,6 +403,8 @@ pub enum Listing {
     Keys,
     /// Parameters of schemes: unit, range, default, source, meaning
     Parameters,
+    /// Columns of the tables of results: type, unit, meaning
+    Columns,
 }
 
 /// Arguments of `anabranch docs`.

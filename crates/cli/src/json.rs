@@ -114,46 +114,15 @@ fn varied_figure(done: &VariedFigure) -> Value {
 
 /// A run's row. A number that the run did not measure is null.
 fn row(run: &RunRow) -> Value {
-    json!({
-        "scheme": run.scheme,
-        "seed": run.seed,
-        "sweep": run.sweep,
-        "flows": run.flows,
-        "flows_finished": run.flows_finished,
-        "fct_mean_us": run.number("fct_mean_us"),
-        "fct_p50_us": run.number("fct_p50_us"),
-        "fct_p99_us": run.number("fct_p99_us"),
-        "fct_max_us": run.number("fct_max_us"),
-        "ideal_fct_max_us": run.ideal_fct_max_us,
-        "slowdown_mean": run.number("slowdown_mean"),
-        "slowdown_p50": run.number("slowdown_p50"),
-        "slowdown_p95": run.number("slowdown_p95"),
-        "slowdown_p99": run.number("slowdown_p99"),
-        "completion_us": run.number("completion_us"),
-        "jobs": run.jobs,
-        "jobs_finished": run.jobs_finished,
-        "cct_mean_us": run.number("cct_mean_us"),
-        "cct_max_us": run.number("cct_max_us"),
-        "ideal_cct_max_us": run.number("ideal_cct_max_us"),
-        "time_to_recover_us": run.time_to_recover_us,
-        "queue_p99_bytes": run.queue_p99_bytes,
-        "peak_queue_bytes": run.peak_queue_bytes,
-        "peak_queue_link": run.peak_queue_link,
-        "drops": run.drops,
-        "link_losses": run.link_losses,
-        "trims": run.trims,
-        "pause_frames": run.pause_frames,
-        "pause_us": run.pause_us,
-        "ecn_marks": run.ecn_marks,
-        "retransmissions": run.retransmissions,
-        "timeouts": run.timeouts,
-        "packet_hops": run.packet_hops,
-        "sim_time_us": run.sim_time_us,
-        "wall_s": run.wall_s,
-        "extra": run.extra,
-        "faults": run.faults,
-        "digest": run.digest,
-    })
+    let mut row = json!(run);
+    if let Value::Object(fields) = &mut row {
+        // `baselines` and `warnings` of the document have them.
+        fields.retain(|name, _| !matches!(name.as_str(), "baseline" | "warnings"));
+        for name in RunRow::FIELDS.into_iter().filter(|name| run.number(name).is_none()) {
+            fields.insert(name.to_owned(), Value::Null);
+        }
+    }
+    row
 }
 
 /// A run that failed or never ran.

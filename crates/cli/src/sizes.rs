@@ -1,7 +1,6 @@
 //! The sizes of a figure's runs as text, from its resolved scenario: titles name the sizes of the paper.
 
-use anabranch_sim::scenario::{RunPoint, TopologySpec, WorkloadSpec};
-use anabranch_sim::workload::collective::Members;
+use anabranch_sim::scenario::{RunPoint, TopologySpec};
 
 /// Hosts and message lengths of the first point, and the swept parameters. Empty without points.
 ///
@@ -35,76 +34,14 @@ fn fabric(topology: &TopologySpec) -> String {
 
 /// The traffic. A swept parameter is left to the list of its values.
 fn traffic(point: &RunPoint) -> String {
-    let bytes = |bytes: &dyn std::fmt::Display| match point.sweep.contains_key("workload.bytes") {
-        true => String::new(),
-        false => format!(" of {bytes}"),
-    };
-    // Not all hosts need to send.
-    let part = |senders: u32| match point.topology {
+    let hosts = match &point.topology {
         TopologySpec::FatTree { hosts, .. }
         | TopologySpec::SingleSwitch { hosts, .. }
-        | TopologySpec::Dumbbell { hosts, .. }
-            if senders < hosts =>
-        {
-            format!(" from {senders} of them")
-        }
-        TopologySpec::CrossDc(ref spec) if senders < spec.hosts() => format!(" from {senders} of them"),
-        _ => String::new(),
+        | TopologySpec::Dumbbell { hosts, .. } => Some(*hosts),
+        TopologySpec::CrossDc(spec) => Some(spec.hosts()),
+        TopologySpec::Graph { .. } | TopologySpec::Registered(_) => None,
     };
-    match &point.workload {
-        WorkloadSpec::Permutation { bytes: length, hosts, .. } => {
-            format!("permutation{}{}", bytes(length), part(*hosts))
-        }
-        WorkloadSpec::Tornado { bytes: length, senders } => {
-            format!("tornado{}{}", bytes(length), part(*senders))
-        }
-        WorkloadSpec::Incast { bytes: length, degree, .. } => {
-            let degree = match point.sweep.contains_key("workload.degree") {
-                true => String::new(),
-                false => format!("{degree}:1 "),
-            };
-            format!("{degree}incast{}", bytes(length))
-        }
-        WorkloadSpec::Poisson { sizes, load, duration, hosts, inter, incast, pipeline } => {
-            let inter = match inter {
-                Some(share) => format!(", {}% between data centres", share * 100.0),
-                None => String::new(),
-            };
-            let incast = match incast {
-                Some(incast) => format!(" and {}:1 incasts at {}%", incast.degree, incast.load * 100.0),
-                None => String::new(),
-            };
-            let pipeline = match pipeline {
-                Some(pipeline) => format!(" and a pipeline at {}%", pipeline.load * 100.0),
-                None => String::new(),
-            };
-            let load = load * 100.0;
-            format!("{sizes} at {load}% load{inter}{incast}{pipeline} for {duration}{}", part(*hosts))
-        }
-        WorkloadSpec::Collective(spec) => {
-            let algorithm = match point.sweep.contains_key("workload.algorithm") {
-                true => "collective",
-                false => spec.algorithm.name(),
-            };
-            let members = match &spec.members {
-                Members::Groups { groups } => counted(groups.len(), "job"),
-                Members::Placed { ranks, jobs, .. } => {
-                    format!("{} of {ranks} ranks", counted(*jobs as usize, "job"))
-                }
-            };
-            format!("{algorithm}{}, {members}", bytes(&spec.bytes))
-        }
-        WorkloadSpec::Messages { message } => counted(message.len(), "message"),
-        WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
-        WorkloadSpec::Trace(spec) => format!("the {} trace {}", spec.format.name(), spec.file),
-        WorkloadSpec::Jobs { job } => counted(job.len(), "job"),
-        WorkloadSpec::Registered(its) => its.name().to_owned(),
-    }
-}
-
-/// `1 job`, `2 jobs`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    point.workload.describe(hosts, &|path| point.sweep.contains_key(path))
 }
 
 #[cfg(test)]

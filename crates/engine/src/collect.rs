@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::span::Span;
 use crate::spec::RunPoint;
 use anabranch_base::{HostId, MessageId, QpId, Time};
-use anabranch_proto::TransportConfig;
+use anabranch_proto::transport::SenderCounter;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, RunWarning, SeriesRow, Statistic};
 use anabranch_workload::{Job, Step};
@@ -158,12 +158,16 @@ fn extra_counters<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> BTre
     let (scheme, senders) = (&point.scheme, engine.sender_counters());
     let mut extra: BTreeMap<String, f64> =
         engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
-    if matches!(scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
-        extra.insert("nacks".to_owned(), senders.nacks as f64);
-        extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
-    }
-    if matches!(scheme.transport, TransportConfig::Dcp(_)) {
-        extra.insert("fetches".to_owned(), senders.fetches as f64);
+    for counter in scheme.transport.counters() {
+        match counter {
+            SenderCounter::Nacks => {
+                extra.insert("nacks".to_owned(), senders.nacks as f64);
+                extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
+            }
+            SenderCounter::Fetches => {
+                extra.insert("fetches".to_owned(), senders.fetches as f64);
+            }
+        }
     }
     if scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), engine.counters().header_drops as f64);

@@ -4,7 +4,6 @@ use crate::fault_spec::{FaultKind, FaultSpec};
 use crate::spec::Limits;
 use anabranch_base::{Bytes, Duration, HostId, Time};
 use anabranch_fabric::Topology;
-use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -102,10 +101,7 @@ impl Stalled<'_> {
             return Some(self.longer_stall());
         }
         let rto = self.transport.rto().on(self.facts);
-        let take = |rounds: f64| match self.transport {
-            TransportConfig::Dcp(_) => DcpConfig::timeouts(libm::ceil(rounds)),
-            _ => rounds,
-        };
+        let take = |rounds| self.transport.timeouts_of_rounds(rounds);
         let time = |timeouts: f64| {
             let time = rto.0 as f64 * timeouts;
             (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
@@ -149,9 +145,8 @@ impl Stalled<'_> {
         libm::pow(once, self.round_trips())
     }
 
-    /// The number of round trips per packet: with EQDS two, as a request and its pull come first.
     fn round_trips(&self) -> f64 {
-        if let TransportConfig::Eqds(_) = self.transport { 2.0 } else { 1.0 }
+        self.transport.round_trips().into()
     }
 
     /// The losses that still hold: the probability for a full packet, and the number of such links that a packet and its
@@ -246,15 +241,14 @@ impl Stalled<'_> {
     /// again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of an earlier round no
     /// longer count.
     fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
-        let TransportConfig::Dcp(config) = self.transport else { return None };
         if lost <= 0.0 {
             return None;
         }
-        let payload = config.payload.0;
+        let payload = self.transport.framing().payload.0;
         let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
         let packets = self.transport.request_packets(self.window, part.div_ceil(payload).max(1))?;
         let chance = libm::pow(1.0 - lost, packets as f64);
-        let rto = config.rto.on(self.facts).about();
+        let rto = self.transport.rto().on(self.facts).about();
         let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;
         let shorter = match even {
             0 => String::new(),
@@ -285,8 +279,11 @@ impl Stalled<'_> {
                  one; {shorter}leave a path around it"
             );
         }
-        let leaves = matches!(self.balancer, LbConfig::Reps(_) | LbConfig::Strack(_));
-        let balancer = if leaves { "" } else { ", or take a balancer that leaves a path that loses (reps)" };
+        let balancer = if self.balancer.leaves_lossy_paths() {
+            ""
+        } else {
+            ", or take a balancer that leaves a path that loses (reps)"
+        };
         match self.routing_delay {
             None => format!(
                 "{what} is down {since}, and no fabric.routing_delay is set, so that switches go on sending there, though a \
@@ -323,7 +320,7 @@ mod tests {
     use super::*;
     use anabranch_base::Rate;
     use anabranch_proto::Span;
-    use anabranch_proto::transport::SackConfig;
+    use anabranch_proto::transport::{DcpConfig, SackConfig};
 
     fn dcp() -> TransportConfig {
         TransportConfig::Dcp(DcpConfig {

@@ -135,7 +135,7 @@ impl Scheme {
         let program = self.fabric.program.as_ref();
         if !by_hash || program.is_some_and(ProgramConfig::chooses_paths) {
             PathChoice::Switches
-        } else if self.all_lbs().any(|lb| !matches!(lb, LbConfig::Ecmp {})) {
+        } else if self.all_lbs().any(LbConfig::chooses_paths) {
             PathChoice::Host
         } else {
             PathChoice::Hash

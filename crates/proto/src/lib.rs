@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod cc;
+mod conflict;
+mod interface;
 pub mod lb;
 mod packet;
 pub mod program;
@@ -16,6 +18,7 @@ pub mod transport;
 pub mod wire;
 
 pub use cc::CcConfig;
+pub use conflict::Conflict;
 pub use lb::LbConfig;
 pub use packet::{CarriedEvs, Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;

@@ -126,6 +126,16 @@ pub enum Repr {
         /// The content, in the format of that program.
         word: u64,
     },
+    /// A packet of a user-defined transport without payload for the application. Payload is in [`Repr::Data`].
+    Custom {
+        /// The content, in the format of that transport.
+        content: [u8; Repr::CUSTOM_BYTES],
+        /// Whether it is for the queue pair's receiving end; otherwise it is for the sending end.
+        to_receiver: bool,
+        /// Whether it is in the class of data, where it queues with data, is never trimmed, and is lossless under PFC.
+        /// Otherwise it has the priority of an ACK.
+        with_data: bool,
+    },
 }
 
 /// The largest value of the out-of-order counter.
@@ -227,6 +237,15 @@ impl Msn {
 /// fields, each of which applies to the types with that field. A new field thus needs a default here, a method, and
 /// changes only where it is used.
 impl Repr {
+    /// The bytes of a [`Repr::Custom`], the most that a packet has room for.
+    pub const CUSTOM_BYTES: usize = 24;
+
+    /// A packet of a user-defined transport from the receiving end to the sending end, in the class of ACKs.
+    #[inline]
+    pub const fn custom(content: [u8; Repr::CUSTOM_BYTES]) -> Repr {
+        Repr::Custom { content, to_receiver: false, with_data: false }
+    }
+
     /// A data packet: the only one of message 0, sent at 0.
     #[inline]
     pub const fn data(psn: u32) -> Repr {
@@ -310,7 +329,8 @@ impl Repr {
             | Repr::Cnp
             | Repr::Pull { .. }
             | Repr::Rts { .. }
-            | Repr::Program { .. } => {
+            | Repr::Program { .. }
+            | Repr::Custom { .. } => {
                 debug_assert!(false, "this kind carries no time")
             }
         }
@@ -470,13 +490,20 @@ impl Packet {
     /// packets, packets between programs), which has priority over data.
     #[inline]
     pub fn is_control(&self) -> bool {
-        !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })
+        !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. } | Repr::Custom { with_data: true, .. })
     }
 
     /// Whether the packet is for the queue pair's receiving end.
     #[inline]
     pub fn is_for_receiver(&self) -> bool {
-        matches!(self.repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. } | Repr::Rts { .. })
+        matches!(
+            self.repr,
+            Repr::Data { .. }
+                | Repr::Trimmed { .. }
+                | Repr::Probe { .. }
+                | Repr::Rts { .. }
+                | Repr::Custom { to_receiver: true, .. }
+        )
     }
 }
 

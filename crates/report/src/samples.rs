@@ -175,8 +175,7 @@ fn add_run(set: &mut ResultSet, scheme: &str, bytes: &str, seed: u64, max: f64, 
             packets: 1 + u64::from(flow),
             retransmissions: Some(0),
             timeouts: Some(0),
-            path_changes: None,
-            lost: None,
+            ..FlowRow::default()
         });
     }
     let flows = set.flows.iter().filter(|flow| flow.run == run);

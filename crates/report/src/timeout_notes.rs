@@ -175,8 +175,7 @@ mod tests {
             packets: 1,
             retransmissions: timeouts,
             timeouts,
-            path_changes: None,
-            lost: None,
+            ..FlowRow::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! Curves that stay on disk: an index of them, and the points of those that are requested.
 
-use crate::columns::{Columns, ROWS_A_BATCH};
+use crate::columns::{Batch, ROWS_A_BATCH};
 use crate::error::damaged;
 use crate::sink::write_curves;
 use crate::{CurvePoints, ResultsError, SeriesRow};
@@ -53,9 +53,12 @@ impl CurveFile {
         let mut row = 0;
         for batch in reader(path, &["run", "series", "entity"], None)? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
-            let columns = Columns { path, batch: &batch };
-            let (of_run, series, entity) =
-                (columns.u32("run")?, columns.text("series")?, columns.text("entity")?);
+            let columns = Batch { path, batch: &batch };
+            let (of_run, series, entity) = (
+                columns.cells::<u32>("run")?,
+                columns.cells::<String>("series")?,
+                columns.cells::<String>("entity")?,
+            );
             for index in 0..batch.num_rows() {
                 let (run, series, entity) = (of_run.value(index), series.value(index), entity.value(index));
                 match ranges.last_mut() {
@@ -148,8 +151,8 @@ impl FiledCurves {
         let mut index = 0;
         for batch in reader(path, &["time_ps", "value"], Some(selection))? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
-            let columns = Columns { path, batch: &batch };
-            let (times, values) = (columns.u64("time_ps")?, columns.f64("value")?);
+            let columns = Batch { path, batch: &batch };
+            let (times, values) = (columns.cells::<u64>("time_ps")?, columns.cells::<f64>("value")?);
             for row in 0..batch.num_rows() {
                 while curves.get(index).is_some_and(|curve| curve.points.len() == selected[index].rows.len())
                 {
@@ -174,15 +177,15 @@ impl FiledCurves {
         let selection = self.file.select(std::iter::once(first.rows.start..last.rows.end));
         for batch in reader(path, &["series", "entity", "time_ps", "value"], Some(selection))? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
-            let columns = Columns { path, batch: &batch };
+            let columns = Batch { path, batch: &batch };
             let run: ArrayRef =
                 Arc::new(UInt32Array::from_iter_values(std::iter::repeat_n(self.run, batch.num_rows())));
             let columns: [(&str, ArrayRef, bool); 5] = [
                 ("run", run, false),
-                ("series", Arc::new(columns.text("series")?.clone()), false),
-                ("entity", Arc::new(columns.text("entity")?.clone()), false),
-                ("time_ps", Arc::new(columns.u64("time_ps")?.clone()), false),
-                ("value", Arc::new(columns.f64("value")?.clone()), false),
+                ("series", Arc::new(columns.cells::<String>("series")?.clone()), false),
+                ("entity", Arc::new(columns.cells::<String>("entity")?.clone()), false),
+                ("time_ps", Arc::new(columns.cells::<u64>("time_ps")?.clone()), false),
+                ("value", Arc::new(columns.cells::<f64>("value")?.clone()), false),
             ];
             let copied = RecordBatch::try_from_iter_with_nullable(columns)
                 .map_err(|error| damaged(path, error.to_string()))?;

@@ -1,5 +1,9 @@
 //! Digests: two runs are the same run exactly when their digests agree.
 
+use crate::declared::{Column, ColumnType, Columns};
+use crate::encoder::Encoder;
+#[cfg(feature = "files")]
+use crate::encoder::shorten;
 use crate::{FlowRow, JobRow, RunRow, Value};
 
 /// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the given order.
@@ -10,99 +14,28 @@ use crate::{FlowRow, JobRow, RunRow, Value};
 /// are any, so that results without groups keep the digest that they had before groups existed. 32 hexadecimal digits:
 /// the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
-    let RunRow {
-        scheme,
-        seed,
-        sweep,
-        baseline: _,
-        flows: flow_count,
-        flows_finished,
-        fct_mean_us,
-        fct_p50_us,
-        fct_p99_us,
-        fct_max_us,
-        ideal_fct_max_us,
-        slowdown_mean: _,
-        slowdown_p50: _,
-        slowdown_p95: _,
-        slowdown_p99: _,
-        completion_us,
-        jobs: job_count,
-        // Follows from the jobs themselves.
-        jobs_finished: _,
-        cct_mean_us,
-        cct_max_us,
-        ideal_cct_max_us: _,
-        time_to_recover_us: _,
-        queue_p99_bytes: _,
-        peak_queue_bytes: _,
-        peak_queue_link: _,
-        drops,
-        link_losses,
-        trims,
-        pause_frames,
-        pause_us,
-        ecn_marks,
-        retransmissions,
-        timeouts,
-        packet_hops,
-        sim_time_us,
-        wall_s: _,
-        extra,
-        faults: _,
-        warnings: _,
-        digest: _,
-    } = run;
-    let mut hash = Encoder(blake3::Hasher::new());
+    let mut hash = Encoder::default();
     hash.text("anabranch run 2");
-    hash.text(scheme);
-    hash.number(*seed);
-    hash.number(sweep.len() as u64);
-    for (name, value) in sweep {
+    add_columns(&mut hash, run, |column| column.key);
+    hash.number(run.sweep.len() as u64);
+    for (name, value) in &run.sweep {
         hash.text(name);
-        hash.value(value);
+        add_value(&mut hash, value);
     }
-    for number in [
-        flow_count,
-        flows_finished,
-        job_count,
-        drops,
-        link_losses,
-        trims,
-        pause_frames,
-        ecn_marks,
-        retransmissions,
-        timeouts,
-        packet_hops,
-    ] {
-        hash.number(*number);
-    }
-    for float in [
-        fct_mean_us,
-        fct_p50_us,
-        fct_p99_us,
-        fct_max_us,
-        ideal_fct_max_us,
-        completion_us,
-        cct_mean_us,
-        cct_max_us,
-        pause_us,
-        sim_time_us,
-    ] {
-        hash.float(*float);
-    }
-    hash.number(extra.len() as u64);
-    for (name, value) in extra {
+    add_columns(&mut hash, run, |column| !column.key && column.kind == ColumnType::U64);
+    add_columns(&mut hash, run, |column| !column.key && column.kind != ColumnType::U64);
+    hash.number(run.extra.len() as u64);
+    for (name, value) in &run.extra {
         hash.text(name);
         hash.float(*value);
     }
     hash.number(flows.len() as u64);
     for flow in flows {
-        hash.flow(flow);
+        add_columns(&mut hash, flow, |_| true);
     }
     hash.number(jobs.len() as u64);
     for job in jobs {
-        hash.job(job);
+        add_columns(&mut hash, job, |_| true);
     }
     if flows.iter().any(|flow| !flow.group.is_empty()) {
         flows.iter().for_each(|flow| hash.text(&flow.group));
@@ -112,7 +45,7 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
 
 /// Digest of a text, such as a resolved scenario: 32 hexadecimal digits.
 pub fn text_digest(text: &str) -> String {
-    let mut hash = Encoder(blake3::Hasher::new());
+    let mut hash = Encoder::default();
     hash.text("anabranch text 1");
     hash.text(text);
     hash.finish()
@@ -140,97 +73,33 @@ impl BytesDigest {
     }
 }
 
-fn shorten(hash: blake3::Hash) -> String {
-    hash.to_hex()[..32].to_owned()
+/// The columns of a row that count, as far as they are of this `part`.
+fn add_columns(hash: &mut Encoder, row: &impl Columns, part: fn(&Column) -> bool) {
+    row.visit(&mut |column, cell| {
+        if column.digest && part(column) {
+            cell.add_to(hash);
+        }
+    });
 }
 
-/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little-endian;
-/// texts carry their length; options and variants carry a tag.
-struct Encoder(blake3::Hasher);
-
-impl Encoder {
-    fn number(&mut self, number: u64) {
-        self.0.update(&number.to_le_bytes());
-    }
-
-    /// Minus zero is hashed as zero, and all NaNs alike.
-    fn float(&mut self, float: f64) {
-        let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
-        self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });
-    }
-
-    fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.0.update(text.as_bytes());
-    }
-
-    fn option(&mut self, number: Option<u64>) {
-        self.number(u64::from(number.is_some()));
-        self.number(number.unwrap_or(0));
-    }
-
-    fn value(&mut self, value: &Value) {
-        match value {
-            Value::Bool(value) => {
-                self.number(0);
-                self.number(u64::from(*value));
-            }
-            Value::Integer(value) => {
-                self.number(1);
-                self.number(value.cast_unsigned());
-            }
-            Value::Number(value) => {
-                self.number(2);
-                self.float(*value);
-            }
-            Value::Text(value) => {
-                self.number(3);
-                self.text(value);
-            }
+fn add_value(hash: &mut Encoder, value: &Value) {
+    match value {
+        Value::Bool(value) => {
+            hash.number(0);
+            hash.number(u64::from(*value));
         }
-    }
-
-    fn flow(&mut self, flow: &FlowRow) {
-        let FlowRow {
-            run: _,
-            flow,
-            qp,
-            src,
-            dst,
-            bytes,
-            start_ps,
-            delivery_ps,
-            fct_ps,
-            ideal_fct_ps,
-            group: _,
-            packets: _,
-            retransmissions: _,
-            timeouts: _,
-            path_changes: _,
-            lost: _,
-        } = flow;
-        for id in [flow, qp, src, dst] {
-            self.number(u64::from(*id));
+        Value::Integer(value) => {
+            hash.number(1);
+            hash.number(value.cast_unsigned());
         }
-        self.number(*bytes);
-        self.option(*start_ps);
-        self.option(*delivery_ps);
-        self.option(*fct_ps);
-        self.number(*ideal_fct_ps);
-    }
-
-    fn job(&mut self, job: &JobRow) {
-        let JobRow { run: _, job, algorithm, ranks, bytes, start_ps, ideal_cct_ps: _, cct_ps } = job;
-        self.number(u64::from(*job));
-        self.text(algorithm);
-        self.number(u64::from(*ranks));
-        self.number(*bytes);
-        self.number(*start_ps);
-        self.option(*cct_ps);
-    }
-
-    fn finish(self) -> String {
-        shorten(self.0.finalize())
+        Value::Number(value) => {
+            hash.number(2);
+            hash.float(*value);
+        }
+        Value::Text(value) => {
+            hash.number(3);
+            hash.text(value);
+        }
     }
 }
 
@@ -266,9 +135,7 @@ mod tests {
             group: "".into(),
             packets: 1,
             retransmissions: Some(0),
-            timeouts: None,
-            path_changes: None,
-            lost: None,
+            ..FlowRow::default()
         }
     }
 

@@ -12,7 +12,9 @@ mod columns;
 mod curves;
 #[cfg(feature = "files")]
 mod dataset;
+mod declared;
 pub mod digest;
+mod encoder;
 mod error;
 #[cfg(feature = "files")]
 mod export;
@@ -43,6 +45,7 @@ pub use columns::Table;
 pub use curves::{CurveFile, FiledCurves};
 #[cfg(feature = "files")]
 pub use dataset::{Dataset, DatasetError};
+pub use declared::{Column, ColumnType, Columns};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;

@@ -1,11 +1,10 @@
 //! The columns that identify the run of each row of a table, so that no query needs a join.
 
-use crate::columns::{Column, Row, batch_of, column, fixed_columns, texts};
+use crate::columns::{NamedArray, Row, Stored, batch_of, column, fixed_columns};
 use crate::error::damaged;
 use crate::{FlowRow, JobRow, PartRow, ResultsError, RunRow, SeriesRow, Value};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,
-    UInt64Array,
 };
 use arrow_schema::Field;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,15 +19,12 @@ const AS_WRITTEN: &str = "anabranch.as-written";
 
 /// Scheme, seed and swept values of each run, as columns with a value per run.
 #[derive(Clone)]
-pub(crate) struct RunKeys(Vec<Column>);
+pub(crate) struct RunKeys(Vec<NamedArray>);
 
 impl RunKeys {
     /// The keys of `runs`. The error says which value does not fit.
     pub(crate) fn of(runs: &[RunRow]) -> Result<RunKeys, String> {
-        let mut columns = vec![
-            column("scheme", texts(runs.iter().map(|run| run.scheme.as_str())), false),
-            column("seed", Arc::new(UInt64Array::from_iter_values(runs.iter().map(|run| run.seed))), false),
-        ];
+        let mut columns = RunRow::named(true, &runs.iter().collect::<Vec<_>>());
         let mut names = ColumnNames::reserving(&columns)?;
         let parameters: BTreeSet<&String> = runs.iter().flat_map(|run| run.sweep.keys()).collect();
         for parameter in parameters {
@@ -55,7 +51,7 @@ impl RunKeys {
             return Err(format!("a row belongs to run {run}, but there are {count} runs"));
         }
         let schema = rows.schema();
-        let mut columns: Vec<Column> = schema
+        let mut columns: Vec<NamedArray> = schema
             .fields()
             .iter()
             .zip(rows.columns())
@@ -76,7 +72,7 @@ pub(crate) struct ColumnNames(BTreeSet<String>);
 
 impl ColumnNames {
     /// Reserves the names of these columns and of the tables' own.
-    fn reserving(columns: &[Column]) -> Result<ColumnNames, String> {
+    fn reserving(columns: &[NamedArray]) -> Result<ColumnNames, String> {
         let tables =
             [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];
         let mut own: Vec<String> = tables
@@ -103,7 +99,7 @@ impl ColumnNames {
 }
 
 /// A column of a swept parameter: numbers where all values are, text where any is.
-fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<Column, String> {
+fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<NamedArray, String> {
     let infinite = |value: &&Value| matches!(value, Value::Number(number) if !number.is_finite());
     if let Some(value) = values.iter().flatten().copied().find(infinite) {
         return Err(format!(

@@ -1,5 +1,6 @@
 //! The rows of the tables of results.
 
+use crate::declared::{Columns, columns, count_numbers, numbers};
 use crate::{RunWarning, Statistic};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -7,117 +8,165 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// One run: its keys and its totals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunRow {
-    /// The scheme.
-    pub scheme: String,
-    /// The seed.
-    pub seed: u64,
-    /// The swept parameters of this run.
-    pub sweep: BTreeMap<String, Value>,
-    /// Whether this run has none of the scenario's faults: the runs of the same scheme, seed and sweep point (without
-    /// swept faults) are compared with it. It has no rows of flows and jobs.
-    pub baseline: bool,
-    /// Messages of the workload.
-    pub flows: u64,
-    /// Messages whose sender learnt of their delivery.
-    pub flows_finished: u64,
-    /// Mean flow completion time.
-    pub fct_mean_us: f64,
-    /// Median flow completion time.
-    pub fct_p50_us: f64,
-    /// 99th percentile of the flow completion time.
-    pub fct_p99_us: f64,
-    /// Largest flow completion time.
-    pub fct_max_us: f64,
-    /// Largest FCT that a flow would have alone in the network.
-    pub ideal_fct_max_us: f64,
-    /// Mean slowdown ([`FlowRow::slowdown`]) of the flows that finished; 0 where none did, and in runs without a row
-    /// for each flow.
-    pub slowdown_mean: f64,
-    /// Median slowdown, likewise.
-    pub slowdown_p50: f64,
-    /// 95th percentile of the slowdown, likewise.
-    pub slowdown_p95: f64,
-    /// 99th percentile of the slowdown, likewise.
-    pub slowdown_p99: f64,
-    /// Time from the first start to the last completion.
-    pub completion_us: f64,
-    /// Jobs of a collective workload.
-    pub jobs: u64,
-    /// Jobs of which every message finished.
-    pub jobs_finished: u64,
-    /// Mean collective completion time of the jobs that finished; 0 where none did.
-    pub cct_mean_us: f64,
-    /// Largest collective completion time of the jobs that finished; 0 where none did.
-    pub cct_max_us: f64,
-    /// Lower bound of the CCT of the slowest job, given its messages, their order and the links; 0 without jobs.
-    pub ideal_cct_max_us: f64,
-    /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
-    /// progress (as many bytes delivered), and stays there on average ([`time_to_recover`](crate::time_to_recover)); 0
-    /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
-    pub time_to_recover_us: Option<f64>,
-    /// 99th percentile, over the data packets that arrived at a port of a switch, of the bytes that waited there,
-    /// rounded up by at most a sixteenth. Packets for which there was no room count too.
-    pub queue_p99_bytes: u64,
-    /// Largest number of bytes that waited at one port of a switch.
-    pub peak_queue_bytes: u64,
-    /// The link of that port; empty where nothing waited.
-    pub peak_queue_link: String,
-    /// Data packets dropped for lack of buffer.
-    pub drops: u64,
-    /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
-    pub link_losses: u64,
-    /// Data packets that a switch trimmed to their header.
-    pub trims: u64,
-    /// XOFF pause frames sent.
-    pub pause_frames: u64,
-    /// Time for which the data class of a port was paused, summed over all ports.
-    pub pause_us: f64,
-    /// Data packets that left a queue with an ECN mark.
-    pub ecn_marks: u64,
-    /// Data packets sent again.
-    pub retransmissions: u64,
-    /// Timeouts that fired.
-    pub timeouts: u64,
-    /// Packets sent over directed links: the unit of simulation work.
-    pub packet_hops: u64,
-    /// Simulated time at the end of the run.
-    pub sim_time_us: f64,
-    /// Wall-clock time; not part of the digest.
-    pub wall_s: f64,
-    /// Numbers that a scheme or an abstract model adds, by name.
-    pub extra: BTreeMap<String, f64>,
-    /// The packets that each fault hit, in the order of the faults. Not part of the digest.
-    pub faults: Vec<FaultRow>,
-    /// Warnings about the meaning of this run: a fault that no packet met, a curve without a point. Not part of the
-    /// digest.
-    pub warnings: Vec<RunWarning>,
-    /// Digest of this run's totals, flows and jobs.
-    pub digest: String,
+columns! {
+    /// One run: its keys and its totals.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct RunRow {
+        /// The scheme.
+        #[column("", key, digest)]
+        pub scheme: String,
+        /// The seed.
+        #[column("", key, digest)]
+        pub seed: u64,
+        /// The swept parameters of this run.
+        pub sweep: BTreeMap<String, Value>,
+        /// Whether this run has none of the scenario's faults: the runs of the same scheme, seed and sweep point (without
+        /// swept faults) are compared with it. It has no rows of flows and jobs.
+        #[column("", last)]
+        pub baseline: bool,
+        /// Messages of the workload.
+        #[column("messages", digest)]
+        pub flows: u64,
+        /// Messages whose sender learnt of their delivery.
+        #[column("messages", digest)]
+        pub flows_finished: u64,
+        /// Mean flow completion time.
+        #[column("us", digest)]
+        pub fct_mean_us: f64,
+        /// Median flow completion time.
+        #[column("us", digest)]
+        pub fct_p50_us: f64,
+        /// 99th percentile of the flow completion time.
+        #[column("us", digest)]
+        pub fct_p99_us: f64,
+        /// Largest flow completion time.
+        #[column("us", digest)]
+        pub fct_max_us: f64,
+        /// Largest FCT that a flow would have alone in the network.
+        #[column("us", digest)]
+        pub ideal_fct_max_us: f64,
+        /// Mean slowdown (FCT over ideal FCT) of the flows that finished; 0 where none did, and in runs without a row
+        /// for each flow.
+        #[column("")]
+        pub slowdown_mean: f64,
+        /// Median slowdown, likewise.
+        #[column("")]
+        pub slowdown_p50: f64,
+        /// 95th percentile of the slowdown, likewise.
+        #[column("")]
+        pub slowdown_p95: f64,
+        /// 99th percentile of the slowdown, likewise.
+        #[column("")]
+        pub slowdown_p99: f64,
+        /// Time from the first start to the last completion.
+        #[column("us", digest)]
+        pub completion_us: f64,
+        /// Jobs of a collective workload.
+        #[column("jobs", digest)]
+        pub jobs: u64,
+        /// Jobs of which every message finished.
+        #[column("jobs")]
+        pub jobs_finished: u64,
+        /// Mean collective completion time of the jobs that finished; 0 where none did.
+        #[column("us", digest)]
+        pub cct_mean_us: f64,
+        /// Largest collective completion time of the jobs that finished; 0 where none did.
+        #[column("us", digest)]
+        pub cct_max_us: f64,
+        /// Lower bound of the CCT of the slowest job, given its messages, their order and the links; 0 without jobs.
+        #[column("us")]
+        pub ideal_cct_max_us: f64,
+        /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
+        /// progress (as many bytes delivered), and stays there on average; 0
+        /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
+        #[column("us", last)]
+        pub time_to_recover_us: Option<f64>,
+        /// 99th percentile, over the data packets that arrived at a port of a switch, of the bytes that waited there,
+        /// rounded up by at most a sixteenth. Packets for which there was no room count too.
+        #[column("bytes")]
+        pub queue_p99_bytes: u64,
+        /// Largest number of bytes that waited at one port of a switch.
+        #[column("bytes")]
+        pub peak_queue_bytes: u64,
+        /// The link of that port; empty where nothing waited.
+        #[column("")]
+        pub peak_queue_link: String,
+        /// Data packets dropped for lack of buffer.
+        #[column("packets", digest)]
+        pub drops: u64,
+        /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
+        #[column("packets", digest)]
+        pub link_losses: u64,
+        /// Data packets that a switch trimmed to their header.
+        #[column("packets", digest)]
+        pub trims: u64,
+        /// XOFF pause frames sent.
+        #[column("frames", digest)]
+        pub pause_frames: u64,
+        /// Time for which the data class of a port was paused, summed over all ports.
+        #[column("us", digest)]
+        pub pause_us: f64,
+        /// Data packets that left a queue with an ECN mark.
+        #[column("packets", digest)]
+        pub ecn_marks: u64,
+        /// Data packets sent again.
+        #[column("packets", digest)]
+        pub retransmissions: u64,
+        /// Timeouts that fired.
+        #[column("timeouts", digest)]
+        pub timeouts: u64,
+        /// Packets sent over directed links: the unit of simulation work.
+        #[column("packet-hops", digest)]
+        pub packet_hops: u64,
+        /// Simulated time at the end of the run.
+        #[column("us", digest)]
+        pub sim_time_us: f64,
+        /// Wall-clock time; not part of the digest.
+        #[column("s")]
+        pub wall_s: f64,
+        /// Numbers that a scheme or an abstract model adds, by name.
+        pub extra: BTreeMap<String, f64>,
+        /// The packets that each fault hit, in the order of the faults. Not part of the digest.
+        pub faults: Vec<FaultRow>,
+        /// Warnings about the meaning of this run: a fault that no packet met, a curve without a point. Not part of the
+        /// digest.
+        pub warnings: Vec<RunWarning>,
+        /// Digest of this run's totals, flows and jobs.
+        #[column("", last)]
+        pub digest: String,
+    }
 }
 
-/// One fault of a run, and the packets that it hit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FaultRow {
-    /// Its number in the scenario, from 0, as paths name it: `fault.0.at`.
-    pub fault: u32,
-    /// The kind of fault, as in the scenario: `link-down`.
-    pub kind: String,
-    /// The links or switches, as written in the scenario.
-    pub on: String,
-    /// The time of its first start.
-    pub at_us: f64,
-    /// Packets lost on its links, or in a switch that went down.
-    pub packets_lost: u64,
-    /// Data packets that a switch dropped or trimmed because of it.
-    pub packets_refused: u64,
-    /// Packets sent at another rate because of it.
-    pub packets_slowed: u64,
-    /// Data packets among all of these, counted as often as above. The others are ACKs and the like, which later ones
-    /// cover.
-    pub data_packets: u64,
+columns! {
+    /// One fault of a run, and the packets that it hit.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct FaultRow {
+        /// Its number in the scenario, from 0, as paths name it: `fault.0.at`.
+        #[column("")]
+        pub fault: u32,
+        /// The kind of fault, as in the scenario: `link-down`.
+        #[column("")]
+        pub kind: String,
+        /// The links or switches, as written in the scenario.
+        #[column("")]
+        pub on: String,
+        /// The time of its first start.
+        #[column("us")]
+        pub at_us: f64,
+        /// Packets lost on its links, or in a switch that went down.
+        #[column("packets")]
+        pub packets_lost: u64,
+        /// Data packets that a switch dropped or trimmed because of it.
+        #[column("packets")]
+        pub packets_refused: u64,
+        /// Packets sent at another rate because of it.
+        #[column("packets")]
+        pub packets_slowed: u64,
+        /// Data packets among all of these, counted as often as above. The others are ACKs and the like, which later ones
+        /// cover.
+        #[column("packets")]
+        pub data_packets: u64,
+    }
 }
 
 impl FaultRow {
@@ -128,40 +177,8 @@ impl FaultRow {
 }
 
 impl RunRow {
-    /// The numeric fields, under their names in the files.
-    pub const FIELDS: [&str; 31] = [
-        "flows",
-        "flows_finished",
-        "fct_mean_us",
-        "fct_p50_us",
-        "fct_p99_us",
-        "fct_max_us",
-        "ideal_fct_max_us",
-        "slowdown_mean",
-        "slowdown_p50",
-        "slowdown_p95",
-        "slowdown_p99",
-        "completion_us",
-        "jobs",
-        "jobs_finished",
-        "cct_mean_us",
-        "cct_max_us",
-        "ideal_cct_max_us",
-        "time_to_recover_us",
-        "queue_p99_bytes",
-        "peak_queue_bytes",
-        "drops",
-        "link_losses",
-        "trims",
-        "pause_frames",
-        "pause_us",
-        "ecn_marks",
-        "retransmissions",
-        "timeouts",
-        "packet_hops",
-        "sim_time_us",
-        "wall_s",
-    ];
+    /// The columns that are numbers, in the order of the fields.
+    pub const FIELDS: [&'static str; count_numbers(Self::DECLARED)] = numbers(Self::DECLARED);
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
     ///
@@ -169,7 +186,9 @@ impl RunRow {
     /// slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing, an
     /// ideal CCT without jobs. A run of jobs has no slowdowns, as its messages have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
-        let count = |count: u64| Some(count as f64);
+        if !Self::FIELDS.contains(&name) {
+            return self.extra.get(name).copied();
+        }
         let exists = match name {
             "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => self.flows_finished > 0,
             "slowdown_mean" | "slowdown_p50" | "slowdown_p95" | "slowdown_p99" => {
@@ -180,43 +199,13 @@ impl RunRow {
             "ideal_cct_max_us" => 0 < self.jobs && self.ideal_cct_max_us > 0.0,
             _ => true,
         };
-        if !exists {
-            return None;
-        }
-        match name {
-            "flows" => count(self.flows),
-            "flows_finished" => count(self.flows_finished),
-            "fct_mean_us" => Some(self.fct_mean_us),
-            "fct_p50_us" => Some(self.fct_p50_us),
-            "fct_p99_us" => Some(self.fct_p99_us),
-            "fct_max_us" => Some(self.fct_max_us),
-            "ideal_fct_max_us" => Some(self.ideal_fct_max_us),
-            "slowdown_mean" => Some(self.slowdown_mean),
-            "slowdown_p50" => Some(self.slowdown_p50),
-            "slowdown_p95" => Some(self.slowdown_p95),
-            "slowdown_p99" => Some(self.slowdown_p99),
-            "completion_us" => Some(self.completion_us),
-            "jobs" => count(self.jobs),
-            "jobs_finished" => count(self.jobs_finished),
-            "cct_mean_us" => Some(self.cct_mean_us),
-            "cct_max_us" => Some(self.cct_max_us),
-            "ideal_cct_max_us" => Some(self.ideal_cct_max_us),
-            "time_to_recover_us" => self.time_to_recover_us,
-            "queue_p99_bytes" => count(self.queue_p99_bytes),
-            "peak_queue_bytes" => count(self.peak_queue_bytes),
-            "drops" => count(self.drops),
-            "link_losses" => count(self.link_losses),
-            "trims" => count(self.trims),
-            "pause_frames" => count(self.pause_frames),
-            "pause_us" => Some(self.pause_us),
-            "ecn_marks" => count(self.ecn_marks),
-            "retransmissions" => count(self.retransmissions),
-            "timeouts" => count(self.timeouts),
-            "packet_hops" => count(self.packet_hops),
-            "sim_time_us" => Some(self.sim_time_us),
-            "wall_s" => Some(self.wall_s),
-            _ => self.extra.get(name).copied(),
-        }
+        let mut number = None;
+        self.visit(&mut |column, cell| {
+            if column.name == name {
+                number = cell.number();
+            }
+        });
+        number.filter(|_| exists)
     }
 
     /// Sets the slowdowns from the run's flows.
@@ -257,46 +246,64 @@ impl fmt::Display for Value {
     }
 }
 
-/// One message of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FlowRow {
-    /// Index of its run in `ResultSet::runs`.
-    pub run: u32,
-    /// The message's number.
-    pub flow: u32,
-    /// Its queue pair.
-    pub qp: u32,
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host.
-    pub dst: u32,
-    /// Length.
-    pub bytes: u64,
-    /// Time at which it was posted; none if it never was.
-    pub start_ps: Option<u64>,
-    /// Time from posting to the last byte's arrival at the receiver; none if it never arrived.
-    pub delivery_ps: Option<u64>,
-    /// Time from posting to the acknowledgement of the last byte at the sender; none if it never came.
-    pub fct_ps: Option<u64>,
-    /// The FCT of this message alone in the network.
-    pub ideal_fct_ps: u64,
-    /// The part of the workload to which it belongs, such as `background` or `incast`; empty where there is one part.
-    /// With several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there is a part:
-    /// `background/inter`. Where some hosts have another load balancer than the rest, the last part is `mixed` for the
-    /// messages that those send and `main` for the others.
-    pub group: Cow<'static, str>,
-    /// Data packets of the message without retransmissions; 0 in results of earlier builds.
-    pub packets: u64,
-    /// Data packets sent again. None where other messages share the queue pair, so that its packets cannot be
-    /// attributed, and in results of earlier builds.
-    pub retransmissions: Option<u32>,
-    /// Timeouts that fired, likewise.
-    pub timeouts: Option<u32>,
-    /// Data packets with another entropy value than the one before, likewise: the number of times that the host changed
-    /// the path. Choices of switches, such as adaptive routing, are not counted.
-    pub path_changes: Option<u32>,
-    /// Data packets, retransmissions among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
-    pub lost: Option<u32>,
+columns! {
+    /// One message of one run.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct FlowRow {
+        /// The number of its run.
+        #[column("")]
+        pub run: u32,
+        /// The message's number.
+        #[column("", digest)]
+        pub flow: u32,
+        /// Its queue pair.
+        #[column("", digest)]
+        pub qp: u32,
+        /// Sending host.
+        #[column("", digest)]
+        pub src: u32,
+        /// Receiving host.
+        #[column("", digest)]
+        pub dst: u32,
+        /// Length.
+        #[column("bytes", digest)]
+        pub bytes: u64,
+        /// Time at which it was posted; none if it never was.
+        #[column("ps", digest)]
+        pub start_ps: Option<u64>,
+        /// Time from posting to the last byte's arrival at the receiver; none if it never arrived.
+        #[column("ps", digest)]
+        pub delivery_ps: Option<u64>,
+        /// Time from posting to the acknowledgement of the last byte at the sender; none if it never came.
+        #[column("ps", digest)]
+        pub fct_ps: Option<u64>,
+        /// The FCT of this message alone in the network.
+        #[column("ps", digest)]
+        pub ideal_fct_ps: u64,
+        /// The part of the workload to which it belongs, such as `background` or `incast`; empty where there is one part.
+        /// With several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there is a part:
+        /// `background/inter`. Where some hosts have another load balancer than the rest, the last part is `mixed` for the
+        /// messages that those send and `main` for the others.
+        #[column("")]
+        pub group: Cow<'static, str>,
+        /// Data packets of the message without retransmissions; 0 in results of earlier builds.
+        #[column("packets")]
+        pub packets: u64,
+        /// Data packets sent again. None where other messages share the queue pair, so that its packets cannot be
+        /// attributed, and in results of earlier builds.
+        #[column("packets")]
+        pub retransmissions: Option<u32>,
+        /// Timeouts that fired, likewise.
+        #[column("timeouts")]
+        pub timeouts: Option<u32>,
+        /// Data packets with another entropy value than the one before, likewise: the number of times that the host changed
+        /// the path. Choices of switches, such as adaptive routing, are not counted.
+        #[column("packets")]
+        pub path_changes: Option<u32>,
+        /// Data packets, retransmissions among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
+        #[column("packets")]
+        pub lost: Option<u32>,
+    }
 }
 
 /// The groups of the workloads that come with the program.
@@ -342,72 +349,104 @@ impl FlowRow {
     }
 }
 
-/// One job of a run: a collective among its ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobRow {
-    /// Index of its run in `ResultSet::runs`.
-    pub run: u32,
-    /// The job's number.
-    pub job: u32,
-    /// The collective and its algorithm, under its name in scenarios: `allreduce-ring`, `alltoall`.
-    pub algorithm: String,
-    /// Hosts that take part.
-    pub ranks: u32,
-    /// Bytes of the collective, as the scenario gives them.
-    pub bytes: u64,
-    /// Time at which its first message was posted.
-    pub start_ps: u64,
-    /// Lower bound of the job's CCT, see [`RunRow::ideal_cct_max_us`].
-    pub ideal_cct_ps: u64,
-    /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
-    pub cct_ps: Option<u64>,
+columns! {
+    /// One job of a run: a collective among its ranks.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct JobRow {
+        /// The number of its run.
+        #[column("")]
+        pub run: u32,
+        /// The job's number.
+        #[column("", digest)]
+        pub job: u32,
+        /// The collective and its algorithm, under its name in scenarios: `allreduce-ring`, `alltoall`.
+        #[column("", digest)]
+        pub algorithm: String,
+        /// Hosts that take part.
+        #[column("hosts", digest)]
+        pub ranks: u32,
+        /// Bytes of the collective, as the scenario gives them.
+        #[column("bytes", digest)]
+        pub bytes: u64,
+        /// Time at which its first message was posted.
+        #[column("ps", digest)]
+        pub start_ps: u64,
+        /// Lower bound of the job's CCT, as `ideal_cct_max_us` of its run.
+        #[column("ps")]
+        pub ideal_cct_ps: u64,
+        /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
+        #[column("ps", digest)]
+        pub cct_ps: Option<u64>,
+    }
 }
 
-/// A rank of a job from a trace, or a collective in it: its computing time, and the time in which it does not compute.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PartRow {
-    /// Index of its run in `ResultSet::runs`.
-    pub run: u32,
-    /// The job's number.
-    pub job: u32,
-    /// `rank` or `collective`.
-    pub part: String,
-    /// The rank, or the number of the collective in the order of the trace.
-    pub number: u32,
-    /// The host of a rank; none for a collective.
-    pub host: Option<u32>,
-    /// The algorithm of a collective; empty for a rank.
-    pub algorithm: String,
-    /// The line or node of the trace that names a collective; none for a rank.
-    pub place: Option<u64>,
-    /// Ranks that take part; 1 for a rank.
-    pub ranks: u32,
-    /// Bytes of a collective; 0 for a rank.
-    pub bytes: u64,
-    /// Time at which it begins: for a rank its job, for a collective its first rank. None if it never did.
-    pub start_ps: Option<u64>,
-    /// Time at which it is over, at the last rank; none if it never was.
-    pub end_ps: Option<u64>,
-    /// Computing time of the rank; for a collective, that of the rank that computes least meanwhile.
-    pub compute_ps: u64,
-    /// Time in which the rank does not compute; for a collective, the largest of any rank from its own beginning to its
-    /// own end.
-    pub exposed_ps: u64,
+columns! {
+    /// A rank of a job from a trace, or a collective in it: its computing time, and the time in which it does not compute.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct PartRow {
+        /// The number of its run.
+        #[column("")]
+        pub run: u32,
+        /// The job's number.
+        #[column("")]
+        pub job: u32,
+        /// `rank` or `collective`.
+        #[column("")]
+        pub part: String,
+        /// The rank, or the number of the collective in the order of the trace.
+        #[column("")]
+        pub number: u32,
+        /// The host of a rank; none for a collective.
+        #[column("")]
+        pub host: Option<u32>,
+        /// The algorithm of a collective; empty for a rank.
+        #[column("")]
+        pub algorithm: String,
+        /// The line or node of the trace that names a collective; none for a rank.
+        #[column("")]
+        pub place: Option<u64>,
+        /// Ranks that take part; 1 for a rank.
+        #[column("hosts")]
+        pub ranks: u32,
+        /// Bytes of a collective; 0 for a rank.
+        #[column("bytes")]
+        pub bytes: u64,
+        /// Time at which it begins: for a rank its job, for a collective its first rank. None if it never did.
+        #[column("ps")]
+        pub start_ps: Option<u64>,
+        /// Time at which it is over, at the last rank; none if it never was.
+        #[column("ps")]
+        pub end_ps: Option<u64>,
+        /// Computing time of the rank; for a collective, that of the rank that computes least meanwhile.
+        #[column("ps")]
+        pub compute_ps: u64,
+        /// Time in which the rank does not compute; for a collective, the largest of any rank from its own beginning to its
+        /// own end.
+        #[column("ps")]
+        pub exposed_ps: u64,
+    }
 }
 
-/// One point of a measured curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeriesRow {
-    /// Index of its run in `ResultSet::runs`.
-    pub run: u32,
-    /// The measured quantity, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
-    pub series: String,
-    /// The place of the measurement: `tor:0/up:3`.
-    pub entity: String,
-    /// End of the interval that the value stands for.
-    pub time_ps: u64,
-    /// The value.
-    pub value: f64,
+columns! {
+    /// One point of a measured curve.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct SeriesRow {
+        /// The number of its run.
+        #[column("")]
+        pub run: u32,
+        /// The measured quantity, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
+        #[column("")]
+        pub series: String,
+        /// The place of the measurement: `tor:0/up:3`.
+        #[column("")]
+        pub entity: String,
+        /// End of the interval that the value stands for.
+        #[column("ps")]
+        pub time_ps: u64,
+        /// The value.
+        #[column("")]
+        pub value: f64,
+    }
 }
 
 /// Points of one curve, in the order of the rows.
@@ -420,125 +459,4 @@ pub struct CurvePoints {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_is_in_its_group_and_in_the_parts_of_its_name() {
-        let of = |group: &str| {
-            let (group, none) = (FlowRow::group_named(group), Default::default());
-            FlowRow {
-                run: 0,
-                flow: 0,
-                qp: 0,
-                src: 0,
-                dst: 1,
-                bytes: 1,
-                start_ps: none,
-                delivery_ps: none,
-                fct_ps: none,
-                ideal_fct_ps: 1,
-                group,
-                packets: 1,
-                retransmissions: None,
-                timeouts: None,
-                path_changes: None,
-                lost: None,
-            }
-        };
-        let flow = of("background/inter");
-        assert!(["background/inter", "background", "inter"].iter().all(|group| flow.in_group(group)));
-        assert!(
-            ["", "intra", "back", "background/", "background/intra"]
-                .iter()
-                .all(|group| !flow.in_group(group))
-        );
-        assert!(of("intra").in_group("intra") && !of("intra").in_group("inter") && !of("").in_group("intra"));
-        let three = of("background/inter/mixed");
-        assert!(["mixed", "background/mixed", "background/inter"].iter().all(|group| three.in_group(group)));
-        assert!(!three.in_group("background/main") && !three.in_group("background/"));
-        let built_in = of("pipeline/inter").group;
-        assert!(matches!(&built_in, Cow::Borrowed("pipeline/inter")), "{built_in:?}");
-        assert_eq!(of("mine/inter").group, "mine/inter");
-    }
-
-    #[test]
-    fn every_field_has_its_number() {
-        let row = RunRow {
-            flows: 1,
-            flows_finished: 1,
-            jobs: 1,
-            jobs_finished: 1,
-            ideal_cct_max_us: 1.0,
-            time_to_recover_us: Some(1.0),
-            extra: BTreeMap::from([("state_bits".into(), 74.0)]),
-            ..RunRow::default()
-        };
-        let document = serde_json::to_value(&row).unwrap();
-        let numeric = document.as_object().unwrap().iter().filter(|(_, value)| value.is_number());
-        let mut names: Vec<&str> =
-            numeric.map(|(name, _)| name.as_str()).filter(|name| *name != "seed").collect();
-        let mut fields = RunRow::FIELDS;
-        names.sort_unstable();
-        fields.sort_unstable();
-        assert_eq!(names, fields);
-        let value = |field: &str| match field {
-            _ if field.starts_with("slowdown") => None,
-            "ideal_cct_max_us" | "time_to_recover_us" => Some(1.0),
-            _ => Some(f64::from(field.starts_with("flows") || field.starts_with("jobs"))),
-        };
-        assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
-        let of_messages = RunRow { jobs: 0, slowdown_p95: 2.5, ..row.clone() };
-        assert_eq!(of_messages.number("slowdown_p95"), Some(2.5));
-        assert_eq!((row.number("state_bits"), row.number("bits")), (Some(74.0), None));
-    }
-
-    #[test]
-    fn what_a_run_did_not_come_to_is_no_number() {
-        let row = RunRow { flows: 4, flows_finished: 3, jobs: 2, jobs_finished: 1, ..RunRow::default() };
-        let missing = |row: &RunRow| -> Vec<&str> {
-            RunRow::FIELDS.into_iter().filter(|field| row.number(field).is_none()).collect()
-        };
-        let slowdowns = ["slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99"];
-        let of_jobs = ["completion_us", "cct_mean_us", "cct_max_us"];
-        let unknown = ["ideal_cct_max_us", "time_to_recover_us"];
-        assert_eq!(missing(&row), [&slowdowns[..], &of_jobs, &unknown].concat());
-        let whole = RunRow { flows_finished: 4, jobs_finished: 2, ideal_cct_max_us: 1.0, ..row.clone() };
-        assert_eq!(missing(&whole), [&slowdowns[..], &unknown[1..]].concat());
-        assert_eq!(missing(&RunRow { jobs: 0, ..row.clone() }), [&of_jobs[..], &unknown].concat());
-        let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
-        assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
-        assert_eq!(missing(&RunRow::default()).len(), 13, "a model sends nothing");
-    }
-
-    #[test]
-    fn slowdowns_are_nearest_ranks_of_the_flows_that_finished() {
-        let flow = |slowdown: Option<u64>| FlowRow {
-            run: 0,
-            flow: 0,
-            qp: 0,
-            src: 0,
-            dst: 1,
-            bytes: 4096,
-            start_ps: Some(0),
-            delivery_ps: None,
-            fct_ps: slowdown.map(|slowdown| 10 * slowdown),
-            ideal_fct_ps: 10,
-            group: "".into(),
-            packets: 4,
-            retransmissions: Some(6),
-            timeouts: None,
-            path_changes: None,
-            lost: None,
-        };
-        let flows: Vec<FlowRow> = (1..=100).rev().map(Some).chain([None]).map(flow).collect();
-        let mut row = RunRow::default();
-        row.set_slowdowns(flows.iter());
-        let found = [row.slowdown_mean, row.slowdown_p50, row.slowdown_p95, row.slowdown_p99];
-        assert_eq!(found, [50.5, 50.0, 95.0, 99.0]);
-        row.set_slowdowns(flows[100..].iter());
-        assert_eq!(row, RunRow::default());
-        assert_eq!(flows[0].retransmitted_share(), Some(1.5));
-        assert_eq!(FlowRow { retransmissions: None, ..flow(None) }.retransmitted_share(), None);
-    }
-}
+mod tests;

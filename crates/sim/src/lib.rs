@@ -37,8 +37,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/` has more: `own_balancer.rs`, `own_program.rs` (in switches), `own_topology.rs`, `own_observer.rs`. Run one
-//! by `cargo run -p anabranch-sim --example own_balancer`. Each item here is defined in one of the crates below this one.
+//! `examples/` has more: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`, `own_program.rs` (in
+//! switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. Run one by
+//! `cargo run -p anabranch-sim --example own_balancer`. Each item here is defined in one of the crates below this one.
 
 pub mod baseline;
 mod gather;

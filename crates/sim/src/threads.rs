@@ -1,7 +1,6 @@
 //! The number of threads of a run.
 
 use anabranch_engine::RunPoint;
-use anabranch_workload::WorkloadSpec;
 
 /// The fewest hosts per thread of a run: with fewer the threads would wait for each other more than they work.
 const HOSTS_PER_THREAD: usize = 64;
@@ -14,21 +13,6 @@ const LEAST_BYTES: u64 = 64 << 20;
 pub fn threads_of(point: &RunPoint, all: usize, runs: usize) -> usize {
     let most = all / runs.max(1);
     let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);
-    let is_little = bytes(&point.workload).is_some_and(|bytes| bytes < LEAST_BYTES);
+    let is_little = point.workload.total_bytes().is_some_and(|bytes| bytes < LEAST_BYTES);
     if is_little { 1 } else { most.min(enough).max(1) }
-}
-
-/// The bytes of all messages, of workloads that give them.
-fn bytes(workload: &WorkloadSpec) -> Option<u64> {
-    match workload {
-        WorkloadSpec::Permutation { bytes, hosts: senders, .. }
-        | WorkloadSpec::Tornado { bytes, senders }
-        | WorkloadSpec::Incast { bytes, degree: senders, .. } => {
-            Some(bytes.0.saturating_mul(u64::from(*senders)))
-        }
-        WorkloadSpec::Messages { message } => {
-            Some(message.iter().fold(0, |sum, message| message.bytes.0.saturating_add(sum)))
-        }
-        _ => None,
-    }
 }

@@ -1,7 +1,7 @@
 //! Specifications of workloads, with every default explicit.
 
 use crate::TraceSpec;
-use crate::collective::CollectiveSpec;
+use crate::collective::{CollectiveSpec, Members};
 use crate::{Fabric, FlowFormat, WorkloadBuilder};
 use anabranch_base::{
     Bytes, Duration, HostId, Parameters, Refused, Registered, Stream, serde_but_registered,
@@ -94,6 +94,167 @@ pub enum WorkloadSpec {
 }
 
 serde_but_registered!(WorkloadSpec);
+
+impl WorkloadSpec {
+    /// The bytes of all messages; none where the specification does not give them.
+    pub fn total_bytes(&self) -> Option<u64> {
+        match self {
+            WorkloadSpec::Permutation { bytes, hosts: senders, .. }
+            | WorkloadSpec::Tornado { bytes, senders }
+            | WorkloadSpec::Incast { bytes, degree: senders, .. } => {
+                Some(bytes.0.saturating_mul(u64::from(*senders)))
+            }
+            WorkloadSpec::Messages { message } => {
+                Some(message.iter().fold(0, |sum, message| message.bytes.0.saturating_add(sum)))
+            }
+            WorkloadSpec::Poisson { .. }
+            | WorkloadSpec::Collective(_)
+            | WorkloadSpec::Cm { .. }
+            | WorkloadSpec::Ns3Flows { .. }
+            | WorkloadSpec::Trace(_)
+            | WorkloadSpec::Jobs { .. }
+            | WorkloadSpec::Registered(_) => None,
+        }
+    }
+
+    /// Whether each message starts at a time that does not depend on other messages or on computing.
+    pub fn has_fixed_starts(&self) -> bool {
+        match self {
+            WorkloadSpec::Permutation { .. }
+            | WorkloadSpec::Tornado { .. }
+            | WorkloadSpec::Incast { .. }
+            | WorkloadSpec::Messages { .. }
+            | WorkloadSpec::Poisson { .. } => true,
+            WorkloadSpec::Collective(_)
+            | WorkloadSpec::Cm { .. }
+            | WorkloadSpec::Ns3Flows { .. }
+            | WorkloadSpec::Trace(_)
+            | WorkloadSpec::Jobs { .. }
+            | WorkloadSpec::Registered(_) => false,
+        }
+    }
+
+    /// Whether its messages belong to jobs, which have completion times of their own.
+    pub fn has_jobs(&self) -> bool {
+        match self {
+            WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_) | WorkloadSpec::Jobs { .. } => true,
+            WorkloadSpec::Permutation { .. }
+            | WorkloadSpec::Tornado { .. }
+            | WorkloadSpec::Incast { .. }
+            | WorkloadSpec::Poisson { .. }
+            | WorkloadSpec::Messages { .. }
+            | WorkloadSpec::Cm { .. }
+            | WorkloadSpec::Ns3Flows { .. }
+            | WorkloadSpec::Registered(_) => false,
+        }
+    }
+
+    /// The parts that results tell apart in the group of a message; empty where there is one.
+    pub fn parts(&self) -> Vec<&'static str> {
+        match self {
+            WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
+            WorkloadSpec::Poisson { incast, pipeline, .. } => {
+                let others = [incast.as_ref().map(|_| "incast"), pipeline.as_ref().map(|_| "pipeline")];
+                ["background"].into_iter().chain(others.into_iter().flatten()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The path in a scenario that decides the length of a message of a group (empty: of none), and the key if it is a
+    /// length.
+    pub fn length_path(&self, message: usize, group: &str) -> (String, Option<&'static str>) {
+        let bytes = |path: &str| (path.to_owned(), Some("bytes"));
+        match self {
+            WorkloadSpec::Permutation { .. }
+            | WorkloadSpec::Tornado { .. }
+            | WorkloadSpec::Incast { .. }
+            | WorkloadSpec::Collective(_) => bytes("workload.bytes"),
+            WorkloadSpec::Messages { .. } => bytes(&format!("workload.message.{message}.bytes")),
+            WorkloadSpec::Poisson { .. } => match group {
+                "incast" => bytes("workload.incast.bytes"),
+                "pipeline" => bytes("workload.pipeline.bytes"),
+                _ => ("workload.sizes".to_owned(), None),
+            },
+            WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } | WorkloadSpec::Trace(_) => {
+                ("workload.file".to_owned(), None)
+            }
+            WorkloadSpec::Jobs { .. } => ("workload.job".to_owned(), None),
+            WorkloadSpec::Registered(_) => ("workload.kind".to_owned(), None),
+        }
+    }
+
+    /// Its description in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is the number of all
+    /// hosts, where it is known, and `is_swept` whether a path is swept: such a value is left out.
+    pub fn describe(&self, hosts: Option<u32>, is_swept: &dyn Fn(&str) -> bool) -> String {
+        let bytes = |bytes: &Bytes| match is_swept("workload.bytes") {
+            true => String::new(),
+            false => format!(" of {bytes}"),
+        };
+        // Not all hosts need to send.
+        let part = |senders: &u32| match hosts {
+            Some(hosts) if *senders < hosts => format!(" from {senders} of them"),
+            _ => String::new(),
+        };
+        match self {
+            WorkloadSpec::Permutation { bytes: length, hosts, .. } => {
+                format!("permutation{}{}", bytes(length), part(hosts))
+            }
+            WorkloadSpec::Tornado { bytes: length, senders } => {
+                format!("tornado{}{}", bytes(length), part(senders))
+            }
+            WorkloadSpec::Incast { bytes: length, degree, .. } => {
+                let degree = match is_swept("workload.degree") {
+                    true => String::new(),
+                    false => format!("{degree}:1 "),
+                };
+                format!("{degree}incast{}", bytes(length))
+            }
+            WorkloadSpec::Poisson { hosts, .. } => format!("{}{}", self.describe_arrivals(), part(hosts)),
+            WorkloadSpec::Collective(spec) => {
+                let algorithm = match is_swept("workload.algorithm") {
+                    true => "collective",
+                    false => spec.algorithm.name(),
+                };
+                let members = match &spec.members {
+                    Members::Groups { groups } => counted(groups.len(), "job"),
+                    Members::Placed { ranks, jobs, .. } => {
+                        format!("{} of {ranks} ranks", counted(*jobs as usize, "job"))
+                    }
+                };
+                format!("{algorithm}{}, {members}", bytes(&spec.bytes))
+            }
+            WorkloadSpec::Messages { message } => counted(message.len(), "message"),
+            WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
+            WorkloadSpec::Trace(spec) => format!("the {} trace {}", spec.format.name(), spec.file),
+            WorkloadSpec::Jobs { job } => counted(job.len(), "job"),
+            WorkloadSpec::Registered(its) => its.name().to_owned(),
+        }
+    }
+
+    /// Random arrivals: `websearch at 30% load for 5ms`.
+    fn describe_arrivals(&self) -> String {
+        let WorkloadSpec::Poisson { sizes, load, duration, inter, incast, pipeline, .. } = self else {
+            return String::new();
+        };
+        let mut text = format!("{sizes} at {}% load", load * 100.0);
+        if let Some(share) = inter {
+            text.push_str(&format!(", {}% between data centres", share * 100.0));
+        }
+        if let Some(incast) = incast {
+            text.push_str(&format!(" and {}:1 incasts at {}%", incast.degree, incast.load * 100.0));
+        }
+        if let Some(pipeline) = pipeline {
+            text.push_str(&format!(" and a pipeline at {}%", pipeline.load * 100.0));
+        }
+        text + &format!(" for {duration}")
+    }
+}
+
+/// `1 job`, `2 jobs`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
 
 /// A custom workload with its parameters.
 pub type RegisteredWorkload = Registered<WorkloadFactory>;

@@ -6,7 +6,6 @@ use anabranch_base::{HostId, LinkId, QpId};
 use anabranch_proto::transport::dcp_reception::Operation;
 use anabranch_proto::wire::{dcp, strack};
 use anabranch_proto::{Packet, Repr};
-use anabranch_sim::proto::TransportConfig;
 use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, UdpHeader};
 
 /// A frame as a capture has it.
@@ -49,6 +48,7 @@ mod opcode {
     pub const PULL: u8 = 0xc0;
     pub const RTS: u8 = 0xc1;
     pub const PROGRAM: u8 = 0xc2;
+    pub const CUSTOM: u8 = 0xc3;
 }
 
 /// AETH: an ACK that gives no credits.
@@ -170,6 +170,7 @@ impl Wire<'_> {
             Repr::Pull { number } => Roce::new(opcode::PULL, 0, number.to_be_bytes().into()),
             Repr::Rts { target } => Roce::new(opcode::RTS, 0, target.to_be_bytes().into()),
             Repr::Program { word } => Roce::new(opcode::PROGRAM, 0, word.to_be_bytes().into()),
+            Repr::Custom { content, .. } => Roce::new(opcode::CUSTOM, 0, content.into()),
         }
     }
 
@@ -182,8 +183,8 @@ impl Wire<'_> {
         let place = self.firsts.place(packet);
         let begin = u64::from(message.0) << 32;
         // Where packets may come in any order each is a Write of its own, with its address.
-        let (opcode, more) = match self.point.scheme.transport {
-            TransportConfig::GoBackN(_) if message_packets > 1 => match place {
+        let (opcode, more) = match self.point.scheme.transport.is_in_order() {
+            true if message_packets > 1 => match place {
                 0 => (opcode::WRITE_FIRST, reth(begin, packet.qp, self.length(packet))),
                 last if last + 1 == message_packets => (opcode::WRITE_LAST, Vec::new()),
                 _ => (opcode::WRITE_MIDDLE, Vec::new()),

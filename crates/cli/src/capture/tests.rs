@@ -129,3 +129,26 @@ fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBloc
     bytes.resize(packet.original_len as usize, 0);
     bytes
 }
+
+/// The content of a user-defined transport's packet stands behind the BTH, and its class in the DSCP.
+#[test]
+fn a_custom_packet_has_its_content_behind_the_bth() {
+    let points = points(INCAST);
+    let point = points.iter().find(|point| point.scheme.name == "reps").unwrap();
+    let built = anabranch_sim::build(point).unwrap();
+    let (_, firsts, _) = captured(point, 1, 1);
+    let wire = Wire::new(point, &built, firsts);
+    let content: [u8; 24] = std::array::from_fn(|at| at as u8 + 1);
+    for with_data in [false, true] {
+        let repr = Repr::Custom { content, to_receiver: true, with_data };
+        let packet = Packet::new(QpId(0), built.workload.qps[0].dst, repr).with_bytes(90).with_ev(7);
+        let sent = Sent { at: Time::ZERO, link: LinkId(0), content: FrameContent::Packet(packet) };
+        let frame = wire.frame(&sent);
+        assert_eq!(frame.length, 90 - 4, "the check sequence is left out");
+        let parts = SlicedPacket::from_ethernet(&frame.bytes).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = parts.net else { panic!("no IPv4") };
+        assert_eq!(ip.header().dcp().value(), if with_data { 26 } else { 48 });
+        let Some(TransportSlice::Udp(udp)) = parts.transport else { panic!("no UDP") };
+        assert_eq!((udp.payload()[0], &udp.payload()[12..36]), (0xc3, &content[..]));
+    }
+}

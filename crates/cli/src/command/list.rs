@@ -1,5 +1,6 @@
 //! `anabranch list`.
 
+use super::columns;
 use super::keys;
 use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
@@ -8,8 +9,6 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
 use anabranch_proto::lb::StateField;
-use anabranch_proto::program::ThemisSpraying;
-use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{ProgramConfig, TransportConfig};
 use anabranch_report::TERMS;
 use anabranch_sim::model::MESSAGE_FIELDS;
@@ -89,7 +88,8 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         ));
     }
     let takes_a_kind = matches!(args.what, Listing::Parameters | Listing::Keys | Listing::Examples);
-    if !takes_a_kind && (args.kind.is_some() || args.markdown) {
+    let has_a_page = takes_a_kind || matches!(args.what, Listing::Columns | Listing::Schemes);
+    if (!takes_a_kind && args.kind.is_some()) || (!has_a_page && args.markdown) {
         let option = if args.markdown { "--markdown" } else { "a part or kind" };
         return Err(Failure::Input(format!(
             "{option}: only parameters and keys are listed so\n  help: write `anabranch list parameters lb`"
@@ -103,7 +103,9 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     match args.what {
         Listing::Parameters => parameters::list(args.kind.as_deref(), form),
         Listing::Keys => keys::list(args.kind.as_deref(), form),
+        Listing::Columns => columns::list(form),
         Listing::Schemes if args.state => state(args.json),
+        Listing::Schemes if args.markdown => print(&schemes_page()),
         Listing::Schemes => {
             let rows =
                 schemes().into_iter().map(|listing| (listing.name.to_owned(), listing.title)).collect();
@@ -127,6 +129,26 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         }
         Listing::Examples => examples(args.kind.as_deref(), args.json),
     }
+}
+
+/// The page of the reference.
+fn schemes_page() -> String {
+    let mut text = "# Schemes\n\n\
+        Every scheme that comes with the program. \"Needs\" is what it cannot stand without on any setup; the last column has \
+        the parameters in which it differs from the ground of `common` as a result (of a pause class, `fabric.pfc` stands for \
+        all). `anabranch list schemes` prints the names, `anabranch check` what differs in a scenario.\n\n\
+        This page is generated: `cargo xtask reference` renews it.\n\n\
+        | scheme | title | source | needs | differs in |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for listing in schemes() {
+        let Ok(scheme) = scheme(listing.name) else { continue };
+        let own = scheme.own.iter().filter(|path| !path.starts_with("fabric.pfc."));
+        let own: Vec<String> = own.map(|path| format!("`{path}`")).collect();
+        let cells =
+            [format!("`{}`", listing.name), listing.title, scheme.source, listing.needs, own.join(", ")];
+        text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+    }
+    text
 }
 
 /// Names the examples, or prints the one of that name.
@@ -219,8 +241,8 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
         total.div_ceil(8)
     );
     let mut json = json!({ "packets": IN_FLIGHT, "state_bits": total, "state_bytes": total.div_ceil(8), "state": fields });
-    if let TransportConfig::Dcp(config) = transport {
-        let (words, of_messages) = message_state(config, &fields);
+    if let Some(tracked) = transport.tracked_messages() {
+        let (words, of_messages) = message_state(tracked, &fields);
         text.push_str(&words);
         json["messages"] = of_messages;
     }
@@ -228,11 +250,11 @@ fn transport_state(transport: &TransportConfig) -> (String, Value) {
     (text, json)
 }
 
-/// The state of DCP for messages among `fields`, in words and as JSON.
-fn message_state(config: &DcpConfig, fields: &[StateField]) -> (String, Value) {
+/// The state for messages among `fields`, in words and as JSON.
+fn message_state(tracked: u32, fields: &[StateField]) -> (String, Value) {
     let of_messages: Vec<StateField> =
         fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();
-    let (messages, all) = (u64::from(config.tracked_messages), bits(&of_messages));
+    let (messages, all) = (u64::from(tracked), bits(&of_messages));
     let (one_bytes, all_bytes) = ((all / messages).div_ceil(8), all.div_ceil(8));
     let text = format!("  of these for messages: {messages} x {one_bytes} B, {all_bytes} B\n");
     let json = json!({ "tracked": messages, "bytes": one_bytes, "all_bytes": all_bytes });
@@ -251,7 +273,7 @@ fn program_state(program: &ProgramConfig) -> (String, Value) {
     let mut text =
         format!("  in a switch: {total} bits ({} B) of program state per queue pair\n", total.div_ceil(8));
     let mut json = json!({ "state_bits": total, "state_bytes": total.div_ceil(8), "state": fields });
-    let ProgramConfig::ThemisSpraying(config) = program else {
+    let Some(bytes) = program.tor_bytes(NIC_QPS, TOR_NICS) else {
         push_fields(&mut text, &fields);
         return (text, json);
     };
@@ -261,12 +283,11 @@ fn program_state(program: &ProgramConfig) -> (String, Value) {
     ] {
         let of_side: Vec<StateField> =
             fields.iter().filter(|field| field.name.starts_with(side)).cloned().collect();
-        let bytes = bits(&of_side).div_ceil(8);
-        text.push_str(&format!("  {tor}: {bytes} B\n"));
+        let side_bytes = bits(&of_side).div_ceil(8);
+        text.push_str(&format!("  {tor}: {side_bytes} B\n"));
         push_fields(&mut text, &of_side);
-        json[key] = bytes.into();
+        json[key] = side_bytes.into();
     }
-    let bytes = ThemisSpraying::tor_bytes(config, NIC_QPS, TOR_NICS);
     text.push_str(&format!(
         "  in a ToR of {TOR_NICS} NICs with {NIC_QPS} queue pairs each: {bytes} B ({:.2} MB)\n",
         bytes as f64 / 1e6

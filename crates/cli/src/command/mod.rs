@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod campaign;
 pub mod check;
+mod columns;
 pub mod compare;
 pub mod docs;
 pub mod export;

@@ -80,12 +80,32 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
 /// The pages in the repository are what the command prints.
 #[test]
 fn the_references_are_fresh() {
-    for what in ["parameters", "keys"] {
+    for what in ["parameters", "keys", "columns", "schemes"] {
         let printed = Place::new().run(&["list", what, "--markdown"]).expect(0).stdout;
         let page = format!("{}/../../docs/reference/{what}.md", env!("CARGO_MANIFEST_DIR"));
         let page = std::fs::read_to_string(page).unwrap_or_default();
         assert!(page == printed, "docs/reference/{what}.md is stale: `cargo xtask reference` renews it");
     }
+}
+
+#[test]
+fn columns_of_results_are_listed() {
+    let place = Place::new();
+    let text = place.run(&["list", "columns"]).expect(0).stdout;
+    assert!(
+        text.contains("runs.parquet\n") && text.contains("99th percentile of the flow completion"),
+        "{text}"
+    );
+    let all = place.run(&["list", "columns", "--json"]).expect(0).json();
+    let of =
+        |name: &str| all["columns"].as_array().unwrap().iter().find(|row| row["column"] == name).cloned();
+    let row = of("fct_p99_us").unwrap();
+    assert_eq!(
+        (&row["table"], &row["unit"], &row["in_digest"]),
+        (&"runs.parquet".into(), &"us".into(), &true.into())
+    );
+    assert_eq!(of("wall_s").unwrap()["in_digest"], false);
+    assert_eq!(of("cct_ps").unwrap()["nullable"], true);
 }
 
 #[test]

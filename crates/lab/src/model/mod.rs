@@ -59,11 +59,11 @@ fn field_bits(field: &StateField) -> f64 {
     f64::from(field.bits) * f64::from(field.count)
 }
 
-/// The state that a NIC keeps for a queue pair beside the balancer's. Only DCP's transport declares it, since only its
-/// paper says it field by field.
+/// The state that a NIC keeps for a queue pair beside the balancer's, of transports that track messages: it does not depend
+/// on the packets in flight.
 fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
-    let TransportConfig::Dcp(config) = transport else { return BTreeMap::new() };
-    let state = config.state();
+    let Some(tracked) = transport.tracked_messages() else { return BTreeMap::new() };
+    let state = transport.tracking(0);
     let bytes = |wanted: &dyn Fn(&StateField) -> bool| -> f64 {
         state.iter().filter(|field| wanted(field)).map(field_bits).sum::<f64>() / 8.0
     };
@@ -71,7 +71,7 @@ fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     [
         ("transport_bytes", bytes(&|_| true)),
         ("messages_bytes", messages),
-        ("message_bytes", messages / f64::from(config.tracked_messages)),
+        ("message_bytes", messages / f64::from(tracked)),
     ]
     .map(|(name, bytes)| (name.to_owned(), bytes))
     .into()

@@ -5,7 +5,6 @@ use super::{field_bits, of_transport, row};
 use crate::scenario::{scheme, schemes};
 use anabranch_engine::RunResult;
 use anabranch_proto::lb::StateField;
-use anabranch_proto::program::ThemisSpraying;
 use anabranch_proto::{LbConfig, ProgramConfig};
 use std::collections::BTreeMap;
 
@@ -28,16 +27,7 @@ pub(super) fn run() -> Vec<RunResult> {
                     };
                     sizes.into_iter().map(of_size).collect()
                 }
-                lb @ (LbConfig::Ecmp {}
-                | LbConfig::Ops(_)
-                | LbConfig::Strack(_)
-                | LbConfig::MpRdma(_)
-                | LbConfig::Plb(_)
-                | LbConfig::Flowlet(_)
-                | LbConfig::Bitmap(_)
-                | LbConfig::AckClock(_)
-                | LbConfig::RoundRobin(_)
-                | LbConfig::Registered(_)) => {
+                lb => {
                     let mut result = result(listing.name, None, &lb.state());
                     result.run.extra.extend(program);
                     result.run.extra.extend(of_transport(&scheme.transport));
@@ -57,10 +47,10 @@ fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
         fields.map(field_bits).sum::<f64>() / 8.0
     };
     let mut extra = BTreeMap::from([("program_bytes".to_owned(), bytes(""))]);
-    if let ProgramConfig::ThemisSpraying(config) = program {
+    if let Some(tor_bytes) = program.tor_bytes(512, 16) {
         extra.insert("source_tor_bytes".to_owned(), bytes("S: "));
         extra.insert("destination_tor_bytes".to_owned(), bytes("D: "));
-        extra.insert("tor_bytes".to_owned(), ThemisSpraying::tor_bytes(config, 512, 16) as f64);
+        extra.insert("tor_bytes".to_owned(), tor_bytes as f64);
     }
     extra
 }

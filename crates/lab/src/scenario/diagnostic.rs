@@ -1,6 +1,7 @@
 //! Diagnostics of imported files.
 
-use anabranch_base::Diagnostic;
+use anabranch_base::{Diagnostic, Fix};
+use anabranch_proto::Conflict;
 use anabranch_workload::WorkloadError;
 
 /// A fault in a workload's file.
@@ -39,6 +40,16 @@ pub(in crate::scenario) enum ParameterFix {
     Setting(String, String),
     /// Something that takes words.
     Words(String),
+}
+
+impl From<Conflict> for ParameterFault {
+    fn from(Conflict { parameter, message, fix, others }: Conflict) -> ParameterFault {
+        let instead = match fix {
+            Fix::Value { value } => ParameterFix::Value(value),
+            fix => ParameterFix::Words(fix.to_string()),
+        };
+        ParameterFault { others, ..ParameterFault::new(&parameter, message, instead) }
+    }
 }
 
 impl ParameterFault {

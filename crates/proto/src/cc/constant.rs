@@ -1,8 +1,9 @@
 //! A constant window: no congestion control.
 
-use super::interface::CongestionControl;
-use crate::Size;
-use anabranch_base::{AboveZero, parameters};
+use super::AnyCc;
+use super::interface::{CcProperties, CongestionControl, Windows};
+use crate::{PathFacts, Size};
+use anabranch_base::{AboveZero, Stream, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -19,6 +20,20 @@ parameters! {
 /// A window in bytes that never changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub u64);
+
+impl CcProperties for ConstantConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::constant(self.window.window_on(facts).0)
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Constant(self.window)
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
+    }
+}
 
 impl CongestionControl for Constant {
     #[inline]

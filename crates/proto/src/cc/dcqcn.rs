@@ -15,9 +15,10 @@
 //! that the results do not depend on the times of calls. At equal times the order is: alpha, the increase, the cut (as
 //! the simulators' events run), then the event of the call.
 
-use super::interface::CongestionControl;
-use crate::{Pace, PathFacts, Size, Span};
-use anabranch_base::{AboveZero, Bytes, Duration, Rate, Time, parameter_choices, parameters};
+use super::interface::{CcProperties, CongestionControl, Windows};
+use super::{AnyCc, CcConfig};
+use crate::{Conflict, Pace, PathFacts, Size, Span};
+use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
 /// The shortest timer: expiries are stepped through one by one, so that their number must be bounded.
@@ -317,6 +318,45 @@ impl Dcqcn {
         self.advance(now);
         self.advance_alpha(now);
         self.alpha
+    }
+}
+
+impl CcProperties for DcqcnConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::Dcqcn(Box::new(Dcqcn::new(self, facts)))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Constant(self.window)
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn has_only_rate(&self) -> bool {
+        true
+    }
+
+    fn presets(&self) -> &'static [&'static str] {
+        &DcqcnConfig::PRESETS
+    }
+
+    fn preset(&self, name: &str) -> Option<CcConfig> {
+        DcqcnConfig::preset(name).map(CcConfig::Dcqcn)
+    }
+
+    /// Alpha that decays with packets has no timer at which a CNP's note would count.
+    fn check_together(&self) -> Result<(), Conflict> {
+        if self.alpha_decay == AlphaDecay::Timer || self.decrease_interval == Span::Time(Duration::ZERO) {
+            return Ok(());
+        }
+        let message = format!(
+            "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is {}",
+            self.decrease_interval
+        );
+        Err(Conflict::value("cc.decrease_interval".to_owned(), message, "\"0us\"")
+            .involving("cc.alpha_decay"))
     }
 }
 

@@ -1,8 +1,9 @@
 //! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
 
-use super::interface::{AckReport, CongestionControl};
+use super::AnyCc;
+use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
 use crate::{PathFacts, Size};
-use anabranch_base::{AboveZero, Time, parameters};
+use anabranch_base::{AboveZero, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -47,6 +48,24 @@ impl Dctcp {
             decrease: config.decrease * packet,
             loss_decrease: config.loss_decrease * packet,
         }
+    }
+}
+
+impl CcProperties for DctcpConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::Dctcp(Dctcp::new(self, facts))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Adaptive { initial: self.initial_window, max: self.max_window }
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn resumes_window(&self) -> bool {
+        true
     }
 }
 

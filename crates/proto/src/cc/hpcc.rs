@@ -31,9 +31,10 @@
 //! Eight flows stay even where their increase together is more than about half a packet per round trip: with a `rate_ai`
 //! four times as large as in the published scripts, or with packets of 250 B.
 
-use super::interface::{CongestionControl, TelemetryReport};
+use super::interface::{CcProperties, CongestionControl, TelemetryReport, Windows};
+use super::{AnyCc, CcWants};
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};
-use anabranch_base::{AboveZero, Duration, Ranged, Rate, Time, parameter_quantities, parameters};
+use anabranch_base::{AboveZero, Duration, Ranged, Rate, Stream, Time, parameter_quantities, parameters};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -139,6 +140,25 @@ impl Hpcc {
     /// Round trips of additive increase since the last multiplicative change (incStage).
     pub fn inc_stage(&self) -> u32 {
         self.inc_stage
+    }
+}
+
+impl CcProperties for HpccConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::Hpcc(Box::new(Hpcc::new(self, facts)))
+    }
+
+    fn windows(&self) -> Windows {
+        // Never above its start, which is what the path holds.
+        Windows::Own
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
+    }
+
+    fn wants(&self) -> CcWants {
+        CcWants { telemetry: true, own_path: self.base_rtt == BaseRtt::Path }
     }
 }
 

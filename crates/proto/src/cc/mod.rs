@@ -9,14 +9,14 @@ mod mp_rdma;
 mod strack;
 
 use crate::PathFacts;
-use anabranch_base::{Parameters, Purpose, Rate, Registered, Stream, Time, foreign, kinds, stream};
+use anabranch_base::{Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 use serde::{Serialize, Serializer};
 
 pub use constant::{Constant, ConstantConfig};
 pub use dcqcn::{AlphaDecay, Dcqcn, DcqcnConfig, Increases, OnNack};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
-pub use interface::{AckReport, CongestionControl, TelemetryReport};
+pub use interface::{AckReport, CcProperties, CongestionControl, TelemetryReport, Windows};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::{StrackCc, StrackCcConfig};
 
@@ -101,42 +101,58 @@ impl CcConfig {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
     }
 
-    /// The congestion control of a new queue pair, which draws from `random`.
-    pub fn build_with_stream(&self, facts: &PathFacts, random: Stream) -> AnyCc {
-        match self {
-            CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
-            CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
-            CcConfig::Hpcc(config) => AnyCc::Hpcc(Box::new(Hpcc::new(config, facts))),
-            CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
-            CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
-            CcConfig::Constant(config) => AnyCc::constant(config.window.window_on(facts).0),
-            CcConfig::Registered(RegisteredCc { registered, .. }) => {
-                AnyCc::Custom(foreign(PART, || registered.factory()(facts, registered.parameters(), random)))
-            }
-        }
-    }
-
     /// Whether switches must add telemetry to data packets.
     pub fn wants_telemetry(&self) -> bool {
-        matches!(
-            self,
-            CcConfig::Hpcc(_)
-                | CcConfig::Registered(RegisteredCc { wants: CcWants { telemetry: true, .. }, .. })
-        )
+        self.wants().telemetry
     }
 
     /// Whether [`build`](Self::build) needs the facts of the queue pair's own path instead of the fabric's longest one.
     pub fn wants_own_path(&self) -> bool {
-        match self {
-            CcConfig::Hpcc(config) => config.base_rtt == BaseRtt::Path,
-            CcConfig::Registered(registered) => registered.wants.own_path,
-            _ => false,
-        }
+        self.wants().own_path
     }
 }
 
-/// Forwards a call to the congestion control of the variant.
-macro_rules! dispatch {
+impl CcProperties for RegisteredCc {
+    fn build_with_stream(&self, facts: &PathFacts, random: Stream) -> AnyCc {
+        let its = &self.registered;
+        AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Own
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn wants(&self) -> CcWants {
+        self.wants
+    }
+
+    fn resumes_window(&self) -> bool {
+        true
+    }
+}
+
+/// Calls the configuration of the variant.
+macro_rules! each_config {
+    ($self:ident, $config:ident => $call:expr) => {
+        match $self {
+            CcConfig::Dctcp($config) => $call,
+            CcConfig::Dcqcn($config) => $call,
+            CcConfig::Hpcc($config) => $call,
+            CcConfig::Strack($config) => $call,
+            CcConfig::MpRdma($config) => $call,
+            CcConfig::Constant($config) => $call,
+            CcConfig::Registered($config) => $call,
+        }
+    };
+}
+use each_config;
+
+/// Calls the congestion control of the variant.
+macro_rules! each_cc {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {
             AnyCc::Dctcp($cc) => $call,
@@ -145,82 +161,16 @@ macro_rules! dispatch {
             AnyCc::Strack($cc) => $call,
             AnyCc::MpRdma($cc) => $call,
             AnyCc::Constant($cc) => $call,
-            AnyCc::Custom($cc) => foreign(PART, || $call),
+            AnyCc::Custom($cc) => anabranch_base::foreign($crate::cc::PART, || $call),
         }
     };
 }
+
+use each_cc;
 
 impl AnyCc {
     /// A window of `bytes` bytes that never changes.
     pub fn constant(bytes: u64) -> Self {
         AnyCc::Constant(Constant(bytes))
-    }
-
-    /// See [`CongestionControl::window`].
-    #[inline]
-    pub fn window(&self) -> u64 {
-        dispatch!(self, cc => cc.window())
-    }
-
-    /// See [`CongestionControl::paces`].
-    #[inline]
-    pub fn paces(&self) -> bool {
-        dispatch!(self, cc => cc.paces())
-    }
-
-    /// See [`CongestionControl::rate`].
-    #[inline]
-    pub fn rate(&mut self, now: Time) -> Option<Rate> {
-        dispatch!(self, cc => cc.rate(now))
-    }
-
-    /// See [`CongestionControl::next_increase`].
-    pub fn next_increase(&self) -> Option<Time> {
-        dispatch!(self, cc => cc.next_increase())
-    }
-
-    /// See [`CongestionControl::handle_sent`].
-    #[inline]
-    pub fn handle_sent(&mut self, now: Time, bytes: u16) {
-        dispatch!(self, cc => cc.handle_sent(now, bytes));
-    }
-
-    /// See [`CongestionControl::handle_cnp`].
-    #[inline]
-    pub fn handle_cnp(&mut self, now: Time) {
-        dispatch!(self, cc => cc.handle_cnp(now));
-    }
-
-    /// See [`CongestionControl::handle_ack`].
-    #[inline]
-    pub fn handle_ack(&mut self, acked: &AckReport) {
-        dispatch!(self, cc => cc.handle_ack(acked));
-    }
-
-    /// See [`CongestionControl::handle_telemetry`].
-    #[inline]
-    pub fn handle_telemetry(&mut self, report: &TelemetryReport<'_>) {
-        dispatch!(self, cc => cc.handle_telemetry(report));
-    }
-
-    /// See [`CongestionControl::handle_loss`].
-    #[inline]
-    pub fn handle_loss(&mut self, now: Time) {
-        dispatch!(self, cc => cc.handle_loss(now));
-    }
-
-    /// See [`CongestionControl::start_with_window`].
-    pub fn start_with_window(&mut self, bytes: u64) {
-        dispatch!(self, cc => cc.start_with_window(bytes));
-    }
-
-    /// See [`CongestionControl::handle_restart`].
-    pub fn handle_restart(&mut self, now: Time) {
-        dispatch!(self, cc => cc.handle_restart(now));
-    }
-
-    /// See [`CongestionControl::handle_nack`].
-    pub fn handle_nack(&mut self, now: Time) {
-        dispatch!(self, cc => cc.handle_nack(now));
     }
 }

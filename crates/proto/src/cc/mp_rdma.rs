@@ -3,9 +3,10 @@
 //! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
 //! it agree; REPS (section 4.1) describes the same rules, and the one for a loss.
 
-use super::interface::{AckReport, CongestionControl};
+use super::AnyCc;
+use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
 use crate::{PathFacts, Size};
-use anabranch_base::{AboveZero, Time, parameters};
+use anabranch_base::{AboveZero, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -39,6 +40,20 @@ impl MpRdmaCc {
         let max = (config.max_window.window_on(facts).0 as f64).max(packet);
         let initial = (config.initial_window.window_on(facts).0 as f64).clamp(packet, max);
         MpRdmaCc { window: initial, packet, initial, max }
+    }
+}
+
+impl CcProperties for MpRdmaCcConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::MpRdma(MpRdmaCc::new(self, facts))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Adaptive { initial: self.initial_window, max: self.max_window }
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
     }
 }
 

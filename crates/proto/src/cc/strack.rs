@@ -4,9 +4,10 @@
 //! bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change the window: in
 //! the paper only the retransmission reacts, which waits for the window.
 
-use super::interface::{AckReport, CongestionControl};
+use super::AnyCc;
+use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
 use crate::{PathFacts, Size, Span};
-use anabranch_base::{AboveZero, Duration, Rate, Time, parameters};
+use anabranch_base::{AboveZero, Duration, Rate, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -112,6 +113,24 @@ impl StrackCc {
             last_selfai_ts: None,
             constants,
         }
+    }
+}
+
+impl CcProperties for StrackCcConfig {
+    fn build_with_stream(&self, facts: &PathFacts, _random: Stream) -> AnyCc {
+        AnyCc::Strack(Box::new(StrackCc::new(self, facts)))
+    }
+
+    fn windows(&self) -> Windows {
+        Windows::Adaptive { initial: self.initial_window, max: self.max_window }
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn target_delay(&self) -> Option<(&'static str, Span)> {
+        Some(("cc.target_qdelay", self.target_qdelay))
     }
 }
 

@@ -7,7 +7,8 @@
 //! arrives, and the value of an ACK that clocks out none is overwritten. If one ACK clocks out two packets, they take
 //! its value and a random one.
 
-use super::interface::LoadBalancer;
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,20 @@ impl AckClock {
 
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("entropy value of the newest ACK", 16, 1), StateField::new("is there", 1, 1)]
+    }
+}
+
+impl LbProperties for AckClockConfig {
+    fn build(&self, _environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::AckClock(AckClock::new(self, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        AckClock::state()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
     }
 }
 

@@ -9,7 +9,8 @@
 //! exact under `sack`, where each packet has its own timeout. Where timeouts occur at other times, no record matches
 //! and no entropy value is penalised.
 
-use super::interface::{Environment, LoadBalancer};
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,20 @@ impl Bitmap {
             state.push(StateField::new("entropy value of a packet sent", ev, config.remembered));
         }
         state
+    }
+}
+
+impl LbProperties for BitmapConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Bitmap(Box::new(Bitmap::new(self, environment, random)))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Bitmap::state(self)
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
     }
 }
 

@@ -3,7 +3,8 @@
 //! LetFlow (NSDI 2017) does so in switches, with random paths. REPS (section 4.1) compares "Flowlet Switching" with "an
 //! aggressive flowlet timeout at half of the RTT" among its sender-side balancers.
 
-use super::interface::{Environment, LoadBalancer};
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,20 @@ impl Flowlet {
 }
 
 /// Marks, losses and timeouts are ignored: flowlets become shorter on slow paths by themselves (LetFlow, section 3).
+impl LbProperties for FlowletConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Flowlet(Flowlet::new(self, environment, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Flowlet::state()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
+    }
+}
+
 impl LoadBalancer for Flowlet {
     #[inline]
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {

@@ -1,7 +1,9 @@
 //! The interface between load balancers and transports.
 
-use crate::PathFacts;
-use anabranch_base::{Duration, Time};
+use super::{AnyLb, LbConfig, each_config, each_lb};
+use crate::interface::interface;
+use crate::{Conflict, PathFacts, StateField};
+use anabranch_base::{Duration, Stream, Time};
 
 /// The facts about fabric and transport from which a load balancer is built.
 #[derive(Clone, Copy, Debug)]
@@ -14,47 +16,77 @@ pub struct Environment {
     pub trimming: bool,
 }
 
-/// A load balancer, built-in or user-defined. There is one for each queue pair.
-///
-/// Its parameters are declared at the registration and read in the factory by
-/// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`, `f64`,
-/// `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`], [`Rate`](anabranch_base::Rate), or one that follows the
-/// fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a [`Span`](crate::Span) (`"5rtt"`, `"70us"`)
-/// or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method `on` converts these to bytes, a time and a rate,
-/// with the facts that the factory gets: `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does
-/// not accept `"5rtt"`.
-pub trait LoadBalancer: Send {
-    /// The entropy value of the packet that is sent now. Called once for every data packet and probe. A retransmission
-    /// is a new choice, and is not distinguished from a first transmission.
+interface! {
+    /// A load balancer, built-in or user-defined. There is one for each queue pair.
     ///
-    /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or not.
-    /// Divided by the size of a packet it gives the packets per round trip. A congestion control that controls only a
-    /// rate may have a window that never limits.
-    fn next_ev(&mut self, now: Time, window: u64) -> u16;
-    /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches
-    /// marked that packet (ECN), `rtt` the time since it was sent.
-    ///
-    /// Called for every ACK, also one that acknowledges nothing new. With `ack_every` above 1 there are fewer ACKs than
-    /// packets, and each call describes only the packet that caused the ACK, the last one that it covers. Under `sack`
-    /// a marked packet is acknowledged at once, and with `carry_evs` calls for the other packets of an ACK come first,
-    /// with the cause's `rtt`. There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
-    /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls it once for each packet that an ACK clocks
-    /// out, and not at all for other ACKs.
-    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        let _ = (now, ev, marked, rtt);
+    /// Its parameters are declared at the registration and read in the factory by
+    /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`, `f64`,
+    /// `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`], [`Rate`](anabranch_base::Rate), or one that follows the
+    /// fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a [`Span`](crate::Span) (`"5rtt"`, `"70us"`)
+    /// or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method `on` converts these to bytes, a time and a rate,
+    /// with the facts that the factory gets: `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does
+    /// not accept `"5rtt"`.
+    pub trait LoadBalancer: Send for each of AnyLb by each_lb {
+        /// The entropy value of the packet that is sent now. Called once for every data packet and probe. A retransmission
+        /// is a new choice, and is not distinguished from a first transmission.
+        ///
+        /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or not.
+        /// Divided by the size of a packet it gives the packets per round trip. A congestion control that controls only a
+        /// rate may have a window that never limits.
+        fn next_ev(&mut self, now: Time, window: u64) -> u16;
+        /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches
+        /// marked that packet (ECN), `rtt` the time since it was sent.
+        ///
+        /// Called for every ACK, also one that acknowledges nothing new. With `ack_every` above 1 there are fewer ACKs than
+        /// packets, and each call describes only the packet that caused the ACK, the last one that it covers. Under `sack`
+        /// a marked packet is acknowledged at once, and with `carry_evs` calls for the other packets of an ACK come first,
+        /// with the cause's `rtt`. There are no calls for NACKs and CNPs, except for NACKs of trimmed packets
+        /// ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` calls it once for each packet that an ACK clocks
+        /// out, and not at all for other ACKs.
+        fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+            let _ = (now, ev, marked, rtt);
+        }
+        /// Handles a retransmission timeout. Under `sack` each packet has its own timeout, with one call each; under the
+        /// other transports a queue pair has one, and several packets may be lost at one call.
+        ///
+        /// The entropy value is not given: like the hardware of the papers, senders keep the transmission time by PSN and
+        /// not the entropy value. A load balancer that has to know which path lost a packet must record the values that it
+        /// chose and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
+        /// timeout ([`Environment::rto`]).
+        fn handle_timeout(&mut self, now: Time) {
+            let _ = now;
+        }
+        /// Handles the notice of the receiver that a switch trimmed a packet with this entropy value (`fabric.trim`).
+        fn handle_trim(&mut self, now: Time, ev: u16) {
+            let _ = (now, ev);
+        }
     }
-    /// Handles a retransmission timeout. Under `sack` each packet has its own timeout, with one call each; under the
-    /// other transports a queue pair has one, and several packets may be lost at one call.
-    ///
-    /// The entropy value is not given: like the hardware of the papers, senders keep the transmission time by PSN and
-    /// not the entropy value. A load balancer that has to know which path lost a packet must record the values that it
-    /// chose and those that were acknowledged. The call only indicates that a packet was not acknowledged within the
-    /// timeout ([`Environment::rto`]).
-    fn handle_timeout(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// Handles the notice of the receiver that a switch trimmed a packet with this entropy value (`fabric.trim`).
-    fn handle_trim(&mut self, now: Time, ev: u16) {
-        let _ = (now, ev);
+}
+
+interface! {
+    /// The properties of a load balancer that its configuration tells: its file implements them.
+    pub trait LbProperties for each of LbConfig by each_config {
+        /// The load balancer of a new queue pair, which draws from `random`.
+        fn build(&self, environment: &Environment, random: Stream) -> AnyLb;
+        /// The hardware state of a queue pair, field by field; empty for user-defined load balancers.
+        fn state(&self) -> Vec<StateField>;
+        /// Whether ECN marks change its choices.
+        fn reacts_to_ecn(&self) -> bool;
+        /// Whether it uses more than one path.
+        fn chooses_paths(&self) -> bool {
+            true
+        }
+        /// Whether it leaves a path on which packets are lost.
+        fn leaves_lossy_paths(&self) -> bool {
+            false
+        }
+        /// Checks parameters that must go together; `part` is the path of the table that has them: `lb`, `mix.lb`.
+        ///
+        /// # Errors
+        /// The first conflict.
+        fn check_together(&self, part: &str) -> Result<(), Conflict> {
+            let _ = part;
+            Ok(())
+        }
     }
 }

@@ -14,14 +14,14 @@ mod strack;
 #[cfg(test)]
 mod testing;
 
-use anabranch_base::{Duration, Parameters, Registered, Stream, Time, foreign, kinds};
+use anabranch_base::{Parameters, Registered, Stream, foreign, kinds};
 
 pub use crate::state::StateField;
 pub use ack_clock::{AckClock, AckClockConfig};
 pub use bitmap::{Bitmap, BitmapConfig};
 pub use ecmp::Ecmp;
 pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
-pub use interface::{Environment, LoadBalancer};
+pub use interface::{Environment, LbProperties, LoadBalancer};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};
@@ -101,46 +101,45 @@ pub enum AnyLb {
     Custom(Box<dyn LoadBalancer>),
 }
 
-impl LbConfig {
-    /// The load balancer of a new queue pair.
-    pub fn build(&self, environment: &Environment, mut random: Stream) -> AnyLb {
-        match self {
-            LbConfig::Ecmp {} => AnyLb::ecmp(random.next_u32() as u16),
-            LbConfig::Ops(config) => AnyLb::Ops(Ops::new(config, random)),
-            LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
-            LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
-            LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
-            LbConfig::Plb(config) => AnyLb::Plb(Plb::new(config, environment, random)),
-            LbConfig::Flowlet(config) => AnyLb::Flowlet(Flowlet::new(config, environment, random)),
-            LbConfig::Bitmap(config) => AnyLb::Bitmap(Box::new(Bitmap::new(config, environment, random))),
-            LbConfig::AckClock(config) => AnyLb::AckClock(AckClock::new(config, random)),
-            LbConfig::RoundRobin(config) => AnyLb::RoundRobin(RoundRobin::new(config, random)),
-            LbConfig::Registered(its) => {
-                AnyLb::Custom(foreign(PART, || its.factory()(environment, its.parameters(), random)))
-            }
-        }
+impl LbProperties for RegisteredLb {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Custom(foreign(PART, || self.factory()(environment, self.parameters(), random)))
     }
 
-    /// The hardware state of a queue pair, field by field; empty for user-defined load balancers.
-    pub fn state(&self) -> Vec<StateField> {
-        match self {
-            LbConfig::Ecmp {} => Ecmp::state(),
-            LbConfig::Ops(_) => Vec::new(),
-            LbConfig::Reps(config) => Reps::state(config),
-            LbConfig::Strack(config) => StrackLb::state(config),
-            LbConfig::MpRdma(_) => MpRdmaLb::state(),
-            LbConfig::Plb(_) => Plb::state(),
-            LbConfig::Flowlet(_) => Flowlet::state(),
-            LbConfig::Bitmap(config) => Bitmap::state(config),
-            LbConfig::AckClock(_) => AckClock::state(),
-            LbConfig::RoundRobin(_) => RoundRobin::state(),
-            LbConfig::Registered(_) => Vec::new(),
-        }
+    fn state(&self) -> Vec<StateField> {
+        Vec::new()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
     }
 }
 
-/// Forwards a call to the load balancer of the variant.
-macro_rules! dispatch {
+/// Calls the configuration of the variant.
+macro_rules! each_config {
+    ($self:ident, $config:ident => $call:expr) => {
+        match $self {
+            LbConfig::Ecmp {} => {
+                let $config = &$crate::lb::ecmp::EcmpConfig;
+                $call
+            }
+            LbConfig::Ops($config) => $call,
+            LbConfig::Reps($config) => $call,
+            LbConfig::Strack($config) => $call,
+            LbConfig::MpRdma($config) => $call,
+            LbConfig::Plb($config) => $call,
+            LbConfig::Flowlet($config) => $call,
+            LbConfig::Bitmap($config) => $call,
+            LbConfig::AckClock($config) => $call,
+            LbConfig::RoundRobin($config) => $call,
+            LbConfig::Registered($config) => $call,
+        }
+    };
+}
+use each_config;
+
+/// Calls the load balancer of the variant.
+macro_rules! each_lb {
     ($self:ident, $lb:ident => $call:expr) => {
         match $self {
             AnyLb::Ecmp($lb) => $call,
@@ -153,36 +152,16 @@ macro_rules! dispatch {
             AnyLb::Bitmap($lb) => $call,
             AnyLb::AckClock($lb) => $call,
             AnyLb::RoundRobin($lb) => $call,
-            AnyLb::Custom($lb) => foreign(PART, || $call),
+            AnyLb::Custom($lb) => anabranch_base::foreign($crate::lb::PART, || $call),
         }
     };
 }
+
+use each_lb;
 
 impl AnyLb {
     /// A load balancer that always returns `ev`.
     pub fn ecmp(ev: u16) -> Self {
         AnyLb::Ecmp(Ecmp(ev))
-    }
-
-    /// See [`LoadBalancer::next_ev`].
-    #[inline]
-    pub fn next_ev(&mut self, now: Time, window: u64) -> u16 {
-        dispatch!(self, lb => lb.next_ev(now, window))
-    }
-
-    /// See [`LoadBalancer::handle_ack`].
-    #[inline]
-    pub fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        dispatch!(self, lb => lb.handle_ack(now, ev, marked, rtt));
-    }
-
-    /// See [`LoadBalancer::handle_timeout`].
-    pub fn handle_timeout(&mut self, now: Time) {
-        dispatch!(self, lb => lb.handle_timeout(now));
-    }
-
-    /// See [`LoadBalancer::handle_trim`].
-    pub fn handle_trim(&mut self, now: Time, ev: u16) {
-        dispatch!(self, lb => lb.handle_trim(now, ev));
     }
 }

@@ -4,7 +4,8 @@
 //! packets an ACK clocks out, and reports the ACK once for each. The text of the paper was not available. The two rules
 //! below, for the first window and for probing, are those on which public simulations of it agree.
 
-use super::interface::{Environment, LoadBalancer};
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::{Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,20 @@ impl MpRdmaLb {
     /// No fields: the paper's aim is to need no state per path; `clocked` exists only in the simulator.
     pub(super) fn state() -> Vec<StateField> {
         Vec::new()
+    }
+}
+
+impl LbProperties for MpRdmaLbConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::MpRdma(MpRdmaLb::new(self, environment, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        MpRdmaLb::state()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
     }
 }
 

@@ -1,6 +1,8 @@
 //! Oblivious packet spraying.
 
-use super::interface::LoadBalancer;
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
+use crate::StateField;
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,20 @@ impl Ops {
     /// A sender that draws among `config.evs` entropy values.
     pub fn new(config: &OpsConfig, random: Stream) -> Self {
         Ops { evs: config.evs, random }
+    }
+}
+
+impl LbProperties for OpsConfig {
+    fn build(&self, _environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Ops(Ops::new(self, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Vec::new()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
     }
 }
 

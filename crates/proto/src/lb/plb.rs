@@ -9,7 +9,8 @@
 //!
 //! Two rules of PLB are left out: waiting for an idle moment, and not moving for a minute after a timeout.
 
-use super::interface::{Environment, LoadBalancer};
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,20 @@ impl Plb {
             StateField::new("congested rounds", 8, 1),
             StateField::new("time of the last move", 32, 1),
         ]
+    }
+}
+
+impl LbProperties for PlbConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Plb(Plb::new(self, environment, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Plb::state()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
     }
 }
 

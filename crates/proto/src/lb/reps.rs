@@ -1,7 +1,8 @@
 //! Recycled entropies (REPS, sections 3.1 and 3.2, Algorithms 1 and 2, Appendix A).
 
-use super::interface::{Environment, LoadBalancer};
-use crate::{Span, StateField};
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
+use crate::{Conflict, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -256,6 +257,33 @@ impl Reps {
             ReuseOrder::InTurn => state.push(StateField::new("packets of an entry", 8, config.buffer)),
         }
         state
+    }
+}
+
+impl LbProperties for RepsConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Reps(Reps::new(self, environment, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Reps::state(self)
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
+
+    /// Freezing cannot be forced where there is none.
+    fn check_together(&self, part: &str) -> Result<(), Conflict> {
+        if self.freeze_at.is_none() || self.freezing {
+            return Ok(());
+        }
+        let message = format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
+        Err(Conflict::value(format!("{part}.freezing"), message, true).involving(format!("{part}.freeze_at")))
     }
 }
 

@@ -4,7 +4,8 @@
 //! message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs", which is `qps = 8` over
 //! `ecmp` here.
 
-use super::interface::LoadBalancer;
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,20 @@ impl RoundRobin {
 
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("first entropy value", 16, 1), StateField::new("turn", 16, 1)]
+    }
+}
+
+impl LbProperties for RoundRobinConfig {
+    fn build(&self, _environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::RoundRobin(RoundRobin::new(self, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        RoundRobin::state()
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        false
     }
 }
 

@@ -4,8 +4,9 @@
 //! a good one, while line 20 skips paths whose bit is set. Here the bits have the meaning of the prose: a marked ACK
 //! sets its path's bit, and a path with a set bit is skipped once.
 
-use super::interface::{Environment, LoadBalancer};
-use crate::StateField;
+use super::AnyLb;
+use super::interface::{Environment, LbProperties, LoadBalancer};
+use crate::{Conflict, StateField};
 use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,34 @@ impl StrackLb {
             StateField::new("rr", 8, 1),
             StateField::new("next_path_id", 9, 1),
         ]
+    }
+}
+
+impl LbProperties for StrackLbConfig {
+    fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
+        AnyLb::Strack(StrackLb::new(self, environment, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        StrackLb::state(self)
+    }
+
+    fn reacts_to_ecn(&self) -> bool {
+        true
+    }
+
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
+
+    fn check_together(&self, part: &str) -> Result<(), Conflict> {
+        let (least, most) = (self.min_paths, self.max_paths);
+        if least <= most {
+            return Ok(());
+        }
+        let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
+        Err(Conflict::value(format!("{part}.min_paths"), message, most)
+            .involving(format!("{part}.max_paths")))
     }
 }
 

@@ -13,11 +13,12 @@
 //!   both.
 //! - Frequency: as in PNP and DCQCN's notification point, at most one CNP per `cnp_interval` and queue pair.
 
+use super::AnyProgram;
 use super::interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Sites, Total, Verdict,
 };
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Duration, Time, parameters};
+use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -71,6 +72,20 @@ impl Annulus {
 
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("last CNP", 32, 1)]
+    }
+}
+
+impl ProgramProperties for AnnulusConfig {
+    fn build(&self, facts: &ProgramFacts, _random: Stream) -> AnyProgram {
+        AnyProgram::Annulus(Annulus::new(self, facts))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Annulus::state()
+    }
+
+    fn chooses_paths(&self) -> bool {
+        false
     }
 }
 

@@ -38,8 +38,9 @@
 //! trigger it. RTOs should exceed the waiting time in a VOQ: otherwise senders fill it with retransmissions faster than
 //! it empties.
 
+use super::AnyProgram;
 use super::interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Sites, Total, Verdict,
 };
 use super::marking::Marking;
 use crate::{Packet, Repr, Size, Span, StateField};
@@ -408,6 +409,24 @@ impl Bicc {
         let sent = self.qps.get(qp.index())?;
         let slot = sent.partition_point(|sent| (sent.psn, sent.due) < (psn, due));
         sent.get(slot).is_some_and(|sent| (sent.psn, sent.due) == (psn, due)).then_some(slot)
+    }
+}
+
+impl ProgramProperties for BiccConfig {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::Bicc(Bicc::new(self, facts, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Bicc::state()
+    }
+
+    fn chooses_paths(&self) -> bool {
+        false
+    }
+
+    fn is_between_sites(&self) -> bool {
+        true
     }
 }
 

@@ -3,7 +3,10 @@
 //! An idle time between two packets of a queue pair longer than the gap starts a new flowlet, which takes a random
 //! port.
 
-use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
+use super::AnyProgram;
+use super::interface::{
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+};
 use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -36,6 +39,20 @@ impl Flowlet {
 
     pub(super) fn state() -> Vec<StateField> {
         vec![StateField::new("port", 16, 1), StateField::new("last packet", 32, 1)]
+    }
+}
+
+impl ProgramProperties for FlowletConfig {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::Flowlet(Flowlet::new(self.gap.on(&facts.path), random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Flowlet::state()
+    }
+
+    fn chooses_paths(&self) -> bool {
+        true
     }
 }
 

@@ -1,7 +1,9 @@
 //! The interface between a program and its switch.
 
-use crate::{Packet, PathFacts};
-use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
+use super::{AnyProgram, ProgramConfig, each_config, each_program};
+use crate::interface::interface;
+use crate::{Conflict, LbConfig, Packet, PathFacts, StateField, TransportConfig};
+use anabranch_base::{Bytes, Duration, HostId, QpId, Stream, Time};
 use std::sync::Arc;
 
 /// The facts about the fabric from which a program is built.
@@ -160,45 +162,95 @@ pub enum Total {
     Max,
 }
 
-/// A program in a switch, built-in or user-defined.
-///
-/// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program
-/// emits each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held
-/// and with its length unchanged; otherwise the run ends with an error.
-pub trait Program: Send {
-    /// Handles the arrival of a packet.
-    fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
-    /// Handles a packet that has left its egress queue and is about to be sent.
-    fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
-        let _ = (packet, at, out);
-    }
-    /// Handles the expiry of the timer.
-    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
-        let _ = (now, out);
-    }
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
-    fn next_timeout(&self) -> Option<Time> {
-        None
-    }
-    /// The counters so far.
-    fn counters(&self) -> Vec<ProgramCounter> {
-        Vec::new()
-    }
-    /// Whether the program needs notices about queue pairs.
-    fn wants_qps(&self) -> bool {
-        false
-    }
-    /// Handles the opening or destruction of any queue pair of the fabric.
+interface! {
+    /// A program in a switch, built-in or user-defined.
     ///
-    /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency,
-    /// see the engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly
-    /// before the last packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their
-    /// sources, after all other events of that time at the switch.
-    fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
-        let _ = (notice, out);
+    /// After each call the switch sends the packets in `out`, then reads [`next_timeout`](Self::next_timeout). The program
+    /// emits each held packet ([`Verdict::Hold`], [`Verdict::HoldOutside`]) exactly once, from the place where it was held
+    /// and with its length unchanged; otherwise the run ends with an error.
+    pub trait Program: Send for each of AnyProgram by each_program {
+        /// Handles the arrival of a packet.
+        fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
+        /// Handles a packet that has left its egress queue and is about to be sent.
+        fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
+            let _ = (packet, at, out);
+        }
+        /// Handles the expiry of the timer.
+        fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
+            let _ = (now, out);
+        }
+        /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
+        fn next_timeout(&self) -> Option<Time> {
+            None
+        }
+        /// The counters so far.
+        fn counters(&self) -> Vec<ProgramCounter> {
+            Vec::new()
+        }
+        /// Whether the program needs notices about queue pairs.
+        fn wants_qps(&self) -> bool {
+            false
+        }
+        /// Handles the opening or destruction of any queue pair of the fabric.
+        ///
+        /// The notice crosses the fabric without a packet. It arrives one window's length (the fabric's shortest latency,
+        /// see the engine in ARCHITECTURE.md) after the event: never after the queue pair's first packet, and possibly
+        /// before the last packets in flight of a destroyed queue pair. Notices of one time arrive in the order of their
+        /// sources, after all other events of that time at the switch.
+        fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
+            let _ = (notice, out);
+        }
+        /// Current number of entries in the tables of queue pairs.
+        fn table_entries(&self) -> u64 {
+            0
+        }
     }
-    /// Current number of entries in the tables of queue pairs.
-    fn table_entries(&self) -> u64 {
-        0
+}
+
+/// The parts of a scheme beside its program, for [`ProgramProperties::check_beside`].
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeParts<'a> {
+    /// The transport.
+    pub transport: &'a TransportConfig,
+    /// The load balancers, each with the path of its table.
+    pub lbs: &'a [(&'static str, &'a LbConfig)],
+}
+
+interface! {
+    /// The properties of a program that its configuration tells: its file implements them.
+    pub trait ProgramProperties for each of ProgramConfig by each_config {
+        /// The program of one switch, which draws from `random`.
+        fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram;
+        /// The state that a switch keeps for a queue pair, field by field; empty for user-defined programs.
+        fn state(&self) -> Vec<StateField>;
+        /// Whether it chooses the paths of packets.
+        fn chooses_paths(&self) -> bool;
+        /// Whether it needs the round trips to other ToRs ([`ProgramFacts::tors`]).
+        fn wants_tors(&self) -> bool {
+            false
+        }
+        /// Size of the tables with one entry per path; none without such tables. For a user-defined program, its
+        /// parameter `paths`.
+        fn path_entries(&self) -> Option<u32> {
+            None
+        }
+        /// Whether it belongs in the switches between data centres.
+        fn is_between_sites(&self) -> bool {
+            false
+        }
+        /// Bytes of state in a ToR with so many NICs, each with so many queue pairs to other ToRs; none where its
+        /// paper gives no such number.
+        fn tor_bytes(&self, nic_qps: u64, nics: u64) -> Option<u64> {
+            let _ = (nic_qps, nics);
+            None
+        }
+        /// Checks parameters that must go together, and what it requires of the other parts of its scheme.
+        ///
+        /// # Errors
+        /// The first conflict.
+        fn check_beside(&self, parts: &SchemeParts<'_>) -> Result<(), Conflict> {
+            let _ = parts;
+            Ok(())
+        }
     }
 }

@@ -13,15 +13,16 @@ mod nack_drop;
 pub mod themis_longhaul;
 mod themis_spraying;
 
-use crate::{Packet, StateField};
-use anabranch_base::{ParameterType, Parameters, Registered, Stream, Time, foreign, kinds};
+use crate::StateField;
+use anabranch_base::{ParameterType, Parameters, Registered, Stream, foreign, kinds};
 
 pub use annulus::{Annulus, AnnulusConfig};
 pub use bicc::{Bicc, BiccConfig, BiccScope};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::{Flowlet, FlowletConfig};
 pub use interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, QpNotice, SchemeParts,
+    Sites, Tors, Total, Verdict,
 };
 pub use nack_drop::{NackDrop, NackDropConfig};
 pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
@@ -55,19 +56,6 @@ kinds! {
     }
 }
 
-impl ProgramConfig {
-    /// Whether the program chooses the paths of packets. What a registered one does is not known: it is taken to.
-    pub fn chooses_paths(&self) -> bool {
-        !matches!(
-            self,
-            ProgramConfig::NackDrop(_)
-                | ProgramConfig::ThemisLonghaul(_)
-                | ProgramConfig::Annulus(_)
-                | ProgramConfig::Bicc(_)
-        )
-    }
-}
-
 /// A user-defined program with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
 
@@ -97,69 +85,49 @@ pub enum AnyProgram {
     Custom(Box<dyn Program>),
 }
 
-impl ProgramConfig {
-    /// The program of one switch.
-    pub fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
-        match self {
-            ProgramConfig::ThemisSpraying(config) => {
-                AnyProgram::ThemisSpraying(ThemisSpraying::new(config, facts, random))
-            }
-            ProgramConfig::Conweave(config) => AnyProgram::Conweave(Conweave::new(config, facts, random)),
-            ProgramConfig::ThemisLonghaul(config) => {
-                AnyProgram::ThemisLonghaul(Box::new(ThemisLonghaul::new(config, facts, random)))
-            }
-            ProgramConfig::Flowlet(config) => {
-                AnyProgram::Flowlet(Flowlet::new(config.gap.on(&facts.path), random))
-            }
-            ProgramConfig::NackDrop(config) => AnyProgram::NackDrop(NackDrop::new(config.share, random)),
-            ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
-            ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts, random)),
-            ProgramConfig::Registered(its) => {
-                AnyProgram::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
-            }
-        }
+impl ProgramProperties for RegisteredProgram {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::Custom(foreign(PART, || self.factory()(facts, self.parameters(), random)))
     }
 
-    /// Whether the program needs the round trips to other ToRs ([`ProgramFacts::tors`]). User-defined programs may.
-    pub fn wants_tors(&self) -> bool {
-        matches!(self, ProgramConfig::Conweave(_) | ProgramConfig::Registered(_))
+    fn state(&self) -> Vec<StateField> {
+        Vec::new()
     }
 
-    /// Size of the tables with one entry per path; none without such tables. For a user-defined program, its parameter
-    /// `paths`.
-    pub fn path_entries(&self) -> Option<u32> {
-        match self {
-            ProgramConfig::ThemisSpraying(config) => Some(config.paths),
-            ProgramConfig::Conweave(_)
-            | ProgramConfig::ThemisLonghaul(_)
-            | ProgramConfig::Flowlet(_)
-            | ProgramConfig::NackDrop(_)
-            | ProgramConfig::Annulus(_)
-            | ProgramConfig::Bicc(_) => None,
-            ProgramConfig::Registered(its) => {
-                let paths = its.parameters().iter().find(|(name, _)| *name == "paths");
-                paths.and_then(|(_, value)| u32::read(value).ok())
-            }
-        }
+    /// Unknown, and so taken to.
+    fn chooses_paths(&self) -> bool {
+        true
     }
 
-    /// The state that a switch keeps for a queue pair, field by field; empty for user-defined programs.
-    pub fn state(&self) -> Vec<StateField> {
-        match self {
-            ProgramConfig::ThemisSpraying(config) => ThemisSpraying::state(config),
-            ProgramConfig::Conweave(config) => Conweave::state(config),
-            ProgramConfig::ThemisLonghaul(config) => ThemisLonghaul::state(config),
-            ProgramConfig::Flowlet(_) => Flowlet::state(),
-            ProgramConfig::NackDrop(_) => Vec::new(),
-            ProgramConfig::Annulus(_) => Annulus::state(),
-            ProgramConfig::Bicc(_) => Bicc::state(),
-            ProgramConfig::Registered(_) => Vec::new(),
-        }
+    fn wants_tors(&self) -> bool {
+        true
+    }
+
+    fn path_entries(&self) -> Option<u32> {
+        let paths = self.parameters().iter().find(|(name, _)| *name == "paths");
+        paths.and_then(|(_, value)| u32::read(value).ok())
     }
 }
 
-/// Forwards a call to the program of the variant.
-macro_rules! dispatch {
+/// Calls the configuration of the variant.
+macro_rules! each_config {
+    ($self:ident, $config:ident => $call:expr) => {
+        match $self {
+            ProgramConfig::ThemisSpraying($config) => $call,
+            ProgramConfig::Conweave($config) => $call,
+            ProgramConfig::ThemisLonghaul($config) => $call,
+            ProgramConfig::Flowlet($config) => $call,
+            ProgramConfig::NackDrop($config) => $call,
+            ProgramConfig::Annulus($config) => $call,
+            ProgramConfig::Bicc($config) => $call,
+            ProgramConfig::Registered($config) => $call,
+        }
+    };
+}
+use each_config;
+
+/// Calls the program of the variant.
+macro_rules! each_program {
     ($self:ident, $program:ident => $call:expr) => {
         match $self {
             AnyProgram::ThemisSpraying($program) => $call,
@@ -169,52 +137,9 @@ macro_rules! dispatch {
             AnyProgram::NackDrop($program) => $call,
             AnyProgram::Annulus($program) => $call,
             AnyProgram::Bicc($program) => $call,
-            AnyProgram::Custom($program) => foreign(PART, || $call),
+            AnyProgram::Custom($program) => anabranch_base::foreign($crate::program::PART, || $call),
         }
     };
 }
 
-impl AnyProgram {
-    /// See [`Program::ingress`].
-    #[inline]
-    pub fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
-        dispatch!(self, program => program.ingress(packet, at, out))
-    }
-
-    /// See [`Program::egress`].
-    #[inline]
-    pub fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
-        dispatch!(self, program => program.egress(packet, at, out));
-    }
-
-    /// See [`Program::handle_timeout`].
-    pub fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
-        dispatch!(self, program => program.handle_timeout(now, out));
-    }
-
-    /// See [`Program::next_timeout`].
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        dispatch!(self, program => program.next_timeout())
-    }
-
-    /// See [`Program::counters`].
-    pub fn counters(&self) -> Vec<ProgramCounter> {
-        dispatch!(self, program => program.counters())
-    }
-
-    /// See [`Program::wants_qps`].
-    pub fn wants_qps(&self) -> bool {
-        dispatch!(self, program => program.wants_qps())
-    }
-
-    /// See [`Program::handle_qp`].
-    pub fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
-        dispatch!(self, program => program.handle_qp(notice, out));
-    }
-
-    /// See [`Program::table_entries`].
-    pub fn table_entries(&self) -> u64 {
-        dispatch!(self, program => program.table_entries())
-    }
-}
+use each_program;

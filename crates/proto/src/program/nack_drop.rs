@@ -1,7 +1,10 @@
 //! Drops a share of the NACKs: the intervention of Themis-spraying, section 2.3, figure 2.
 
-use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
-use crate::{Packet, Repr};
+use super::AnyProgram;
+use super::interface::{
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+};
+use crate::{Packet, Repr, StateField};
 use anabranch_base::{Stream, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,20 @@ impl NackDrop {
     /// A program that drops each NACK with probability `share`.
     pub fn new(share: f64, random: Stream) -> Self {
         NackDrop { share, random, passed: 0, dropped: 0 }
+    }
+}
+
+impl ProgramProperties for NackDropConfig {
+    fn build(&self, _facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::NackDrop(NackDrop::new(self.share, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Vec::new()
+    }
+
+    fn chooses_paths(&self) -> bool {
+        false
     }
 }
 

@@ -12,11 +12,11 @@ mod sack;
 mod strack;
 
 use crate::cc::AnyCc;
+use crate::interface::interface;
 use crate::lb::AnyLb;
-use crate::packet::Msn;
 use crate::state::StateField;
-use crate::{IntStack, Packet, PathFacts, Span};
-use anabranch_base::{MessageId, Parameters, Purpose, Registered, Stream, Time, foreign, kinds, stream};
+use crate::{Conflict, PathFacts, Size, Span};
+use anabranch_base::{Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 
 pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
@@ -60,45 +60,6 @@ kinds! {
         /// MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
-    }
-}
-
-impl TransportConfig {
-    /// The hardware state of a queue pair that tracks which of `packets` in flight arrived and which are lost, field by
-    /// field. Every transport also has a cumulative PSN and one timer at either end, which are not listed. DCP counts
-    /// messages instead (section 4.5), so that its state does not grow with `packets`.
-    ///
-    /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that they
-    /// keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
-    pub fn tracking(&self, packets: u32) -> Vec<StateField> {
-        let bitmap = |name| StateField::new(name, 1, packets);
-        let received = || bitmap("received");
-        let times = || StateField::new("sent at", 32, packets);
-        match self {
-            TransportConfig::GoBackN(_) | TransportConfig::Registered(_) => Vec::new(),
-            TransportConfig::Sack(_) => vec![received(), bitmap("acknowledged"), times()],
-            TransportConfig::Eqds(_) => {
-                // Numbers of pulls and targets take 20 bits each, as in a packet.
-                let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
-                let mut fields = vec![received(), bitmap("acknowledged"), times()];
-                fields.extend(credit);
-                fields
-            }
-            TransportConfig::RnicSr(_) => {
-                vec![received(), StateField::new("missing", 24, 1), StateField::new("latest", 24, 1)]
-            }
-            TransportConfig::Irn(_) => vec![StateField::new("bitmaps", 5, packets)],
-            TransportConfig::RackTlp(_) => vec![received(), bitmap("acknowledged"), bitmap("lost"), times()],
-            TransportConfig::Strack(_) => vec![received(), bitmap("acknowledged"), bitmap("lost")],
-            TransportConfig::Dcp(config) => config.state(),
-            // MP-RDMA: two bits for each of L packets, however many are in flight; the sender has counters only.
-            TransportConfig::MpRdma(config) => {
-                let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
-                let mut fields = vec![StateField::new("bitmap", 2, config.bitmap)];
-                fields.extend(counters);
-                fields
-            }
-        }
     }
 }
 
@@ -208,8 +169,128 @@ impl TransportConfig {
         self.build_sender_with_seed(ends, facts, cc, lb, 0)
     }
 
-    /// The sending end of a new queue pair, which draws random numbers under `seed`.
-    pub fn build_sender_with_seed(
+    /// The receiving end of a new queue pair. For built-in transports, which draw no random numbers.
+    pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        self.build_receiver_with_seed(ends, facts, 0)
+    }
+}
+
+/// A counter of senders that only some transports have ([`SenderCounters`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderCounter {
+    /// NACKs received.
+    Nacks,
+    /// Batches of retransmissions fetched from host memory.
+    Fetches,
+}
+
+interface! {
+    /// The properties of a transport that its configuration tells: its module implements them.
+    pub trait TransportProperties for each of TransportConfig by each_config {
+        /// The sending end of a new queue pair, which draws random numbers under `seed`.
+        fn build_sender_with_seed(
+            &self,
+            ends: Ends,
+            facts: &PathFacts,
+            cc: AnyCc,
+            lb: AnyLb,
+            seed: u64,
+        ) -> AnySender;
+        /// The receiving end of a new queue pair, which draws random numbers under `seed`.
+        fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver;
+        /// The sizes of packets.
+        fn framing(&self) -> Framing;
+        /// The retransmission timeout.
+        fn rto(&self) -> Span;
+        /// The hardware state of a queue pair that tracks which of `packets` in flight arrived and which are lost, field
+        /// by field. Every transport also has a cumulative PSN and one timer at either end, which are not listed. DCP
+        /// counts messages instead (section 4.5), so that its state does not grow with `packets`.
+        ///
+        /// Bitmaps have a bit for each packet in flight: IRN has five (DCP, Table 3), the others one for each set that
+        /// they keep here. The timer of each packet in `sack` and the transmission times of RACK take 32 bits each.
+        fn tracking(&self, packets: u32) -> Vec<StateField>;
+        /// Messages that the receiver tracks at once, with state of their own in [`tracking`](Self::tracking); none where
+        /// it tracks packets alone.
+        fn tracked_messages(&self) -> Option<u32> {
+            None
+        }
+        /// All its timeouts, with their parameters.
+        fn timeouts(&self) -> Vec<(&'static str, Span)> {
+            vec![("transport.rto", self.rto())]
+        }
+        /// The capacity of a queue pair over its lifetime, under an initial window of so many bytes.
+        fn number_space(&self, window: u64) -> NumberSpace {
+            let _ = window;
+            NumberSpace::of_packets(u64::from(u32::MAX))
+        }
+        /// Packets of each request into which a message of so many packets is split, under an initial window of so many
+        /// bytes; none for transports without requests.
+        fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
+            let _ = (window, message);
+            None
+        }
+        /// The window that the transport itself has besides that of the congestion control, with its parameter.
+        fn window(&self) -> Option<(Size, &'static str)> {
+            None
+        }
+        /// Whether a packet goes only when the window holds all of it; otherwise one goes while less than the window is
+        /// in flight.
+        fn sends_within_window(&self) -> bool {
+            false
+        }
+        /// The window in BDPs that keeps a path busy.
+        fn busy_window_bdps(&self) -> f64 {
+            1.0
+        }
+        /// The number of packets after which there is an ACK at the latest, where windows do not tell.
+        fn ack_every(&self) -> u32 {
+            1
+        }
+        /// The round trips that each packet takes.
+        fn round_trips(&self) -> u32 {
+            1
+        }
+        /// The time in RTOs until so many rounds of transmission have timed out.
+        fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
+            rounds
+        }
+        /// The state that a connection takes over from the previous one between its two hosts.
+        fn inherits(&self) -> Inherits {
+            Inherits::Nothing
+        }
+        /// The pacer of a host's pulls, for transports whose receivers pull.
+        fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
+            let _ = facts;
+            None
+        }
+        /// Whether it paces packets at the rate of a congestion control.
+        fn paces(&self) -> bool {
+            true
+        }
+        /// Whether it hands the telemetry of switches to the congestion control.
+        fn forwards_telemetry(&self) -> bool {
+            false
+        }
+        /// Whether the receiver accepts packets in the order of their PSNs only.
+        fn is_in_order(&self) -> bool {
+            false
+        }
+        /// The counters that its senders have besides retransmissions and timeouts.
+        fn counters(&self) -> &'static [SenderCounter] {
+            &[]
+        }
+        /// Checks parameters that must go together.
+        ///
+        /// # Errors
+        /// The first conflict.
+        fn check_together(&self) -> Result<(), Conflict> {
+            Ok(())
+        }
+    }
+}
+
+impl TransportProperties for RegisteredTransport {
+    fn build_sender_with_seed(
         &self,
         ends: Ends,
         facts: &PathFacts,
@@ -217,152 +298,66 @@ impl TransportConfig {
         lb: AnyLb,
         seed: u64,
     ) -> AnySender {
-        match self {
-            TransportConfig::Sack(config) => AnySender::Sack(SackSender::new(config, facts, ends, cc, lb)),
-            TransportConfig::GoBackN(config) => {
-                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb))
-            }
-            TransportConfig::RnicSr(config) => {
-                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb))
-            }
-            TransportConfig::Irn(config) => AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
-            TransportConfig::RackTlp(config) => {
-                AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb))
-            }
-            TransportConfig::Strack(config) => {
-                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb))
-            }
-            TransportConfig::Dcp(config) => AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
-            TransportConfig::Eqds(config) => AnySender::Eqds(EqdsSender::new(config, facts, ends, cc, lb)),
-            TransportConfig::MpRdma(config) => {
-                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb))
-            }
-            TransportConfig::Registered(its) => {
-                let random = stream(seed, 2 * u64::from(ends.qp.0), Purpose::Transport);
-                let parts = SenderParts { ends, facts: *facts, cc, lb, random };
-                AnySender::Custom(foreign(PART, || (its.factory().sender)(parts, its.parameters())))
-            }
-        }
+        let random = stream(seed, 2 * u64::from(ends.qp.0), Purpose::Transport);
+        let parts = SenderParts { ends, facts: *facts, cc, lb, random };
+        AnySender::Custom(foreign(PART, || (self.factory().sender)(parts, self.parameters())))
     }
 
-    /// The receiving end of a new queue pair. For built-in transports, which draw no random numbers.
-    pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
-        self.build_receiver_with_seed(ends, facts, 0)
+    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
+        let random = stream(seed, 2 * u64::from(ends.qp.0) + 1, Purpose::Transport);
+        let parts = ReceiverParts { ends, facts: *facts, random };
+        AnyReceiver::Custom(foreign(PART, || (self.factory().receiver)(parts, self.parameters())))
     }
 
-    /// The receiving end of a new queue pair, which draws random numbers under `seed`.
-    pub fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
-        match self {
-            TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends)),
-            TransportConfig::GoBackN(config) => {
-                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends))
-            }
-            TransportConfig::RnicSr(config) => AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
-            TransportConfig::Irn(config) => {
-                let cnp_interval = config.cnp_interval.on(facts);
-                AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
-            }
-            TransportConfig::RackTlp(config) => {
-                let cnp_interval = config.cnp_interval.on(facts);
-                AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
-            }
-            TransportConfig::Strack(config) => AnyReceiver::Strack(StrackReceiver::new(config, ends)),
-            TransportConfig::Dcp(config) => AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
-            TransportConfig::Eqds(config) => AnyReceiver::Eqds(EqdsReceiver::new(config, ends)),
-            TransportConfig::MpRdma(config) => AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
-            TransportConfig::Registered(its) => {
-                let random = stream(seed, 2 * u64::from(ends.qp.0) + 1, Purpose::Transport);
-                let parts = ReceiverParts { ends, facts: *facts, random };
-                AnyReceiver::Custom(foreign(PART, || (its.factory().receiver)(parts, its.parameters())))
-            }
-        }
+    fn framing(&self) -> Framing {
+        let get = |name| self.parameters().get(name);
+        Framing { payload: get("payload"), header: get("header"), ack: get("ack") }
     }
 
-    /// The sizes of packets.
-    pub fn framing(&self) -> Framing {
-        let (payload, header, ack) = match self {
-            TransportConfig::Sack(config) => (config.payload, config.header, config.ack),
-            TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
-            TransportConfig::RnicSr(config) => (config.payload, config.header, config.ack),
-            TransportConfig::Irn(config) => (config.payload, config.header, config.ack),
-            TransportConfig::RackTlp(config) => (config.payload, config.header, config.ack),
-            TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
-            TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
-            TransportConfig::Eqds(config) => (config.payload, config.header, config.ack),
-            TransportConfig::MpRdma(config) => (config.payload, config.header, config.ack),
-            TransportConfig::Registered(its) => {
-                let get = |name| its.parameters().get(name);
-                (get("payload"), get("header"), get("ack"))
-            }
-        };
-        Framing { payload, header, ack }
+    fn rto(&self) -> Span {
+        self.parameters().get("rto")
     }
 
-    /// The capacity of a queue pair over its lifetime, under an initial window of so many bytes.
-    pub fn number_space(&self, window: u64) -> NumberSpace {
-        let all = u64::from(u32::MAX);
-        match self {
-            // The PSNs in flight must not reach the end of the number space.
-            TransportConfig::Sack(_) | TransportConfig::Strack(_) | TransportConfig::Eqds(_) => {
-                NumberSpace::of_packets(all - u64::from(common::MAX_SPAN) - 1)
-            }
-            TransportConfig::Dcp(config) => NumberSpace {
-                packets: all,
-                requests: Some((u64::from(Msn::LIMIT), dcp::Requests::new(config, window).least().into())),
-            },
-            TransportConfig::GoBackN(_)
-            | TransportConfig::RnicSr(_)
-            | TransportConfig::Irn(_)
-            | TransportConfig::RackTlp(_)
-            | TransportConfig::MpRdma(_)
-            | TransportConfig::Registered(_) => NumberSpace::of_packets(all),
-        }
+    fn tracking(&self, _packets: u32) -> Vec<StateField> {
+        Vec::new()
     }
 
-    /// Packets of each request into which a message of so many packets is split, under an initial window of so many
-    /// bytes; none for transports without requests.
-    pub fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
-        match self {
-            TransportConfig::Dcp(config) => Some(dcp::Requests::new(config, window).packets(message).into()),
-            _ => None,
-        }
-    }
-
-    /// The state that a connection takes over from the previous one between its two hosts.
-    pub fn inherits(&self) -> Inherits {
-        match self {
-            TransportConfig::Sack(config) => config.inherits,
-            _ => Inherits::Nothing,
-        }
-    }
-
-    /// The pacer of a host's pulls, for transports whose receivers pull.
-    pub fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
-        match self {
-            TransportConfig::Eqds(config) => Some(PullPacer::new(config, facts)),
-            _ => None,
-        }
-    }
-
-    /// The retransmission timeout.
-    pub fn rto(&self) -> Span {
-        match self {
-            TransportConfig::Sack(config) => config.rto,
-            TransportConfig::GoBackN(config) => config.rto,
-            TransportConfig::RnicSr(config) => config.rto,
-            TransportConfig::Irn(config) => config.rto,
-            TransportConfig::RackTlp(config) => config.rto,
-            TransportConfig::Strack(config) => config.rto,
-            TransportConfig::Dcp(config) => config.rto,
-            TransportConfig::Eqds(config) => config.rto,
-            TransportConfig::MpRdma(config) => config.rto,
-            TransportConfig::Registered(its) => its.parameters().get("rto"),
-        }
+    fn forwards_telemetry(&self) -> bool {
+        true
     }
 }
 
-/// Forwards a call to the transport of the variant.
-macro_rules! dispatch {
+/// Fields of [`TransportProperties::tracking`] with a bit for each packet in flight.
+fn bitmap(name: &'static str, packets: u32) -> StateField {
+    StateField::new(name, 1, packets)
+}
+
+/// The field of [`TransportProperties::tracking`] with the time at which each packet in flight was sent.
+fn sent_at(packets: u32) -> StateField {
+    StateField::new("sent at", 32, packets)
+}
+
+/// Calls the configuration of the variant.
+macro_rules! each_config {
+    ($self:ident, $config:ident => $call:expr) => {
+        match $self {
+            TransportConfig::Sack($config) => $call,
+            TransportConfig::GoBackN($config) => $call,
+            TransportConfig::RnicSr($config) => $call,
+            TransportConfig::Irn($config) => $call,
+            TransportConfig::RackTlp($config) => $call,
+            TransportConfig::Strack($config) => $call,
+            TransportConfig::Dcp($config) => $call,
+            TransportConfig::Eqds($config) => $call,
+            TransportConfig::MpRdma($config) => $call,
+            TransportConfig::Registered($config) => $call,
+        }
+    };
+}
+use each_config;
+
+/// Calls the end of the variant.
+macro_rules! each_end {
     ($any:ident, $self:ident, $end:ident => $call:expr) => {
         match $self {
             $any::Sack($end) => $call,
@@ -374,87 +369,25 @@ macro_rules! dispatch {
             $any::Dcp($end) => $call,
             $any::Eqds($end) => $call,
             $any::MpRdma($end) => $call,
-            $any::Custom($end) => foreign(PART, || $call),
+            $any::Custom($end) => anabranch_base::foreign($crate::transport::PART, || $call),
         }
     };
 }
 
+macro_rules! each_sender {
+    ($self:ident, $end:ident => $call:expr) => {
+        $crate::transport::each_end!(AnySender, $self, $end => $call)
+    };
+}
+
+macro_rules! each_receiver {
+    ($self:ident, $end:ident => $call:expr) => {
+        $crate::transport::each_end!(AnyReceiver, $self, $end => $call)
+    };
+}
+use {each_end, each_receiver, each_sender};
+
 impl AnySender {
-    /// See [`Sender::post`].
-    ///
-    /// # Errors
-    /// The queue pair would run out of PSNs.
-    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        dispatch!(AnySender, self, end => end.post(message, bytes))
-    }
-
-    /// See [`Sender::handle_packet`].
-    #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
-        dispatch!(AnySender, self, end => end.handle_packet(now, packet));
-    }
-
-    /// See [`Sender::handle_telemetry`].
-    #[inline]
-    pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        dispatch!(AnySender, self, end => end.handle_telemetry(cumulative, stack));
-    }
-
-    /// See [`Sender::handle_timeout`].
-    pub fn handle_timeout(&mut self, now: Time) {
-        dispatch!(AnySender, self, end => end.handle_timeout(now));
-    }
-
-    /// See [`Sender::next_timeout`].
-    pub fn next_timeout(&mut self) -> Option<Time> {
-        dispatch!(AnySender, self, end => end.next_timeout())
-    }
-
-    /// See [`Sender::next_pacing`].
-    pub fn next_pacing(&self) -> Option<Time> {
-        dispatch!(AnySender, self, end => end.next_pacing())
-    }
-
-    /// See [`Sender::handle_pacing`].
-    pub fn handle_pacing(&mut self, now: Time) {
-        dispatch!(AnySender, self, end => end.handle_pacing(now));
-    }
-
-    /// See [`Sender::paces`].
-    #[inline]
-    pub fn paces(&self) -> bool {
-        dispatch!(AnySender, self, end => end.paces())
-    }
-
-    /// See [`Sender::poll_transmit`].
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        dispatch!(AnySender, self, end => end.poll_transmit(now))
-    }
-
-    /// See [`Sender::holds_turn`].
-    #[inline]
-    pub fn holds_turn(&self) -> bool {
-        dispatch!(AnySender, self, end => end.holds_turn())
-    }
-
-    /// See [`Sender::advances_timer`].
-    #[inline]
-    pub fn advances_timer(&self) -> bool {
-        dispatch!(AnySender, self, end => end.advances_timer())
-    }
-
-    /// See [`Sender::poll_acknowledged`].
-    #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        dispatch!(AnySender, self, end => end.poll_acknowledged())
-    }
-
-    /// See [`Sender::counters`].
-    pub fn counters(&self) -> SenderCounters {
-        dispatch!(AnySender, self, end => end.counters())
-    }
-
     /// The state for the next connection between its two hosts, if connections [inherit](TransportConfig::inherits)
     /// any.
     pub fn cached_state(&self) -> Option<CachedState> {
@@ -469,43 +402,5 @@ impl AnySender {
         if let AnySender::Sack(sender) = self {
             sender.inherit(earlier);
         }
-    }
-}
-
-impl AnyReceiver {
-    /// See [`Receiver::handle_packet`].
-    #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
-        dispatch!(AnyReceiver, self, end => end.handle_packet(now, packet))
-    }
-
-    /// See [`Receiver::poll_delivered`].
-    #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
-        dispatch!(AnyReceiver, self, end => end.poll_delivered())
-    }
-
-    /// See [`Receiver::poll_transmit`].
-    #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
-        dispatch!(AnyReceiver, self, end => end.poll_transmit())
-    }
-
-    /// See [`Receiver::fresh_packets`].
-    #[inline]
-    pub fn fresh_packets(&self) -> u64 {
-        dispatch!(AnyReceiver, self, end => end.fresh_packets())
-    }
-
-    /// See [`Receiver::requests_pull`].
-    #[inline]
-    pub fn requests_pull(&mut self) -> bool {
-        dispatch!(AnyReceiver, self, end => end.requests_pull())
-    }
-
-    /// See [`Receiver::pull`].
-    #[inline]
-    pub fn pull(&mut self) -> Option<Packet> {
-        dispatch!(AnyReceiver, self, end => end.pull())
     }
 }

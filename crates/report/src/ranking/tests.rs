@@ -205,9 +205,7 @@ fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
                 group: "".into(),
                 packets: 1,
                 retransmissions: None,
-                timeouts: None,
-                path_changes: None,
-                lost: None,
+                ..FlowRow::default()
             });
         }
         whole.runs.extend(here.runs);

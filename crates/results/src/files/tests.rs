@@ -49,9 +49,7 @@ fn small_set() -> ResultSet {
             group: "incast".into(),
             packets: 3,
             retransmissions: Some(7),
-            timeouts: None,
-            path_changes: None,
-            lost: None,
+            ..FlowRow::default()
         }],
         jobs: vec![JobRow {
             run: 0,

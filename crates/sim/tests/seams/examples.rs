@@ -4,6 +4,9 @@
 #[path = "../../examples/own_balancer.rs"]
 mod own_balancer;
 #[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_congestion_control.rs"]
+mod own_congestion_control;
+#[expect(dead_code, reason = "an example's main is not called here")]
 #[path = "../../examples/own_observer.rs"]
 mod own_observer;
 #[expect(dead_code, reason = "an example's main is not called here")]
@@ -12,6 +15,12 @@ mod own_program;
 #[expect(dead_code, reason = "an example's main is not called here")]
 #[path = "../../examples/own_topology.rs"]
 mod own_topology;
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_transport.rs"]
+mod own_transport;
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_workload.rs"]
+mod own_workload;
 
 use std::error::Error;
 
@@ -69,4 +78,41 @@ fn drops_are_counted_at_their_links() {
     let counted: u64 = links.iter().map(|link| link[1].parse::<u64>().unwrap()).sum();
     assert!(counted > 0);
     assert_eq!((all[0].as_str(), all[1].parse()), ("all", Ok(counted)));
+}
+
+#[test]
+fn a_window_that_follows_the_round_trip_keeps_a_short_queue() {
+    let table = table(own_congestion_control::compare);
+    assert_eq!(names(&table), ["reps", "delay-target"]);
+    let [time, queue] = [1, 2].map(|column| move |table: &[Vec<String>], row| number(table, row, column));
+    assert!(queue(&table, "delay-target") < 0.5 * queue(&table, "reps"), "{table:?}");
+    assert!(time(&table, "delay-target") < 1.2 * time(&table, "reps"), "{table:?}");
+}
+
+#[test]
+fn a_transport_with_a_packet_of_its_own_repairs_losses_without_timeouts() {
+    let table = table(own_transport::compare);
+    assert_eq!(names(&table), ["reps", "report"]);
+    let row = |column| number(&table, "report", column);
+    let [losses, resent, timeouts] = [2, 3, 4].map(row);
+    // Reports are lost as well, for which later ones stand.
+    assert!(losses > 5.0 && resent > 0.25 * losses && timeouts < 0.5 * resent, "{table:?}");
+    // `sack` repairs each loss by a timeout.
+    assert!(timeouts < 0.5 * number(&table, "reps", 4), "{table:?}");
+}
+
+#[test]
+fn a_parameter_server_waits_for_all_workers_in_each_round() {
+    let table = table(own_workload::compare);
+    assert_eq!(names(&table), ["reps", "reps", "dcp", "dcp"]);
+    let column = |at: usize| table.iter().map(|row| row[at].parse().unwrap()).collect::<Vec<f64>>();
+    assert_eq!(column(2), [62.0, 248.0, 62.0, 248.0]);
+    // 31 pushes of 500 KB share the server's link, and so do the parameters: 31 * 40 us in each direction.
+    let took = column(3);
+    for times in took.chunks(2) {
+        assert!(
+            times[0] > 2_480.0 && times[1] > 4.0 * 2_480.0 && times[1] < 4.0 * times[0] + 500.0,
+            "{table:?}"
+        );
+    }
 }

@@ -285,10 +285,7 @@ impl Scenario {
         }
         ProgramPlan::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
             let (parameter, mut instead) = error.remedy();
-            let of_edges = matches!(
-                scheme.fabric.program,
-                Some(ProgramConfig::ThemisLonghaul(_) | ProgramConfig::Bicc(_))
-            );
+            let of_edges = scheme.fabric.program.as_ref().is_some_and(ProgramConfig::is_between_sites);
             if parameter == "fabric.program_at" && of_edges && on.topology.has_sites() {
                 instead = Some("\"esw:100%\"".to_owned());
             }

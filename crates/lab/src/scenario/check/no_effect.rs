@@ -109,14 +109,9 @@ impl WithoutEffect {
         soonest: Duration,
     ) {
         let over = Duration((soonest.0 as f64 * later(on)) as u64);
-        match spec {
-            WorkloadSpec::Permutation { .. }
-            | WorkloadSpec::Tornado { .. }
-            | WorkloadSpec::Incast { .. }
-            | WorkloadSpec::Messages { .. }
-            | WorkloadSpec::Poisson { .. } => self.lasts = self.lasts.max(Some((soonest, over))),
-            // What waits for other messages, or computes.
-            _ => self.lasts_otherwise = true,
+        match spec.has_fixed_starts() {
+            true => self.lasts = self.lasts.max(Some((soonest, over))),
+            false => self.lasts_otherwise = true,
         }
     }
 

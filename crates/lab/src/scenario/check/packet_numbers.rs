@@ -75,25 +75,6 @@ pub(in crate::scenario) fn check(
 
 /// Where the length of a message is written, and the key if it is one.
 fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (String, Option<&'static str>) {
-    let bytes = |path: &str| (path.to_owned(), Some("bytes"));
-    match spec {
-        WorkloadSpec::Permutation { .. }
-        | WorkloadSpec::Tornado { .. }
-        | WorkloadSpec::Incast { .. }
-        | WorkloadSpec::Collective(_) => bytes("workload.bytes"),
-        WorkloadSpec::Messages { .. } => bytes(&format!("workload.message.{message}.bytes")),
-        WorkloadSpec::Poisson { .. } => {
-            let group = workload.groups.iter().find(|group| group.messages.contains(&(message as u32)));
-            match group.map(|group| group.name) {
-                Some("incast") => bytes("workload.incast.bytes"),
-                Some("pipeline") => bytes("workload.pipeline.bytes"),
-                _ => ("workload.sizes".to_owned(), None),
-            }
-        }
-        WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } | WorkloadSpec::Trace(_) => {
-            ("workload.file".to_owned(), None)
-        }
-        WorkloadSpec::Jobs { .. } => ("workload.job".to_owned(), None),
-        WorkloadSpec::Registered(_) => ("workload.kind".to_owned(), None),
-    }
+    let group = workload.groups.iter().find(|group| group.messages.contains(&(message as u32)));
+    spec.length_path(message, group.map_or("", |group| group.name))
 }

@@ -4,9 +4,10 @@
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::{Bytes, Diagnostic};
+use anabranch_base::{Bytes, Diagnostic, ParameterType, Parameters};
 use anabranch_engine::{Scheme, Unmarked, unmarked};
 use anabranch_fabric::Topology;
+use anabranch_proto::cc::Windows;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
@@ -114,15 +115,14 @@ impl IdleQueues {
             let queues = 5 * holds.0.div_ceil(even.0.max(1)).max(1);
             note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
         }
-        if let CcConfig::Strack(cc) = &scheme.cc
+        if let Some((parameter, target)) = scheme.cc.target_delay()
             && let Some(slowest) = on.ports.iter().map(|port| port.rate).min()
-            && cc.target_qdelay.on(facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
+            && target.on(facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
         {
             let problem = format!(
-                "= \"{}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long",
-                cc.target_qdelay
+                "= \"{target}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long"
             );
-            note("cc.target_qdelay", problem, "\"1queue\"".to_owned());
+            note(parameter, problem, "\"1queue\"".to_owned());
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
@@ -238,20 +238,60 @@ const MOST_QUEUES: u64 = 8;
 /// Beyond so many doublings no queue is of use.
 const MOST_DOUBLED: u32 = 30;
 
-/// The windows of a scheme's congestion control.
+/// The windows of a scheme's congestion control, by their parameters.
 fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
-    let values = toml::Value::try_from(&scheme.cc).ok();
+    match scheme.cc.windows() {
+        Windows::Constant(window) => vec![("cc.window", window)],
+        Windows::Adaptive { initial, max } => vec![("cc.initial_window", initial), ("cc.max_window", max)],
+        Windows::Own => match &scheme.cc {
+            CcConfig::Registered(its) => own_windows(its.registered.parameters()),
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// The windows among the parameters of a user-defined congestion control.
+fn own_windows(parameters: &Parameters) -> Vec<(&'static str, Size)> {
     let window = |key: &'static str| {
-        let written = values.as_ref()?.get(key.strip_prefix("cc.")?)?.as_str()?.parse().ok()?;
-        Some((key, written))
+        let (_, value) = parameters.iter().find(|(name, _)| key.strip_prefix("cc.") == Some(*name))?;
+        Some((key, Size::read(value).ok()?))
     };
     ["cc.window", "cc.initial_window", "cc.max_window"].into_iter().filter_map(window).collect()
 }
 
 /// Whether anything in a scheme acts on marks.
 pub(in crate::scenario) fn reacts_to_ecn(scheme: &Scheme) -> bool {
-    let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
-        && scheme.all_lbs().all(|lb| matches!(lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. }))
-        && scheme.fabric.program.is_none();
-    !deaf && scheme.fabric.ecn_pmax > 0.0
+    let reacts = scheme.cc.reacts_to_ecn()
+        || scheme.all_lbs().any(LbConfig::reacts_to_ecn)
+        || scheme.fabric.program.is_some();
+    reacts && scheme.fabric.ecn_pmax > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve::scheme::builtin::scheme;
+    use anabranch_base::Bytes;
+    use anabranch_proto::cc::ConstantConfig;
+
+    /// A constant window ignores marks, and so do balancers that spray, take turns or wait for pauses.
+    #[test]
+    fn marks_count_where_something_reacts_to_them() {
+        let reacts = |name: &str| {
+            let scheme = scheme(name).unwrap();
+            let window = ConstantConfig { window: Size::Bytes(Bytes(1_000_000)) };
+            let deaf = Scheme { cc: CcConfig::Constant(window), ..scheme.clone() };
+            (reacts_to_ecn(&scheme), reacts_to_ecn(&deaf))
+        };
+        for sprays in ["ops", "ecmp", "mprdma-lb", "mptcp-one-window"] {
+            assert_eq!(reacts(sprays), (true, false), "{sprays}");
+        }
+        for balances in ["reps", "strack", "plb", "bitmap"] {
+            assert_eq!(reacts(balances), (true, true), "{balances}");
+        }
+        assert!(!reacts_to_ecn(&scheme("hpcc").unwrap()));
+        let unmarked = scheme("reps").unwrap();
+        let fabric = anabranch_engine::FabricSpec { ecn_pmax: 0.0, ..unmarked.fabric.clone() };
+        assert!(!reacts_to_ecn(&Scheme { fabric, ..unmarked }));
+    }
 }

@@ -4,7 +4,7 @@ use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Duration, HostId};
 use anabranch_engine::{Ideal, Limits, Scheme};
-use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
@@ -33,11 +33,7 @@ impl TooShort {
         workload: &Workload,
         ideal: impl Fn() -> Ideal<'a>,
     ) {
-        let rto_low = match &scheme.transport {
-            TransportConfig::Irn(irn) => Some((RTO_LOW, irn.rto_low)),
-            _ => None,
-        };
-        for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
+        for (parameter, timeout) in scheme.transport.timeouts() {
             if timeout.on(facts) <= facts.base_rtt
                 && let Some(beyond) = LongRoundTrip::of(workload, &ideal(), timeout.on(facts))
             {

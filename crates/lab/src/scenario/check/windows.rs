@@ -5,7 +5,8 @@ use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::window::in_flight;
 use anabranch_base::Diagnostic;
 use anabranch_engine::Scheme;
-use anabranch_proto::{CcConfig, PathFacts, TransportConfig};
+use anabranch_proto::PathFacts;
+use anabranch_proto::cc::Windows;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
@@ -20,8 +21,7 @@ const NEARLY: f64 = 0.98;
 impl ShortWindows {
     /// Looks at the largest window of a scheme on a fabric, which `workload` has messages for that are longer.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, facts: &PathFacts, workload: &Workload) {
-        // That of HPCC is what its own path holds, and of somebody else's a first one says nothing.
-        if matches!(scheme.cc, CcConfig::Hpcc(_) | CcConfig::Registered(_)) {
+        if scheme.cc.windows() == Windows::Own {
             return;
         }
         let [_, window] = in_flight(scheme, facts);
@@ -29,20 +29,15 @@ impl ShortWindows {
         let longest = workload.messages.iter().map(|message| message.bytes).max().unwrap_or(0);
         let packets =
             longest.div_ceil(u64::from(scheme.qps).max(1) * scheme.transport.framing().payload.0.max(1));
-        let holds = match scheme.transport {
-            // A packet goes when the window holds it as well.
-            TransportConfig::Strack(_)
-            | TransportConfig::RackTlp(_)
-            | TransportConfig::MpRdma(_)
-            | TransportConfig::Dcp(_) => (window.bytes / packet).max(1),
-            // A packet goes while less than the window is in flight.
-            _ => window.bytes.div_ceil(packet),
+        let holds = match scheme.transport.sends_within_window() {
+            true => (window.bytes / packet).max(1),
+            false => window.bytes.div_ceil(packet),
         };
         if packets <= holds {
             return;
         }
         // An ACK is back a round trip after its packet began, and of `every` packets the first ones wait for the last.
-        let every = u64::from(ack_every(&scheme.transport));
+        let every = u64::from(scheme.transport.ack_every());
         let path = facts.bdp.0 as f64 / packet as f64;
         let needed = path + (every - 1) as f64;
         let share = (holds * u64::from(scheme.qps)) as f64 / needed;
@@ -58,8 +53,7 @@ impl ShortWindows {
             }
             false => {
                 let least = path.ceil() as u64;
-                // A packet of `dcp` counts until its whole request has arrived.
-                let bdps = if matches!(scheme.transport, TransportConfig::Dcp(_)) { 1.5 } else { 1.0 };
+                let bdps = scheme.transport.busy_window_bdps();
                 let (written, instead) = match window.of.ends_with("window_packets") {
                     true => (holds.to_string(), least.to_string()),
                     false => (format!("\"{}\"", window.written), format!("\"{bdps}bdp\"")),
@@ -98,22 +92,4 @@ impl ShortWindows {
         };
         self.0.into_iter().map(warning).collect()
     }
-}
-
-/// For how many packets there is an ACK at the latest.
-fn ack_every(transport: &TransportConfig) -> u32 {
-    let every = match transport {
-        TransportConfig::Sack(config) => config.ack_every,
-        TransportConfig::GoBackN(config) => config.ack_every,
-        TransportConfig::RnicSr(config) => config.ack_every,
-        TransportConfig::Irn(config) => config.ack_every,
-        TransportConfig::RackTlp(config) => config.ack_every,
-        // An ACK for each packet, for each in order, or for each request, of which its windows know.
-        TransportConfig::Eqds(_)
-        | TransportConfig::MpRdma(_)
-        | TransportConfig::Strack(_)
-        | TransportConfig::Dcp(_)
-        | TransportConfig::Registered(_) => 1,
-    };
-    every.max(1)
 }

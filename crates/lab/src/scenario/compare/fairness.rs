@@ -6,7 +6,7 @@ use crate::scenario::resolve::scheme::window::{Window, in_flight};
 use crate::scenario::resolve::setup::{GROUND, Setup};
 use anabranch_base::Bytes;
 use anabranch_engine::{FabricSpec, Scheme};
-use anabranch_proto::{CcConfig, Pace, PathFacts, Span, Threshold};
+use anabranch_proto::{Pace, PathFacts, Span, Threshold};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -281,7 +281,7 @@ impl Values {
         by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
         let windows = in_flight(scheme, facts);
         let window_needed = windows.each_ref().map(|window| {
-            let of_rates = matches!(scheme.cc, CcConfig::Dcqcn(_)) && window.is_none(facts);
+            let of_rates = scheme.cc.has_only_rate() && window.is_none(facts);
             scheme.own.contains(&window.of)
                 || (!scheme.needs.is_empty() && (of_rates || window.of.is_empty()))
         });

@@ -5,7 +5,6 @@ use crate::scenario::schema::declared_table::coerce;
 use crate::scenario::schema::{parameter_path, parameters};
 use anabranch_base::{Fix, Parameter, is_misspelt};
 use anabranch_engine::Scheme;
-use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
 
 /// The parts of a scheme that have parameters.
@@ -121,7 +120,7 @@ pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
     let of_lists = |name: &str| name.split("[]").next().unwrap_or_default().to_owned();
     let mut paths: Vec<String> =
         parameters::of(scheme).iter().map(|parameter| of_lists(parameter.name())).collect();
-    if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+    if !scheme.cc.presets().is_empty() {
         paths.push(parameter_path::PRESET.to_owned());
     }
     for (part, value) in whole.as_table().into_iter().flatten() {

@@ -308,7 +308,7 @@ fn a_table_makes_a_scheme_lossless() {
         scenario.check().map(|_| scenario)
     };
     let said = attempt("\"strack.fabric.pfc.buffer\" = \"9MB\"").unwrap_err().to_string();
-    let expected = r#"s.toml:14:1: scheme "strack" has no PFC, so it has no "fabric.pfc.buffer" (schemes with PFC: rocev2, rocev2-4qp, mp-rdma, pfc-ecmp, pfc-ecmp-dcqcn, hpcc, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc)
+    let expected = r#"s.toml:14:1: scheme "strack" has no PFC, so it has no "fabric.pfc.buffer" (schemes with PFC: mp-rdma, rocev2, rocev2-4qp, pfc-ecmp, pfc-ecmp-dcqcn, hpcc, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc)
   write: "strack.fabric.pfc" = { buffer = "9MB", alpha = 0.125, resume = "2packets" }"#;
     assert_eq!(said, expected);
     let (_, advice) = said.split_once("write: ").unwrap();

@@ -26,13 +26,13 @@ fn said(text: &str) -> String {
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,
-        r#"s.toml:10:1: scheme "reps" has no PFC, so it has no "fabric.pfc.alpha" (schemes with PFC: rocev2, rocev2-4qp, mp-rdma, pfc-ecmp, pfc-ecmp-dcqcn, hpcc, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc)
+        r#"s.toml:10:1: scheme "reps" has no PFC, so it has no "fabric.pfc.alpha" (schemes with PFC: mp-rdma, rocev2, rocev2-4qp, pfc-ecmp, pfc-ecmp-dcqcn, hpcc, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc)
   write: "reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }"#,
     ),
     (
         r#""reps.cc.preset" = "hpcc""#,
         r#"s.toml:10:1: scheme "reps" has no parameter "cc.preset", which is a parameter set of DCQCN
-  write: that for a scheme with DCQCN: rocev2, rocev2-4qp, themis-spraying, sr-ar, to-ar, sr-ecmp, sr-spray, conweave, dcp-dcqcn, irn-ar-dcqcn, irn-ecmp-dcqcn, pfc-ecmp-dcqcn, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc"#,
+  write: that for a scheme with DCQCN: themis-spraying, conweave, sr-spray, sr-ar, sr-ecmp, to-ar, dcp-dcqcn, irn-ar-dcqcn, irn-ecmp-dcqcn, rocev2, rocev2-4qp, pfc-ecmp-dcqcn, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc"#,
     ),
     (
         r#""reps.fabric.program.paths" = 8"#,

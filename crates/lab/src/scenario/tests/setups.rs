@@ -332,22 +332,3 @@ fn the_resolved_form_says_what_differs_and_reads_back() {
     assert!(text.contains("differs = \"Not on the same ground: "), "{text}");
     assert_eq!(read("s.toml", &text, &folder(), &Overrides::default()).unwrap(), scenario);
 }
-
-/// ARCHITECTURE.md has a row for each scheme that needs something.
-#[test]
-fn the_table_of_needs_is_up_to_date() {
-    let mut table = "| Scheme | Needs | Parameters that differ from the ground on `common` as a result |\n|---|---|---|\n"
-        .to_owned();
-    for listing in schemes().iter().filter(|listing| !listing.needs.is_empty()) {
-        let scheme = scheme(listing.name).unwrap();
-        // The class stands for its numbers.
-        let own = scheme.own.iter().filter(|path| !path.starts_with("fabric.pfc."));
-        let own: Vec<String> = own.map(|path| format!("`{path}`")).collect();
-        table += &format!("| `{}` | {} | {} |\n", listing.name, listing.needs, own.join(", "));
-    }
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    let (_, rest) = text.split_once("<!-- needs -->\n").unwrap();
-    let (written, _) = rest.split_once("<!-- /needs -->").unwrap();
-    assert!(written == table, "the table in ARCHITECTURE.md should be:\n{table}");
-}

@@ -15,7 +15,10 @@ mod destination;
 mod header;
 mod source;
 
-use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
+use crate::program::AnyProgram;
+use crate::program::interface::{
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+};
 use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{AboveZero, Stream, Time, parameters};
 use destination::Destination;
@@ -74,6 +77,24 @@ impl Conweave {
         let mut fields = Source::state();
         fields.extend(Destination::state());
         fields
+    }
+}
+
+impl ProgramProperties for ConweaveConfig {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::Conweave(Conweave::new(self, facts, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        Conweave::state(self)
+    }
+
+    fn chooses_paths(&self) -> bool {
+        true
+    }
+
+    fn wants_tors(&self) -> bool {
+        true
     }
 }
 

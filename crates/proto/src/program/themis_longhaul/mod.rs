@@ -13,10 +13,12 @@ mod recirculation;
 mod throttling;
 mod trp;
 
+use crate::program::AnyProgram;
 use crate::program::interface::{
-    Emitted, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Verdict,
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, QpNotice, SchemeParts, Sites,
+    Verdict,
 };
-use crate::{Packet, StateField};
+use crate::{Conflict, Packet, StateField};
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,38 @@ impl ThemisLonghaul {
     pub fn state(config: &ThemisLonghaulConfig) -> Vec<StateField> {
         let pnp = config.pnp.iter().flat_map(|_| Pnp::state());
         pnp.chain(config.trp.iter().flat_map(Trp::state)).collect()
+    }
+}
+
+impl ProgramProperties for ThemisLonghaulConfig {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::ThemisLonghaul(Box::new(ThemisLonghaul::new(self, facts, random)))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        ThemisLonghaul::state(self)
+    }
+
+    fn chooses_paths(&self) -> bool {
+        false
+    }
+
+    fn is_between_sites(&self) -> bool {
+        true
+    }
+
+    fn check_beside(&self, _: &SchemeParts<'_>) -> Result<(), Conflict> {
+        if self.trp.as_ref().is_some_and(|trp| !trp.cache && !trp.store) {
+            let message =
+                "fabric.program.trp needs cache or store: without both it finds no flow to throttle";
+            return Err(Conflict::value("fabric.program.trp.cache".to_owned(), message.to_owned(), true));
+        }
+        if self.pnp.is_none() && self.trp.is_none() {
+            let message = "the fabric.program themis-longhaul has neither pnp nor trp, so it does nothing";
+            let fix = "one of its tables or both";
+            return Err(Conflict::text("fabric.program".to_owned(), message.to_owned(), fix));
+        }
+        Ok(())
     }
 }
 

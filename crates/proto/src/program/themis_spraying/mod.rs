@@ -10,8 +10,11 @@ mod by_qp;
 mod destination;
 mod source;
 
-use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
-use crate::{Packet, Repr, StateField};
+use crate::program::AnyProgram;
+use crate::program::interface::{
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, SchemeParts, Total, Verdict,
+};
+use crate::{Conflict, Packet, Repr, StateField, TransportConfig};
 use anabranch_base::{Stream, parameters};
 use destination::Destination;
 use serde::{Deserialize, Serialize};
@@ -98,6 +101,56 @@ impl ThemisSpraying {
         let bits = |field: &StateField| u64::from(field.bits) * u64::from(field.count);
         let qp_bytes = Self::state(config).iter().map(bits).sum::<u64>().div_ceil(8);
         u64::from(config.paths) * 2 + qp_bytes * qps_per_nic * nics
+    }
+}
+
+impl ProgramProperties for ThemisSprayingConfig {
+    fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram {
+        AnyProgram::ThemisSpraying(ThemisSpraying::new(self, facts, random))
+    }
+
+    fn state(&self) -> Vec<StateField> {
+        ThemisSpraying::state(self)
+    }
+
+    fn chooses_paths(&self) -> bool {
+        true
+    }
+
+    fn path_entries(&self) -> Option<u32> {
+        Some(self.paths)
+    }
+
+    fn tor_bytes(&self, nic_qps: u64, nics: u64) -> Option<u64> {
+        Some(ThemisSpraying::tor_bytes(self, nic_qps, nics))
+    }
+
+    fn check_beside(&self, parts: &SchemeParts<'_>) -> Result<(), Conflict> {
+        let TransportConfig::RnicSr(nic) = parts.transport else {
+            let message = "the fabric.program themis-spraying needs transport.kind = \"rnic-sr\": its bitmap covers a \
+                           window in packets, which no other transport keeps, and it answers to its NACKs";
+            let fix = "fabric.program for a scheme with that transport: themis-spraying, sr-ar, sr-ecmp, sr-spray, conweave";
+            return Err(Conflict::text("fabric.program".to_owned(), message.to_owned(), fix)
+                .involving("transport.kind"));
+        };
+        if nic.window_packets > self.window {
+            let message = format!(
+                "fabric.program.window is {}, and the transport's window (transport.window_packets) of {} packets is \
+                 larger than what such a bitmap covers",
+                self.window, nic.window_packets
+            );
+            return Err(Conflict::value("fabric.program.window".to_owned(), message, nic.window_packets)
+                .involving("transport.window_packets"));
+        }
+        if let Some((part, _)) = parts.lbs.iter().find(|(_, lb)| lb.chooses_paths()) {
+            let message = format!(
+                "the fabric.program themis-spraying names a packet's path by its PSN, so that {part}.kind must be \
+                 \"ecmp\", which leaves the entropy value alone"
+            );
+            return Err(Conflict::value((*part).to_owned(), message, "{ kind = \"ecmp\" }")
+                .involving("fabric.program"));
+        }
+        Ok(())
     }
 }
 

@@ -1,85 +1,91 @@
 //! The interface between a transport and its driver.
 
+use crate::interface::interface;
+use crate::transport::{AnyReceiver, AnySender, each_receiver, each_sender};
 use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 
-/// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the
-/// order of calls.
-pub trait Sender: Send {
-    /// Queues a message of `bytes` bytes after those already posted.
-    ///
-    /// # Errors
-    /// The queue pair would run out of PSNs.
-    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
-    /// Handles a packet from the receiver.
-    fn handle_packet(&mut self, now: Time, packet: &Packet);
-    /// Handles the telemetry that switches added to the data packet that an ACK answers. Called right before
-    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. Ignored by
-    /// transports whose congestion controls use no telemetry.
-    fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        let _ = (cumulative, stack);
+interface! {
+    /// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the
+    /// order of calls.
+    pub trait Sender: Send for each of AnySender by each_sender {
+        /// Queues a message of `bytes` bytes after those already posted.
+        ///
+        /// # Errors
+        /// The queue pair would run out of PSNs.
+        fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
+        /// Handles a packet from the receiver.
+        fn handle_packet(&mut self, now: Time, packet: &Packet);
+        /// Handles the telemetry that switches added to the data packet that an ACK answers. Called right before
+        /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. Ignored by
+        /// transports whose congestion controls use no telemetry.
+        fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+            let _ = (cumulative, stack);
+        }
+        /// Handles the expiry of the timer.
+        fn handle_timeout(&mut self, now: Time);
+        /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
+        /// packet.
+        fn next_timeout(&mut self) -> Option<Time>;
+        /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for
+        /// its pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that
+        /// does not implement it, such packets wait for timer ticks as well.
+        fn next_pacing(&self) -> Option<Time> {
+            None
+        }
+        /// Handles the time of [`next_pacing`](Self::next_pacing), without any timeout.
+        fn handle_pacing(&mut self, now: Time) {
+            let _ = now;
+        }
+        /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver
+        /// must read [`next_timeout`](Self::next_timeout) afterwards.
+        fn paces(&self) -> bool {
+            false
+        }
+        /// The next data packet, if there is one and it may be sent now.
+        fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+        /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
+        /// pairs.
+        fn holds_turn(&self) -> bool {
+            false
+        }
+        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver
+        /// must read it again. Where received packets only postpone it, the driver need not.
+        fn advances_timer(&self) -> bool {
+            true
+        }
+        /// The next message that is acknowledged completely.
+        fn poll_acknowledged(&mut self) -> Option<MessageId>;
+        /// The counters so far.
+        fn counters(&self) -> SenderCounters;
     }
-    /// Handles the expiry of the timer.
-    fn handle_timeout(&mut self, now: Time);
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe or a paced
-    /// packet.
-    fn next_timeout(&mut self) -> Option<Time>;
-    /// The part of [`next_timeout`](Self::next_timeout) that is no timeout: the time at which a packet that waits for
-    /// its pacing, or for host memory, is tried again. It is exact even where timers are coarse. Under a transport that
-    /// does not implement it, such packets wait for timer ticks as well.
-    fn next_pacing(&self) -> Option<Time> {
-        None
-    }
-    /// Handles the time of [`next_pacing`](Self::next_pacing), without any timeout.
-    fn handle_pacing(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// Whether [`poll_transmit`](Self::poll_transmit) may return none only because it is too early, so that the driver
-    /// must read [`next_timeout`](Self::next_timeout) afterwards.
-    fn paces(&self) -> bool {
-        false
-    }
-    /// The next data packet, if there is one and it may be sent now.
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-    /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
-    /// pairs.
-    fn holds_turn(&self) -> bool {
-        false
-    }
-    /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the driver
-    /// must read it again. Where received packets only postpone it, the driver need not.
-    fn advances_timer(&self) -> bool {
-        true
-    }
-    /// The next message that is acknowledged completely.
-    fn poll_acknowledged(&mut self) -> Option<MessageId>;
-    /// The counters so far.
-    fn counters(&self) -> SenderCounters;
 }
 
-/// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for
-/// the order of calls.
-pub trait Receiver: Send {
-    /// Handles a received packet; returns the first message that it completes.
-    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
-    /// The next message that the last packet completed. Where messages are delivered in order, one packet may complete
-    /// several.
-    fn poll_delivered(&mut self) -> Option<MessageId> {
-        None
-    }
-    /// The next packet to send back.
-    fn poll_transmit(&mut self) -> Option<Packet>;
-    /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
-    /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
-    fn fresh_packets(&self) -> u64;
-    /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
-    /// true only once until the next [`pull`](Self::pull).
-    fn requests_pull(&mut self) -> bool {
-        false
-    }
-    /// The pull packet, when the pacer serves this receiver; none if nothing is left to pull.
-    fn pull(&mut self) -> Option<Packet> {
-        None
+interface! {
+    /// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for
+    /// the order of calls.
+    pub trait Receiver: Send for each of AnyReceiver by each_receiver {
+        /// Handles a received packet; returns the first message that it completes.
+        fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
+        /// The next message that the last packet completed. Where messages are delivered in order, one packet may complete
+        /// several.
+        fn poll_delivered(&mut self) -> Option<MessageId> {
+            None
+        }
+        /// The next packet to send back.
+        fn poll_transmit(&mut self) -> Option<Packet>;
+        /// Data packets received for the first time so far, each with new payload for the application: no duplicates, no
+        /// discarded packets and no trimmed ones. Once everything is delivered, the number of packets of all messages.
+        fn fresh_packets(&self) -> u64;
+        /// Whether the receiver joins the queue of the host's pull pacer (`eqds`). Read after each packet and each pull;
+        /// true only once until the next [`pull`](Self::pull).
+        fn requests_pull(&mut self) -> bool {
+            false
+        }
+        /// The pull packet, when the pacer serves this receiver; none if nothing is left to pull.
+        fn pull(&mut self) -> Option<Packet> {
+            None
+        }
     }
 }
 

@@ -39,7 +39,76 @@ mod receiver;
 pub mod reception;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::packet::Msn;
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, Framing, NumberSpace, SenderCounter, TransportProperties,
+};
+use crate::{PathFacts, Span, StateField};
+
 pub use config::DcpConfig;
-pub(super) use config::Requests;
+use config::Requests;
 pub use receiver::DcpReceiver;
 pub use sender::DcpSender;
+
+impl TransportProperties for DcpConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::Dcp(DcpSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        AnyReceiver::Dcp(DcpReceiver::new(self, facts, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, _packets: u32) -> Vec<StateField> {
+        self.state()
+    }
+
+    fn tracked_messages(&self) -> Option<u32> {
+        Some(self.tracked_messages)
+    }
+
+    fn number_space(&self, window: u64) -> NumberSpace {
+        let least = Requests::new(self, window).least();
+        NumberSpace { packets: u64::from(u32::MAX), requests: Some((u64::from(Msn::LIMIT), least.into())) }
+    }
+
+    fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
+        Some(Requests::new(self, window).packets(message).into())
+    }
+
+    fn sends_within_window(&self) -> bool {
+        true
+    }
+
+    /// A packet counts until its whole request has arrived.
+    fn busy_window_bdps(&self) -> f64 {
+        1.5
+    }
+
+    fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
+        // Rounded up; beyond 2^53 all numbers are whole.
+        let whole = if rounds < (1_u64 << 53) as f64 { rounds as u64 as f64 } else { rounds };
+        DcpConfig::timeouts(if whole < rounds { whole + 1.0 } else { whole })
+    }
+
+    fn counters(&self) -> &'static [SenderCounter] {
+        &[SenderCounter::Fetches]
+    }
+}

@@ -17,7 +17,62 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::common::MAX_SPAN;
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, Framing, NumberSpace, TransportProperties, bitmap, sent_at,
+};
+use crate::{PathFacts, Span, StateField};
+
 pub use config::EqdsConfig;
 pub use pacer::PullPacer;
 pub use receiver::EqdsReceiver;
 pub use sender::EqdsSender;
+
+impl TransportProperties for EqdsConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::Eqds(EqdsSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        AnyReceiver::Eqds(EqdsReceiver::new(self, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, packets: u32) -> Vec<StateField> {
+        // Numbers of pulls and targets take 20 bits each, as in a packet.
+        let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
+        let mut fields = vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)];
+        fields.extend(credit);
+        fields
+    }
+
+    /// The PSNs in flight must not reach the end of the number space.
+    fn number_space(&self, _window: u64) -> NumberSpace {
+        NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
+    }
+
+    /// A request and its pull come before the packet.
+    fn round_trips(&self) -> u32 {
+        2
+    }
+
+    fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
+        Some(PullPacer::new(self, facts))
+    }
+}

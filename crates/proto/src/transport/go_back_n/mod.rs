@@ -9,6 +9,52 @@ mod config;
 mod receiver;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::{AnyReceiver, AnySender, Ends, Framing, TransportProperties};
+use crate::{PathFacts, Span, StateField};
+
 pub use config::GoBackNConfig;
 pub use receiver::GoBackNReceiver;
 pub use sender::GoBackNSender;
+
+impl TransportProperties for GoBackNConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::GoBackN(GoBackNSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        AnyReceiver::GoBackN(GoBackNReceiver::new(self, facts, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, _packets: u32) -> Vec<StateField> {
+        Vec::new()
+    }
+
+    fn ack_every(&self) -> u32 {
+        self.ack_every.max(1)
+    }
+
+    fn forwards_telemetry(&self) -> bool {
+        true
+    }
+
+    fn is_in_order(&self) -> bool {
+        true
+    }
+}

@@ -10,6 +10,53 @@ mod config;
 mod receiver;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::{AnyReceiver, AnySender, Ends, Framing, TransportProperties};
+use crate::{PathFacts, Size, Span, StateField};
+
 pub use config::IrnConfig;
 pub use receiver::IrnReceiver;
 pub use sender::IrnSender;
+
+impl TransportProperties for IrnConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::Irn(IrnSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        let cnp_interval = self.cnp_interval.on(facts);
+        AnyReceiver::Irn(IrnReceiver::new(self.ack, self.ack_every, cnp_interval, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, packets: u32) -> Vec<StateField> {
+        vec![StateField::new("bitmaps", 5, packets)]
+    }
+
+    fn ack_every(&self) -> u32 {
+        self.ack_every.max(1)
+    }
+
+    fn window(&self) -> Option<(Size, &'static str)> {
+        Some((self.window, "transport.window"))
+    }
+
+    fn timeouts(&self) -> Vec<(&'static str, Span)> {
+        vec![("transport.rto", self.rto), ("transport.rto_low", self.rto_low)]
+    }
+}

@@ -20,6 +20,57 @@ mod config;
 mod receiver;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::{AnyReceiver, AnySender, Ends, Framing, SenderCounter, TransportProperties};
+use crate::{PathFacts, Span, StateField};
+
 pub use config::MpRdmaConfig;
 pub use receiver::MpRdmaReceiver;
 pub use sender::MpRdmaSender;
+
+impl TransportProperties for MpRdmaConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::MpRdma(MpRdmaSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        AnyReceiver::MpRdma(MpRdmaReceiver::new(self, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, _packets: u32) -> Vec<StateField> {
+        // Two bits for each of L packets, however many are in flight; the sender has counters only.
+        let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
+        let mut fields = vec![StateField::new("bitmap", 2, self.bitmap)];
+        fields.extend(counters);
+        fields
+    }
+
+    fn sends_within_window(&self) -> bool {
+        true
+    }
+
+    /// ACKs clock packets out.
+    fn paces(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> &'static [SenderCounter] {
+        &[SenderCounter::Nacks]
+    }
+}

@@ -10,5 +10,59 @@ mod config;
 mod flights;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, Framing, IrnReceiver, TransportProperties, bitmap, sent_at,
+};
+use crate::{PathFacts, Size, Span, StateField};
+
 pub use config::RackTlpConfig;
 pub use sender::RackTlpSender;
+
+impl TransportProperties for RackTlpConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::RackTlp(RackTlpSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        let cnp_interval = self.cnp_interval.on(facts);
+        AnyReceiver::RackTlp(IrnReceiver::new(self.ack, self.ack_every, cnp_interval, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, packets: u32) -> Vec<StateField> {
+        vec![
+            bitmap("received", packets),
+            bitmap("acknowledged", packets),
+            bitmap("lost", packets),
+            sent_at(packets),
+        ]
+    }
+
+    fn ack_every(&self) -> u32 {
+        self.ack_every.max(1)
+    }
+
+    fn window(&self) -> Option<(Size, &'static str)> {
+        Some((self.window, "transport.window"))
+    }
+
+    fn sends_within_window(&self) -> bool {
+        true
+    }
+}

@@ -10,6 +10,62 @@ mod outgoing;
 mod receiver;
 mod sender;
 
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::transport::common::MAX_SPAN;
+use crate::transport::{AnyReceiver, AnySender, Ends, Framing, NumberSpace, TransportProperties, bitmap};
+use crate::{Conflict, PathFacts, Span, StateField};
+
 pub use config::StrackConfig;
 pub use receiver::StrackReceiver;
 pub use sender::StrackSender;
+
+impl TransportProperties for StrackConfig {
+    fn build_sender_with_seed(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        _seed: u64,
+    ) -> AnySender {
+        AnySender::Strack(StrackSender::new(self, facts, ends, cc, lb))
+    }
+
+    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+        AnyReceiver::Strack(StrackReceiver::new(self, ends))
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, ack: self.ack }
+    }
+
+    fn rto(&self) -> Span {
+        self.rto
+    }
+
+    fn tracking(&self, packets: u32) -> Vec<StateField> {
+        vec![bitmap("received", packets), bitmap("acknowledged", packets), bitmap("lost", packets)]
+    }
+
+    /// The PSNs in flight must not reach the end of the number space.
+    fn number_space(&self, _window: u64) -> NumberSpace {
+        NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
+    }
+
+    fn sends_within_window(&self) -> bool {
+        true
+    }
+
+    /// A SACK counts only for the latest probe, so one that takes longer than `probe_after` never counts.
+    fn check_together(&self) -> Result<(), Conflict> {
+        if self.probe_rtt <= self.probe_after {
+            return Ok(());
+        }
+        let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than probe_after \
+                       never counts, as the next probe has been sent by then";
+        let most = format!("\"{}\"", self.probe_after);
+        Err(Conflict::value("transport.probe_rtt".to_owned(), message.to_owned(), most)
+            .involving("transport.probe_after"))
+    }
+}

@@ -14,6 +14,7 @@ use plot::Drawable;
 use sensitivity::Entry;
 use serde::{Deserialize, Serialize};
 
+mod league;
 pub(in crate::scenario) mod model;
 pub(in crate::scenario) mod plot;
 pub(in crate::scenario) mod sensitivity;
@@ -112,6 +113,7 @@ pub fn read_figure_under(
 ) -> Result<Figure, Diagnostic> {
     let mut fields = document::parse(file_name, text)?;
     let at_scale = merge_overlay(file_name, &mut fields, scale)?;
+    league::name_schemes(file_name, &mut fields)?;
     let at_scale = at_scale.as_ref();
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;

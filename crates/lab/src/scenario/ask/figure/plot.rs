@@ -8,7 +8,6 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_fabric::TopologySpec;
 use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
-use anabranch_workload::WorkloadSpec;
 
 /// Reads a `[plot]` table of a figure that is called `title`.
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
@@ -104,10 +103,7 @@ impl Drawable {
                     faults: !scenario.faults.is_empty(),
                     messages: true,
                     groups: groups(scenario),
-                    jobs: matches!(
-                        scenario.workload,
-                        WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_) | WorkloadSpec::Jobs { .. }
-                    ),
+                    jobs: scenario.workload.has_jobs(),
                 }
             }
             (None, Some(model)) => Drawable::of_model(model),
@@ -234,14 +230,7 @@ impl Drawable {
 /// The groups by which the messages of a scenario can be told apart: the parts of its workload, whether they leave their
 /// data centre, which hosts send them where not all balance alike, and what these are together.
 fn groups(scenario: &Scenario) -> Vec<String> {
-    let parts: Vec<&str> = match &scenario.workload {
-        WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
-        WorkloadSpec::Poisson { incast, pipeline, .. } => {
-            let others = [incast.as_ref().map(|_| "incast"), pipeline.as_ref().map(|_| "pipeline")];
-            ["background"].into_iter().chain(others.into_iter().flatten()).collect()
-        }
-        _ => Vec::new(),
-    };
+    let parts = scenario.workload.parts();
     let sides: &[&str] = match scenario.topology {
         TopologySpec::CrossDc(_) => &["intra", "inter"],
         _ => &[],

@@ -76,6 +76,13 @@ pub(in crate::scenario) fn names(joined: bool) -> Vec<&'static str> {
     BUILT_IN.iter().filter_map(fits).collect()
 }
 
+/// The names of the schemes that take part in a part of the league.
+pub(in crate::scenario) fn in_league(part: &str) -> Vec<&'static str> {
+    let takes_part =
+        |name: &&str| built_in(name).is_some_and(|draft| draft.league.iter().any(|of| of == part));
+    BUILT_IN.iter().map(|(name, _)| *name).filter(takes_part).collect()
+}
+
 /// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
 pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();

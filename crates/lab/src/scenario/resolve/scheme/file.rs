@@ -35,12 +35,19 @@ pub(in crate::scenario) struct Draft {
     parts: Fields,
     /// Settings of its table, which hold on every ground.
     set: Vec<Setting>,
+    /// The parts of the league in which it takes part; those of its base do not count.
+    pub league: Vec<String>,
 }
+
+/// The parts of the league: its scenarios name the schemes of one of them.
+pub(in crate::scenario) const LEAGUE_PARTS: [&str; 3] = ["data-centre", "large-fabric", "two-data-centres"];
+/// The parts in which a scheme takes part whose file does not say so.
+const USUAL_LEAGUE_PARTS: [&str; 2] = ["data-centre", "large-fabric"];
 
 /// The parts of a scheme's table.
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
-/// The other keys that it may have.
-const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
+/// The other keys that it may have. `order` is for `build.rs`.
+const WORDS: [&str; 9] = ["base", "name", "title", "source", "needs", "own", "set", "order", "league"];
 
 impl Draft {
     /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
@@ -77,6 +84,7 @@ impl Draft {
             own: None,
             parts: Fields::new(),
             set: Vec::new(),
+            league: Vec::new(),
         });
         let told: Vec<String> = settings.iter().map(|s| format!("{} = {}", s.path, s.value)).collect();
         if !told.is_empty() {
@@ -86,6 +94,7 @@ impl Draft {
         draft.source = table.get("source")?.unwrap_or(draft.source);
         draft.needs = table.get("needs")?.unwrap_or(draft.needs);
         draft.own = table.get("own")?.or(draft.own);
+        draft.league = league(table)?;
         draft.name = name;
         let mut parts = table.fields.clone();
         parts.retain(|key, _| PARTS.contains(&key.as_str()));
@@ -149,6 +158,24 @@ impl Draft {
 }
 
 const TESTED: &str = "the embedded scheme files are tested";
+
+/// The parts of the league that a scheme's table names.
+fn league(table: &Table) -> Result<Vec<String>, Diagnostic> {
+    let Some(named) = table.get::<Vec<String>>("league")? else {
+        return Ok(USUAL_LEAGUE_PARTS.map(str::to_owned).to_vec());
+    };
+    match named.iter().find(|part| !LEAGUE_PARTS.contains(&part.as_str())) {
+        None => Ok(named),
+        Some(unknown) => {
+            let message = format!("the league has no part {unknown:?}");
+            Err(table.wrong(
+                "league",
+                message,
+                Fix::set("league", format!("{LEAGUE_PARTS:?}, or some of them")),
+            ))
+        }
+    }
+}
 
 fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -1,34 +1,28 @@
 //! Whether the parameters of a scheme make sense together. What each may be by itself, its declaration says.
 
 use crate::scenario::diagnostic::ParameterFault;
-use anabranch_base::{Duration, OutOfRange};
+use anabranch_base::OutOfRange;
 use anabranch_engine::{EcnStep, FabricSpec, FullQueue, PfcSpec, Scheme, WrrSpec};
-use anabranch_proto::cc::AlphaDecay;
-use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
+use anabranch_proto::program::SchemeParts;
 use anabranch_proto::transport::Inherits;
-use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Span, Threshold, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, Threshold};
 
 /// Checks the numbers of a scheme: each against its declaration, then what they must be together.
 pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     scheme.check().map_err(out_of_range)?;
-    if let TransportConfig::Strack(strack) = &scheme.transport
-        && strack.probe_rtt > strack.probe_after
-    {
-        return Err(late_probe(strack.probe_after));
-    }
-    paths(&scheme.lb, "lb")?;
-    scheme.mix.iter().try_for_each(|mix| paths(&mix.lb, "mix.lb"))?;
-    freezes(&scheme.lb, "lb")?;
-    scheme.mix.iter().try_for_each(|mix| freezes(&mix.lb, "mix.lb"))?;
+    let lbs = lbs(scheme);
+    scheme.transport.check_together()?;
+    lbs.iter().try_for_each(|(part, lb)| lb.check_together(part))?;
     paced(scheme)?;
-    alpha(scheme)?;
+    scheme.cc.check_together()?;
     telemetry(scheme)?;
     inherits(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
-        (Some(ProgramConfig::ThemisSpraying(config)), _) => themis_spraying(config, scheme),
-        (Some(ProgramConfig::ThemisLonghaul(config)), _) => themis_longhaul(config),
-        (Some(_), _) => Ok(()),
+        (Some(program), _) => {
+            let parts = SchemeParts { transport: &scheme.transport, lbs: &lbs };
+            Ok(program.check_beside(&parts)?)
+        }
         (None, Some(at)) => Err(ParameterFault::words(
             "fabric.program_at",
             format!("fabric.program_at is {at:?}, but there is no fabric.program to be there"),
@@ -39,6 +33,12 @@ pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFaul
     }
 }
 
+/// The load balancers in use, each with the path of its table.
+fn lbs(scheme: &Scheme) -> Vec<(&'static str, &LbConfig)> {
+    let mix = scheme.mix.as_ref().map(|mix| ("mix.lb", &mix.lb));
+    std::iter::once(("lb", &scheme.lb)).chain(mix).collect()
+}
+
 fn out_of_range(OutOfRange { parameter, problem }: OutOfRange) -> ParameterFault {
     let message = format!("{parameter} {}", problem.message);
     match problem.fix {
@@ -47,60 +47,23 @@ fn out_of_range(OutOfRange { parameter, problem }: OutOfRange) -> ParameterFault
     }
 }
 
-/// STrack's least number of paths, of the balancer at `part`.
-fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
-    let LbConfig::Strack(lb) = lb else { return Ok(()) };
-    let (least, most) = (lb.min_paths, lb.max_paths);
-    if least <= most {
-        return Ok(());
-    }
-    let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
-    Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string())
-        .involving(&[&format!("{part}.max_paths")]))
-}
-
-/// Freezing cannot be forced where there is none.
-fn freezes(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
-    match lb {
-        LbConfig::Reps(reps) if reps.freeze_at.is_some() && !reps.freezing => {
-            let message =
-                format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
-            let fault = ParameterFault::value(&format!("{part}.freezing"), message, "true");
-            Err(fault.involving(&[&format!("{part}.freeze_at")]))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// MP-RDMA's sender knows windows alone.
+/// Refuses a congestion control that controls only a rate under a transport without a pacer.
 fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
-    if !matches!((&scheme.transport, &scheme.cc), (TransportConfig::MpRdma(_), CcConfig::Dcqcn(_))) {
-        return Ok(());
-    }
-    let message =
-        "cc.kind = \"dcqcn\" sets a rate, but transport.kind = \"mp-rdma\" is ACK-clocked and has no pacer";
-    let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
-    Err(ParameterFault::value("cc", message.to_owned(), instead).involving(&["transport.kind"]))
-}
-
-/// Alpha that decays with packets has no timer at which a CNP's note would count.
-fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
-    let CcConfig::Dcqcn(dcqcn) = &scheme.cc else { return Ok(()) };
-    if dcqcn.alpha_decay == AlphaDecay::Timer || dcqcn.decrease_interval == Span::Time(Duration::ZERO) {
+    if scheme.transport.paces() || !scheme.cc.has_only_rate() {
         return Ok(());
     }
     let message = format!(
-        "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is {}",
-        dcqcn.decrease_interval
+        "cc.kind = {:?} sets a rate, but transport.kind = {:?} is ACK-clocked and has no pacer",
+        scheme.cc.kind().unwrap_or_default(),
+        scheme.transport.kind().unwrap_or_default()
     );
-    let fault = ParameterFault::value("cc.decrease_interval", message, "\"0us\"");
-    Err(fault.involving(&["cc.alpha_decay"]))
+    let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
+    Err(ParameterFault::value("cc", message, instead).involving(&["transport.kind"]))
 }
 
 /// Refuses inheriting a window where the congestion control has none that adapts.
 fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
-    let adapts = matches!(scheme.cc, CcConfig::Dctcp(_) | CcConfig::Registered(_));
-    if adapts || scheme.transport.inherits() == Inherits::Nothing {
+    if scheme.cc.resumes_window() || scheme.transport.inherits() == Inherits::Nothing {
         return Ok(());
     }
     let message = "transport.inherits is about a window that adapts, which of the congestion controls under \
@@ -116,9 +79,9 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     }
     let kind = match &scheme.cc {
         CcConfig::Registered(cc) => cc.registered.name(),
-        _ => "hpcc",
+        built_in => built_in.kind().unwrap_or_default(),
     };
-    if !matches!(scheme.transport, TransportConfig::GoBackN(_) | TransportConfig::Registered(_)) {
+    if !scheme.transport.forwards_telemetry() {
         return Err(ParameterFault::words(
             "cc",
             format!(
@@ -130,62 +93,6 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
         .involving(&["transport.kind"]));
     }
     Ok(())
-}
-
-fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(), ParameterFault> {
-    let TransportConfig::RnicSr(nic) = &scheme.transport else {
-        return Err(ParameterFault::words(
-            "fabric.program",
-            "the fabric.program themis-spraying needs transport.kind = \"rnic-sr\": its bitmap covers a window \
-             in packets, which no other transport keeps, and it answers to its NACKs"
-                .to_owned(),
-            "fabric.program for a scheme with that transport: themis-spraying, sr-ar, sr-ecmp, sr-spray, conweave",
-        )
-        .involving(&["transport.kind"]));
-    };
-    if nic.window_packets > config.window {
-        let message = format!(
-            "fabric.program.window is {}, and the transport's window (transport.window_packets) of {} packets is \
-             larger than what such a bitmap covers",
-            config.window, nic.window_packets
-        );
-        let instead = nic.window_packets.to_string();
-        return Err(ParameterFault::value("fabric.program.window", message, instead)
-            .involving(&["transport.window_packets"]));
-    }
-    let all = [("lb", Some(&scheme.lb)), ("mix.lb", scheme.mix.as_ref().map(|mix| &mix.lb))];
-    let other = all.into_iter().find(|(_, lb)| lb.is_some_and(|lb| *lb != LbConfig::Ecmp {}));
-    if let Some((part, _)) = other {
-        let message = format!(
-            "the fabric.program themis-spraying names a packet's path by its PSN, so that {part}.kind must be \"ecmp\", \
-             which leaves the entropy value alone"
-        );
-        let fault = ParameterFault::value(part, message, "{ kind = \"ecmp\" }");
-        return Err(fault.involving(&["fabric.program"]));
-    }
-    Ok(())
-}
-
-fn themis_longhaul(config: &ThemisLonghaulConfig) -> Result<(), ParameterFault> {
-    if config.trp.as_ref().is_some_and(|trp| !trp.cache && !trp.store) {
-        let message =
-            "fabric.program.trp needs cache or store: without both it finds no flow to throttle".to_owned();
-        return Err(ParameterFault::value("fabric.program.trp.cache", message, "true"));
-    }
-    if config.pnp.is_none() && config.trp.is_none() {
-        let message =
-            "the fabric.program themis-longhaul has neither pnp nor trp, so it does nothing".to_owned();
-        return Err(ParameterFault::words("fabric.program", message, "one of its tables or both"));
-    }
-    Ok(())
-}
-
-/// A SACK counts only for the latest probe, so one that takes longer than `probe_after` never counts.
-fn late_probe(after: Span) -> ParameterFault {
-    let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than \
-        probe_after never counts, as the next probe has been sent by then";
-    ParameterFault::value("transport.probe_rtt", message.to_owned(), format!("\"{after}\""))
-        .involving(&["transport.probe_after"])
 }
 
 /// The fault of a queue that drops in a lossless class.

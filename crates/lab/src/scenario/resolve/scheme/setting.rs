@@ -11,8 +11,7 @@ use crate::scenario::schema::plugins::Plugins;
 use crate::scenario::schema::{kind_hints, parameters};
 use anabranch_base::Declared;
 use anabranch_engine::{FabricSpec, MixSpec, Scheme};
-use anabranch_proto::cc::{CcConfig, DcqcnConfig};
-use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Threshold, TransportConfig};
 
 /// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
 pub(in crate::scenario) fn set(
@@ -22,7 +21,7 @@ pub(in crate::scenario) fn set(
     value: &toml::Value,
 ) -> Result<Scheme, ParameterFault> {
     let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    if path == PRESET && matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+    if path == PRESET && !scheme.cc.presets().is_empty() {
         return preset(scheme, value);
     }
     if let ("fabric.pfc", Some(on)) = (path, value.as_bool()) {
@@ -215,14 +214,17 @@ impl Chosen {
 }
 
 fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault> {
-    let config = value.as_str().and_then(DcqcnConfig::preset).ok_or_else(|| {
-        let message = format!("{PRESET}: {value} is no parameter set of DCQCN");
-        match value.as_str().and_then(|name| nearest(name, &DcqcnConfig::PRESETS)) {
+    let named = value.as_str().and_then(|name| scheme.cc.preset(name));
+    let cc = named.ok_or_else(|| {
+        let presets = scheme.cc.presets();
+        let kind = scheme.cc.kind().unwrap_or_default().to_uppercase();
+        let message = format!("{PRESET}: {value} is no parameter set of {kind}");
+        match value.as_str().and_then(|name| nearest(name, presets)) {
             Some(near) => ParameterFault::value(PRESET, message, format!("{near:?}")),
-            None => ParameterFault::words(PRESET, message, format!("one of {}", list(&DcqcnConfig::PRESETS))),
+            None => ParameterFault::words(PRESET, message, format!("one of {}", list(presets))),
         }
     })?;
-    Ok(Scheme { cc: CcConfig::Dcqcn(config), ..scheme.clone() })
+    Ok(Scheme { cc, ..scheme.clone() })
 }
 
 /// The fault of a lossless class that is switched on or off: it is a table, and without it there is a queue.
@@ -260,6 +262,7 @@ mod tests {
     use crate::scenario::resolve::scheme::builtin::{scheme, scheme_on, schemes};
     use crate::scenario::resolve::scheme::limits::validate;
     use anabranch_base::Duration;
+    use anabranch_proto::cc::DcqcnConfig;
     use anabranch_proto::lb::OpsConfig;
 
     fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {

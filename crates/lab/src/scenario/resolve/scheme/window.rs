@@ -2,7 +2,8 @@
 
 use anabranch_base::Bytes;
 use anabranch_engine::Scheme;
-use anabranch_proto::{CcConfig, PathFacts, Size, TransportConfig};
+use anabranch_proto::cc::Windows;
+use anabranch_proto::{PathFacts, Size};
 
 /// A window of so many BDPs is none.
 const NO_WINDOW: f64 = 1000.0;
@@ -29,29 +30,14 @@ impl Window {
 /// The windows of a queue pair: at first, and at most.
 pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
     let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
-    let adaptive = |first: Size, most: Size| {
-        [Window::new(first, "cc.initial_window", facts), Window::new(most, "cc.max_window", facts)]
-    };
-    let of_cc = match &scheme.cc {
-        CcConfig::Dctcp(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::Strack(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::MpRdma(config) => adaptive(config.initial_window, config.max_window),
-        CcConfig::Constant(config) => both(config.window, "cc.window"),
-        CcConfig::Dcqcn(config) => both(config.window, "cc.window"),
-        // HPCC's is never above its start, and what somebody else's may become, only it knows.
-        CcConfig::Hpcc(_) | CcConfig::Registered(_) => {
-            both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), "")
+    let of_cc = match scheme.cc.windows() {
+        Windows::Constant(window) => both(window, "cc.window"),
+        Windows::Adaptive { initial, max } => {
+            [Window::new(initial, "cc.initial_window", facts), Window::new(max, "cc.max_window", facts)]
         }
+        Windows::Own => both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), ""),
     };
-    let of_transport = match &scheme.transport {
-        TransportConfig::Irn(config) => Some((config.window, "transport.window")),
-        TransportConfig::RackTlp(config) => Some((config.window, "transport.window")),
-        TransportConfig::RnicSr(config) => {
-            Some((Size::Packets(config.window_packets.into()), "transport.window_packets"))
-        }
-        _ => None,
-    };
-    let Some((size, of)) = of_transport else { return of_cc };
+    let Some((size, of)) = scheme.transport.window() else { return of_cc };
     of_cc.map(|of_cc| {
         let own = Window::new(size, of, facts);
         if own.bytes <= of_cc.bytes { own } else { of_cc }

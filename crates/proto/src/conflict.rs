@@ -1,0 +1,34 @@
+//! Parameters that do not make sense together.
+
+use anabranch_base::Fix;
+
+/// Parameters each of which is in its range, but which do not make sense together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conflict {
+    /// The parameter to change, by its path: `lb.min_paths`.
+    pub parameter: String,
+    /// The conflict.
+    pub message: String,
+    /// A value of the parameter that resolves it, or instructions.
+    pub fix: Fix,
+    /// Other parameters that take part in it.
+    pub others: Vec<String>,
+}
+
+impl Conflict {
+    /// A conflict that another value of the parameter, as TOML, resolves.
+    pub(crate) fn value(parameter: String, message: String, value: impl ToString) -> Conflict {
+        Conflict { parameter, message, fix: Fix::value(value.to_string()), others: Vec::new() }
+    }
+
+    /// Adds a parameter that takes part in it.
+    pub(crate) fn involving(mut self, other: impl Into<String>) -> Conflict {
+        self.others.push(other.into());
+        self
+    }
+
+    /// A conflict that takes more than another value.
+    pub(crate) fn text(parameter: String, message: String, fix: &str) -> Conflict {
+        Conflict { parameter, message, fix: Fix::text(fix), others: Vec::new() }
+    }
+}

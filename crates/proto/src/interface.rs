@@ -1,0 +1,66 @@
+//! The macro that declares what all algorithms of a family answer.
+
+/// Declares a trait, and for the enum of those that implement it a method of each name, which calls that of its variant.
+/// `$each!(self, inner => call)` matches the variants.
+macro_rules! interface {
+    (
+        $(#[$meta:meta])*
+        pub trait $trait:ident $(: $bound:ident)? for each of $any:ident by $each:ident {
+            $($methods:tt)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub trait $trait $(: $bound)? {
+            $($methods)*
+        }
+
+        impl $any {
+            $crate::interface::interface! { @each $each $($methods)* }
+        }
+    };
+
+    (@each $each:ident) => {};
+    (@each $each:ident
+        $(#[$meta:meta])*
+        fn $name:ident(&self $(, $argument:ident: $type:ty)* $(,)?) $(-> $answer:ty)?;
+        $($rest:tt)*
+    ) => {
+        $crate::interface::interface! { @one $each [$(#[$meta])*] [&] $name ($($argument: $type),*) [$(-> $answer)?] }
+        $crate::interface::interface! { @each $each $($rest)* }
+    };
+    (@each $each:ident
+        $(#[$meta:meta])*
+        fn $name:ident(&self $(, $argument:ident: $type:ty)* $(,)?) $(-> $answer:ty)? $default:block
+        $($rest:tt)*
+    ) => {
+        $crate::interface::interface! { @one $each [$(#[$meta])*] [&] $name ($($argument: $type),*) [$(-> $answer)?] }
+        $crate::interface::interface! { @each $each $($rest)* }
+    };
+    (@each $each:ident
+        $(#[$meta:meta])*
+        fn $name:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $answer:ty)?;
+        $($rest:tt)*
+    ) => {
+        $crate::interface::interface! { @one $each [$(#[$meta])*] [&mut] $name ($($argument: $type),*) [$(-> $answer)?] }
+        $crate::interface::interface! { @each $each $($rest)* }
+    };
+    (@each $each:ident
+        $(#[$meta:meta])*
+        fn $name:ident(&mut self $(, $argument:ident: $type:ty)* $(,)?) $(-> $answer:ty)? $default:block
+        $($rest:tt)*
+    ) => {
+        $crate::interface::interface! { @one $each [$(#[$meta])*] [&mut] $name ($($argument: $type),*) [$(-> $answer)?] }
+        $crate::interface::interface! { @each $each $($rest)* }
+    };
+
+    (@one $each:ident [$(#[$meta:meta])*] [$($borrow:tt)+] $name:ident
+        ($($argument:ident: $type:ty),*) [$($answer:tt)*]
+    ) => {
+        $(#[$meta])*
+        #[inline]
+        pub fn $name($($borrow)+ self $(, $argument: $type)*) $($answer)* {
+            $each!(self, inner => inner.$name($($argument),*))
+        }
+    };
+}
+pub(crate) use interface;
