@@ -32,6 +32,7 @@
 //! four times as large as in the published scripts, or with packets of 250 B.
 
 use super::interface::{CongestionControl, TelemetryReport};
+use crate::relative::SPAN_FORMS;
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};
 use anabranch_base::{AboveZero, Duration, Ranged, Rate, Time, parameter_quantities, parameters};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -248,7 +249,10 @@ impl fmt::Display for BaseRtt {
     }
 }
 
-parameter_quantities!(BaseRtt: "a time or path", in "time, rtt or path");
+parameter_quantities!(
+    BaseRtt: "a time or path", in "time, rtt or path",
+    as &[SPAN_FORMS[0], SPAN_FORMS[1], SPAN_FORMS[2], "path"]
+);
 
 impl PartialOrd for BaseRtt {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

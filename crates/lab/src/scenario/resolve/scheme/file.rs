@@ -1,6 +1,7 @@
 //! Schemes as written, before a setup gives them their ground.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
+use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::{self, Setting};
 use crate::scenario::read::table::{Table, fault, name_alone};
@@ -39,13 +40,11 @@ pub(in crate::scenario) struct Draft {
 
 /// The parts of a scheme's table.
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
-/// The other keys that it may have.
-const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
 
 impl Draft {
     /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
     pub(in crate::scenario) fn read(table: &Table, bases: &dyn Bases) -> Result<Draft, Diagnostic> {
-        only(table, &[&WORDS[..], &PARTS[..]].concat())?;
+        only(table, &[keys::of("scheme"), vec!["qps"]].concat())?;
         if table.node("base").is_none() && table.node("transport").is_none() {
             let missing = table.missing("base");
             let name = table.get::<String>("name")?.filter(|name| bases.find(name).is_some());

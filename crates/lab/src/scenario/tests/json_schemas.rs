@@ -1,0 +1,191 @@
+//! The JSON Schemas: every file of the repository is valid, and what a schema can refuse is refused.
+
+use crate::scenario::keys;
+use crate::scenario::tests::bad_input_cases::CASES;
+use crate::scenario::tests::bad_sweep_cases::SWEEPS;
+use crate::scenario::tests::{GOOD, folder, on};
+use crate::scenario::*;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const FILES: [SchemaOf; 4] = [SchemaOf::Scenario, SchemaOf::Scheme, SchemaOf::Setup, SchemaOf::Figure];
+
+fn validator(of: SchemaOf) -> Validator {
+    jsonschema::draft202012::new(&json_schema(of)).unwrap()
+}
+
+/// A file as JSON; none where it is no TOML.
+fn as_json(text: &str) -> Option<Value> {
+    serde_json::to_value(toml::from_str::<toml::Table>(text).ok()?).ok()
+}
+
+fn faults(validator: &Validator, text: &str) -> Vec<String> {
+    let Some(file) = as_json(text) else { return vec!["no TOML".to_owned()] };
+    validator.iter_errors(&file).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// The TOML files below a folder of the repository.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files_below(&path, found),
+            false if path.extension().is_some_and(|end| end == "toml") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+#[test]
+fn every_file_of_the_repository_is_valid() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = [
+        ("examples", SchemaOf::Scenario, 12),
+        ("schemes", SchemaOf::Scheme, 41),
+        ("setups", SchemaOf::Setup, 7),
+        ("figures", SchemaOf::Figure, 100),
+    ];
+    let mut wrong = String::new();
+    for (folder, of, least) in folders {
+        let validator = validator(of);
+        let mut files = Vec::new();
+        files_below(&root.join(folder), &mut files);
+        // It lists the figures.
+        files.retain(|path| !path.ends_with("figures/catalogue.toml"));
+        assert!(files.len() >= least, "{folder}: {}", files.len());
+        for path in files {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for fault in faults(&validator, &text) {
+                wrong += &format!("{}: {fault:.300}\n", path.display());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Resolved scenarios are scenarios.
+#[test]
+fn resolved_forms_are_valid() {
+    let validator = validator(SchemaOf::Scenario);
+    let with = |more: &str| format!("{GOOD}{more}");
+    let measured = with(
+        "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n[[measure]]\nseries = \"queue-delay\"\nlinks = \"all\"\n",
+    );
+    let faulty = with(
+        "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
+    );
+    let swept = with(
+        "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"0.5bdp\"]\n\"workload.bytes\" = [\"1MB\", \"2MB\"]\n",
+    );
+    let all = builtin_names();
+    let every_scheme = GOOD.replace("[\"reps\", \"ops\"]", &format!("{all:?}"));
+    for text in [GOOD.to_owned(), measured, faulty, swept, every_scheme] {
+        let scenario =
+            read("s.toml", &text, &folder(), &Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let (written, resolved) = (faults(&validator, &text), faults(&validator, &scenario.to_toml()));
+        assert!(written.is_empty() && resolved.is_empty(), "{written:?} {resolved:?}");
+    }
+}
+
+fn builtin_names() -> Vec<&'static str> {
+    schemes()
+        .into_iter()
+        .map(|listing| listing.name)
+        .filter(|name| !name.starts_with("themis-long"))
+        .collect()
+}
+
+/// Faults that are no matter of a single value or name, by the error's kind with their number: rules between values, a
+/// file's content, names of schemes and of links, what the command line says. A schema that refuses more lowers a number.
+#[test]
+fn what_a_schema_can_refuse_is_refused() {
+    let validator = validator(SchemaOf::Scenario);
+    let (mut refused, mut permitted) = (BTreeMap::new(), BTreeMap::new());
+    let mut list = String::new();
+    for (from, to, expected) in CASES.iter().chain(SWEEPS) {
+        let text = on("reps-paper", &GOOD.replacen(from, to, 1));
+        let error = read("perm.toml", &text, &folder(), &Overrides::default());
+        let error = error.and_then(|scenario| scenario.check().map(|_| ())).expect_err(&text);
+        let counts = match faults(&validator, &text).is_empty() {
+            true => {
+                list += &format!("{to}\n  {}\n", expected.lines().next().unwrap_or_default());
+                &mut permitted
+            }
+            false => &mut refused,
+        };
+        *counts.entry(format!("{:?}", error.code)).or_insert(0) += 1;
+    }
+    println!("{list}");
+    assert_eq!(json!({ "refused": refused, "permitted": permitted }), json!({}), "{list}");
+}
+
+/// Each key that reading knows, and each parameter, is in a schema; and each schema is one by its own rules.
+#[test]
+fn every_key_and_every_parameter_is_in_a_schema() {
+    let schemas: Vec<Value> = FILES.map(json_schema).into();
+    for schema in &schemas {
+        jsonschema::meta::validate(schema).unwrap();
+    }
+    let properties = |name: &str| {
+        let found = schemas.iter().find_map(|schema| schema["$defs"][name]["properties"].as_object());
+        found.unwrap_or_else(|| panic!("no definition {name}"))
+    };
+    let mut looked_at = 0;
+    for section in keys::all() {
+        let table = section.table.trim_matches(['[', ']']);
+        let several = keys::all().filter(|other| other.table == section.table).count() > 1;
+        let known = match (section.name, several && !table.is_empty()) {
+            ("scenario", _) => schemas[0]["properties"].as_object().unwrap(),
+            ("setup-file", _) => schemas[2]["properties"].as_object().unwrap(),
+            ("figure", _) => schemas[3]["properties"].as_object().unwrap(),
+            (name, true) => properties(&format!("{table}.{name}")),
+            (_, false) => properties(table),
+        };
+        for key in section.keys {
+            assert!(known.contains_key(key.name), "{}.{}", section.name, key.name);
+            looked_at += 1;
+        }
+    }
+    for part in Registry::new().parts() {
+        for kind in &part.kinds {
+            for parameter in &kind.parameters {
+                let whole = match part.part {
+                    "" => parameter.name().to_owned(),
+                    part => format!("{part}.{}", parameter.name()),
+                };
+                let path = whole.split("[]").next().unwrap();
+                let definition = &schemas[0]["$defs"][format!("parameter.{path}")];
+                assert!(definition.is_object(), "{whole}");
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 500, "{looked_at}");
+}
+
+/// Text that a form describes reads as the type that has it, and the other way round.
+#[test]
+fn quantities_have_the_forms_of_their_types() {
+    for (key, good, bad) in [
+        ("link", &["400Gbps", "1.6Tbps", " 400 Gbps"][..], &["400", "400G", "0Gbps", "-1Gbps", "400GB"][..]),
+        (
+            "link_latency",
+            &["500ns", "0us", "1.5us", "10 ms", "3\u{b5}s"],
+            &["500", "5 minutes", "us", "1e3ns"],
+        ),
+    ] {
+        let line = GOOD.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap_or("hosts = 32");
+        for (values, is_good) in [(good, true), (bad, false)] {
+            for value in values {
+                let own = format!("{key} = \"{value}\"");
+                let own = if line.starts_with(key) { own } else { format!("{line}\n{own}") };
+                let text = GOOD.replacen(line, &own, 1);
+                let reads = read("s.toml", &text, &folder(), &Overrides::default()).is_ok();
+                let is_valid = faults(&validator(SchemaOf::Scenario), &text).is_empty();
+                assert_eq!((reads, is_valid), (is_good, is_good), "{own}");
+            }
+        }
+    }
+}
