@@ -31,7 +31,7 @@ pub use expand::resolved::Scenario;
 pub use expand::scenario::{read, read_with};
 pub use expand::self_contained::INPUTS;
 pub use input::{Files, NoFiles, Overrides};
-pub use json_schema::{SchemaOf, json_schema};
+pub use json_schema::{Completion, Completions, SchemaOf, completions, json_schema};
 pub use keys::key_type::{Ends, High, KeyType, Low};
 pub use keys::section::{Key, KeyDefault, Section};
 pub use keys::sections;

@@ -6,10 +6,13 @@
 //! - Keys that must be there are needed only where nothing is swept: a swept key may be missing.
 //! - Rules between values, and names of links and schemes, are left to `anabranch check`.
 
+mod completion;
 mod paths;
 mod schemes;
 mod tables;
 mod value;
+
+pub use completion::{Completion, Completions, completions};
 
 use crate::scenario::keys::section;
 use serde_json::{Map, Value, json};

@@ -66,7 +66,7 @@ fn keys() -> BTreeMap<String, Value> {
 /// Adds the schemas of paths.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     let parameters = parameters();
-    let value_of = |path: &str| reference(&format!("parameter.{path}"));
+    let value_of = |path: &str| reference(&format!("parameter:{path}"));
     let list_of = |path: &str| json!({ "type": "array", "items": value_of(path), "minItems": 1 });
     // A table in the place of a value groups paths, or is a whole part.
     let table = json!({ "type": "object" });
@@ -126,5 +126,5 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
             "properties": { "zip": zip },
         }),
     );
-    definitions.extend(parameters.into_iter().map(|(path, schema)| (format!("parameter.{path}"), schema)));
+    definitions.extend(parameters.into_iter().map(|(path, schema)| (format!("parameter:{path}"), schema)));
 }

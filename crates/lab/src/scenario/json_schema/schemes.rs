@@ -73,7 +73,7 @@ fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, 
         let mut properties =
             Map::from_iter([("kind".to_owned(), json!({ "enum": [name], "description": kind.meaning }))]);
         properties.append(&mut tree(&with_preset(part, kind)));
-        let own = format!("{part}.{name}");
+        let own = format!("{part}:{name}");
         chain.push((is_kind("kind", &[name]), reference(&own)));
         references.push(reference(&own));
         definitions.insert(own, closed(&kind.meaning, properties));
@@ -109,6 +109,8 @@ fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for kind in kinds {
         for (name, schema) in tree(&with_preset(part, kind)) {
+            let is_table = schema["properties"].is_object();
+            let schema = if is_table { schema } else { reference(&format!("parameter:{part}.{name}")) };
             let known = found.entry(name).or_default();
             if !known.contains(&schema) {
                 known.push(schema);

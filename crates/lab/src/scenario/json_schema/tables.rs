@@ -6,6 +6,7 @@ use crate::scenario::keys::section::{Key, KeyDefault, Section};
 use crate::scenario::keys::series::{PointsOf, SeriesKind};
 use crate::scenario::keys::{BY_FILE, all, section};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// A table with the keys of a section and no others.
 pub(super) fn object(section: &Section, required: &[&str]) -> Value {
@@ -43,12 +44,11 @@ pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
 
 /// Adds the schemas of all tables.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
-    let mut tables: Vec<&str> =
+    let tables: BTreeSet<&str> =
         all().map(|section| section.table).filter(|table| !table.is_empty()).collect();
-    tables.dedup();
     for table in tables {
         let name = name_of(table);
-        let sections: Vec<&Section> = all().filter(|section| section.table == table).collect();
+        let sections = sections_of(table);
         match sections[..] {
             _ if table == "[[measure]]" => measures(definitions),
             [only] => drop(definitions.insert(name.to_owned(), object(only, &[]))),
@@ -66,6 +66,13 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("complete".to_owned(), complete());
 }
 
+/// The sections of a table. One that is chosen by a file comes before those of the same kinds without a file.
+fn sections_of(table: &str) -> Vec<&'static Section> {
+    let mut sections: Vec<&Section> = all().filter(|section| section.table == table).collect();
+    sections.sort_by_key(|section| section.kind.is_some());
+    sections
+}
+
 fn figure_key(name: &str) -> &'static Key {
     section("figure").keys.iter().find(|key| key.name == name).expect("a figure has the key")
 }
@@ -76,7 +83,7 @@ fn name_of(table: &str) -> &str {
 
 /// A table whose `kind` chooses among sections; one without is a part of such a table, which any of them may complete.
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
-    let of = |section: &Section| format!("{name}.{}", section.name);
+    let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
     let kinds: Vec<&str> = sections.iter().filter_map(|section| section.kind).collect();
     let has_kind = json!({ "required": ["kind"] });
@@ -132,6 +139,10 @@ fn measures(definitions: &mut Map<String, Value>) {
             let properties =
                 keys.iter().filter(of_these).map(|key| (key.name.to_owned(), value::of_key(key)));
             let mut table = closed(section("measure").meaning, properties.collect());
+            if points == PointsOf::Acks {
+                // No interval: the resolved form has a zero there.
+                table["properties"]["every"] = json!({ "type": "string" });
+            }
             table["required"] = json!([points.key()]);
             chain.push((is_kind("series", &series), table));
         }
@@ -141,9 +152,7 @@ fn measures(definitions: &mut Map<String, Value>) {
     table["type"] = "object".into();
     table["description"] = all["description"].clone();
     table["properties"] = all["properties"].clone();
-    // Series of ACKs have no interval: the resolved form has a zero there.
-    table["properties"]["every"] =
-        json!({ "type": "string", "description": all["properties"]["every"]["description"] });
+    table["properties"]["every"] = json!({ "type": "string" });
     table["required"] = all["required"].clone();
     definitions.insert("measure".to_owned(), table);
 }
@@ -154,7 +163,7 @@ const DELAY: &str = "queue-delay";
 /// What a scenario must have that sweeps nothing.
 fn complete() -> Value {
     let needs = |table: &str| {
-        let sections = all().filter(|section| section.table == table);
+        let sections = sections_of(table).into_iter();
         let chain = sections.map(|section| (condition(section), needed_keys(section))).collect();
         by_kind(chain, json!({ "required": ["kind"] }))
     };
@@ -179,7 +188,8 @@ fn needed_keys(section: &Section) -> Value {
             _ => false,
         })
     };
-    let required = section.keys.iter().filter(|key| key.default == KeyDefault::Required);
+    let required =
+        section.keys.iter().filter(|key| key.default == KeyDefault::Required && key.name != "kind");
     let (beside, needed): (Vec<&Key>, Vec<&Key>) = required.partition(|key| is_below(key).is_some());
     let names: Vec<&str> = needed.iter().map(|key| key.name).collect();
     let mut schema = json!({ "required": names });

@@ -47,9 +47,9 @@ fn of_type(is: &KeyType) -> Value {
         KeyType::Even(least) => json!({ "type": "integer", "minimum": least, "multipleOf": 2 }),
         KeyType::Host => json!({ "type": "integer", "minimum": 0 }),
         KeyType::Number(ends) => of_number("number", ends),
-        KeyType::Size(ends) => of_quantity(&[SIZE_FORM], is_above_zero(ends)),
-        KeyType::Time(ends) => of_quantity(&[TIME_FORM], is_above_zero(ends)),
-        KeyType::Rate(ends) => of_quantity(&[RATE_FORM], is_above_zero(ends)),
+        KeyType::Size(ends) => of_quantity("", &[SIZE_FORM], is_above_zero(ends)),
+        KeyType::Time(ends) => of_quantity("", &[TIME_FORM], is_above_zero(ends)),
+        KeyType::Rate(ends) => of_quantity("", &[RATE_FORM], is_above_zero(ends)),
         KeyType::Ratio => {
             json!({ "type": "string", "pattern": format!(r"^\s*{ABOVE_ZERO}:\s*{ABOVE_ZERO}$") })
         }
@@ -95,11 +95,14 @@ fn of_number<T: Serialize + Copy>(name: &str, ends: &Ends<T>) -> Value {
     schema
 }
 
-/// Text that one of the forms describes. A size of a scheme that begins with `+` is added to that of its setup.
-fn of_quantity(forms: &[&str], is_above_zero: bool) -> Value {
+/// A sign before sizes of a scheme that are added to those of its setup.
+const SIGN: &str = r"\+?\s*";
+
+/// Text that one of the forms describes, behind what is `before` it.
+fn of_quantity(before: &str, forms: &[&str], is_above_zero: bool) -> Value {
     let number = if is_above_zero { ABOVE_ZERO } else { NUMBER };
     let forms: Vec<String> = forms.iter().map(|form| form.replace('#', number)).collect();
-    json!({ "type": "string", "pattern": format!(r"^\s*({})\s*$", forms.join("|")) })
+    json!({ "type": "string", "pattern": format!(r"^\s*{before}({})\s*$", forms.join("|")) })
 }
 
 /// The schema of a parameter of a scheme.
@@ -110,7 +113,7 @@ pub(super) fn of_parameter(parameter: &Parameter) -> Value {
         (ValueForm::Flag, _) => json!({ "type": "boolean" }),
         (ValueForm::Whole, _) => json!({ "type": "integer" }),
         (ValueForm::Number, _) => json!({ "type": "number" }),
-        (ValueForm::Quantity(forms), _) => of_quantity(forms, parameter.is_above_zero()),
+        (ValueForm::Quantity(forms), _) => of_quantity(SIGN, forms, parameter.is_above_zero()),
     };
     if matches!(parameter.form(), ValueForm::Whole | ValueForm::Number) {
         let (least, most) = parameter.ends();

@@ -48,7 +48,7 @@ pub(super) const FIGURE: Section = Section {
             Described("the part of `id` before the slash"),
             "The paper's name; or `[paper]`, what is different at the sizes of the paper.",
         )
-        .with_example("1.25"),
+        .with_example("\"reps\""),
         key("figure", TEXT, Described("the part of `id` behind the slash"), "The paper's own name for it.")
             .with_example("\"Figure 2\""),
         key(

@@ -131,7 +131,13 @@ pub(super) const TIER: Section = Section {
         .with_example("\"500ns\""),
         key("radix_down", COUNT, Described("by the keys of the fabric"), "Ports downwards.")
             .with_example("8"),
-        key("radix_up", COUNT, Described("by the keys of the fabric"), "Ports upwards.").with_example("8"),
+        key(
+            "radix_up",
+            KeyType::Whole(Ends::from(0)),
+            Described("by the keys of the fabric"),
+            "Ports upwards.",
+        )
+        .with_example("8"),
         key("bundle", COUNT, Value("1"), "Links side by side to the same switch."),
     ],
 };

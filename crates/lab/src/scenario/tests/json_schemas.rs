@@ -140,7 +140,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
             ("scenario", _) => schemas[0]["properties"].as_object().unwrap(),
             ("setup-file", _) => schemas[2]["properties"].as_object().unwrap(),
             ("figure", _) => schemas[3]["properties"].as_object().unwrap(),
-            (name, true) => properties(&format!("{table}.{name}")),
+            (name, true) => properties(&format!("{table}:{name}")),
             (_, false) => properties(table),
         };
         for key in section.keys {
@@ -156,7 +156,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
                     part => format!("{part}.{}", parameter.name()),
                 };
                 let path = whole.split("[]").next().unwrap();
-                let definition = &schemas[0]["$defs"][format!("parameter.{path}")];
+                let definition = &schemas[0]["$defs"][format!("parameter:{path}")];
                 assert!(definition.is_object(), "{whole}");
                 looked_at += 1;
             }
@@ -187,5 +187,44 @@ fn quantities_have_the_forms_of_their_types() {
                 assert_eq!((reads, is_valid), (is_good, is_good), "{own}");
             }
         }
+    }
+}
+
+/// The names of the completions at `|`.
+fn completed(text: &str) -> Vec<String> {
+    let (before, after) = text.split_once('|').unwrap();
+    completions(before, after).list.into_iter().map(|one| one.name).collect()
+}
+
+#[test]
+fn keys_and_words_are_completed_where_they_stand() {
+    let first = |text: &str| {
+        let (before, after) = text.split_once('|').unwrap();
+        let Completions { replaced, list } = completions(before, after);
+        (replaced, list.into_iter().next().map(|one| (one.text, one.meaning)).unwrap_or_default())
+    };
+    let (replaced, (text, meaning)) =
+        first("[topology]\nkind = \"fat-tree\"\nov|\n[workload]\nbytes = \"1MB\"\n");
+    assert_eq!((replaced, text.as_str()), (2, "oversubscription = 1"));
+    assert!(meaning.contains("What the hosts of a ToR can send"), "{meaning}");
+    assert_eq!(first("title = \"t\"\nwork|").1.0, "[workload]\n");
+    assert_eq!(first("fau|").1.0, "[[fault]]\n");
+    assert_eq!(first("[set]\n\"*.fabric.queue|").1.0, "\"*.fabric.queue\" = \"1bdp\"");
+    assert_eq!(first("[workload]\nkind = |").1.0, "\"permutation\"");
+    assert_eq!(first("[[measure]]\nseries = \"queue-de|\n").1.0, "\"queue-delay\"");
+    // Keys of other kinds, and those that are written, are not offered.
+    let of_fat_tree = completed("[topology]\n|\nkind = \"fat-tree\"\nhosts = 16\n");
+    assert!(of_fat_tree.contains(&"tiers".to_owned()), "{of_fat_tree:?}");
+    assert!(
+        !of_fat_tree.iter().any(|name| ["hosts", "kind", "wan_link"].contains(&name.as_str())),
+        "{of_fat_tree:?}"
+    );
+    assert!(completed("[topology]\n|").contains(&"wan_link".to_owned()));
+    assert!(completed("[[workload.message]]\n|").contains(&"from".to_owned()));
+    let of_reps = completed("[[scheme]]\nname = \"x\"\n[scheme.lb]\nkind = \"reps\"\nbuf|");
+    assert_eq!(of_reps, ["buffer"]);
+    assert!(completed("[sweep]\n\"topology.h|").contains(&"topology.hosts".to_owned()));
+    for nothing in ["[topology]\nhosts = 16 |", "# a comment|", "[nowhere]\n|", "title = \"a |\""] {
+        assert!(completed(nothing).is_empty(), "{nothing}");
     }
 }
