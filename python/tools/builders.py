@@ -48,6 +48,8 @@ File = str
 TYPES = {
     "bool": "bool",
     "text": "str",
+    "name": "str",
+    "selector": "str",
     "file": "File",
     "whole": "int",
     "even": "int",
@@ -122,7 +124,7 @@ def type_of(of: Any, named: dict[str, list[str]]) -> str:
     if name == "whole" and isinstance(inner["low"], dict) and isinstance(inner["high"], dict):
         numbers = range(inner["low"]["from"], inner["high"]["to"] + 1)
         return f"Literal[{', '.join(map(str, numbers))}]"
-    if name == "list":
+    if name in ("list", "set"):
         return f"Sequence[{type_of(inner['of'], named) if inner['of'] else 'Any'}]"
     if name == "one-or-more":
         one = type_of(inner, named)
@@ -138,9 +140,9 @@ def type_of(of: Any, named: dict[str, list[str]]) -> str:
 
 def key_of(row: dict[str, Any], named: dict[str, list[str]]) -> Key:
     is_table = isinstance(row["type"], dict) and row["type"].keys() & {"table", "tables"}
-    default = f"`{row['default']}`" if row["default"] is not None else row["unless_said"]
-    unit = "" if is_table else row["may_be"]
-    return Key(row["name"], type_of(row["type"], named), row["needed"], default, row["meaning"], unit)
+    marked = row["marked"]
+    unit = "" if is_table else marked["may_be"]
+    return Key(row["name"], type_of(row["type"], named), row["needed"], marked["default"], row["meaning"], unit)
 
 
 def toml(value: Any) -> str:

@@ -117,6 +117,7 @@ pub fn row(section: &Section, key: &Key) -> Value {
         "name": key.name,
         "may_be": key.is.to_string().replace('`', ""),
         "type": key.is,
+        "marked": { "may_be": key.is.to_string(), "default": self::default(key, "`") },
         "needed": key.default == KeyDefault::Required,
         "default": default,
         "unless_said": self::default(key, ""),

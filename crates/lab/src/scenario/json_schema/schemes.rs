@@ -23,7 +23,8 @@ pub(super) fn kinds(part: &str) -> Vec<KindListing> {
 pub(super) fn file() -> Value {
     let mut scheme = definition();
     scheme["required"] = json!(["name"]);
-    scheme["anyOf"] = json!([{ "required": ["base"] }, { "required": ["transport", "cc", "lb", "fabric"] }]);
+    scheme["if"] = json!({ "not": { "required": ["base"] } });
+    scheme["then"] = json!({ "required": ["transport", "cc", "lb", "fabric"] });
     scheme
 }
 

@@ -169,7 +169,8 @@ fn complete() -> Value {
     };
     json!({
         "required": ["topology", "workload"],
-        "anyOf": [{ "required": ["schemes"] }, { "required": ["scheme"] }],
+        "if": { "not": { "required": ["scheme"] } },
+        "then": { "required": ["schemes"] },
         "properties": {
             "topology": needs("[topology]"),
             "workload": needs("[workload]"),
@@ -194,7 +195,8 @@ fn needed_keys(section: &Section) -> Value {
     let names: Vec<&str> = needed.iter().map(|key| key.name).collect();
     let mut schema = json!({ "required": names });
     if let Some((key, tables)) = beside.first().and_then(|key| Some((key, is_below(key)?))) {
-        schema["anyOf"] = json!([{ "required": [key.name] }, { "required": [tables.name] }]);
+        schema["if"] = json!({ "not": { "required": [tables.name] } });
+        schema["then"] = json!({ "required": [key.name] });
     }
     schema
 }

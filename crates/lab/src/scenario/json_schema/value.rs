@@ -41,6 +41,11 @@ fn of_type(is: &KeyType) -> Value {
     match is {
         KeyType::Bool => json!({ "type": "boolean" }),
         KeyType::Text(_) | KeyType::File(_) => json!({ "type": "string" }),
+        KeyType::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
+        KeyType::Selector(_) => json!({ "type": "string", "pattern": r"\S" }),
+        KeyType::Set { of, .. } => {
+            json!({ "type": "array", "items": of_type(of), "minItems": 1, "uniqueItems": true })
+        }
         KeyType::Word(word) => json!({ "type": "string", "enum": [word] }),
         KeyType::Choice(words) => json!({ "type": "string", "enum": words }),
         KeyType::Whole(ends) => of_number("integer", ends),
@@ -141,11 +146,37 @@ pub(super) fn of_parameter(parameter: &Parameter) -> Value {
     schema
 }
 
-/// A value that any of several schemas permits.
-pub(super) fn any_of(mut schemas: Vec<Value>) -> Value {
-    schemas.dedup();
-    match schemas.len() {
-        1 => schemas.remove(0),
-        _ => json!({ "anyOf": schemas }),
+/// A value that any of several schemas permits. Of those that permit the same the first one stays, without the default and
+/// the example where these differ.
+pub(super) fn any_of(schemas: Vec<Value>) -> Value {
+    let mut found: Vec<Value> = Vec::new();
+    for schema in schemas {
+        match found.iter_mut().find(|known| permitted(known) == permitted(&schema)) {
+            Some(known) => forget_differences(known, &schema),
+            None => found.push(schema),
+        }
+    }
+    match found.len() {
+        1 => found.remove(0),
+        _ => json!({ "anyOf": found }),
+    }
+}
+
+const ANNOTATIONS: [&str; 3] = ["description", "default", "examples"];
+
+/// A schema without what is for people.
+fn permitted(schema: &Value) -> Value {
+    let mut plain = schema.clone();
+    let fields = plain.as_object_mut().expect("a schema is an object");
+    ANNOTATIONS.iter().for_each(|name| drop(fields.shift_remove(*name)));
+    plain
+}
+
+fn forget_differences(known: &mut Value, other: &Value) {
+    let fields = known.as_object_mut().expect("a schema is an object");
+    for name in ["default", "examples"] {
+        if fields.get(name) != other.get(name) {
+            fields.shift_remove(name);
+        }
     }
 }

@@ -3,13 +3,14 @@
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{
-    COUNT, Key, LINK_NAMES, NAMES, SWITCH_NAMES, Section, TEXT, TIME, TIME_ABOVE, key,
+    COUNT, Key, LINK_NAMES, SWITCH_NAMES, Section, TEXT, TIME, TIME_ABOVE, key,
 };
 use crate::scenario::keys::series::SERIES_NAMES;
 use anabranch_engine::Limits;
 
 const SEED: KeyType = KeyType::Whole(Ends::from(0));
-const SEEDS: KeyType = KeyType::List { name: "a list of numbers", of: Some(&SEED), least: 1, most: None };
+const SEEDS: KeyType = KeyType::Set { name: "a list of numbers", of: &SEED };
+const SCHEMES: KeyType = KeyType::Set { name: "a list of names", of: &TEXT };
 const VALUES: KeyType =
     KeyType::List { name: "two ends, or a list of values", of: None, least: 2, most: None };
 
@@ -30,7 +31,7 @@ pub(super) const SCENARIO: Section = Section {
             .with_example("\"Permutation on 128 hosts\""),
         key(
             "schemes",
-            NAMES,
+            SCHEMES,
             Described("those of `[[scheme]]`"),
             "Which schemes run (`anabranch list schemes`).",
         )
@@ -99,7 +100,7 @@ pub(super) const MEASURE: Section = Section {
         key("links", LINK_NAMES, Required, "Of which links: `tor:0/up`, `tor-uplinks`, `all`.")
             .with_example("\"tor-uplinks:3%\""),
         key("switches", SWITCH_NAMES, Required, "Of which switches: `tor:0`.").with_example("\"tor:0\""),
-        key("qps", KeyType::Text("`all`, or numbers such as `0-7`"), Required, "Of which queue pairs.")
+        key("qps", KeyType::Selector("`all`, or numbers such as `0-7`"), Required, "Of which queue pairs.")
             .with_example("\"0-7\""),
         key("above", TIME, Described("none"), "Of `queue-delay`: packets that waited longer are counted.")
             .with_example("\"8us\""),

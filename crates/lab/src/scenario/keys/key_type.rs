@@ -12,6 +12,10 @@ pub enum KeyType {
     Bool,
     /// Text in quotes, named by what it says: `a comparison of measures`.
     Text(&'static str),
+    /// A name that others may not have: letters, digits, - and _.
+    Name,
+    /// Names of links, switches or queue pairs in quotes, one at least: `names of links`.
+    Selector(&'static str),
     /// The name of a file, in words: `a file's name, from the scenario's folder`.
     File(&'static str),
     /// One word.
@@ -44,6 +48,13 @@ pub enum KeyType {
         least: u64,
         /// The largest number of values.
         most: Option<u64>,
+    },
+    /// A list without a value twice, which is not empty: its name in words, and the values in it.
+    Set {
+        /// The name: `a list of numbers`.
+        name: &'static str,
+        /// What each value of the list may be.
+        of: &'static KeyType,
     },
     /// One value, or a list of them.
     OneOrMore(&'static KeyType),
@@ -123,14 +134,19 @@ pub(super) const fn words<const N: usize, T: Copy>(all: [(&'static str, T); N]) 
 }
 
 /// So many words are all named; of more the first two are.
-const MOST_NAMED: usize = 6;
+const MOST_NAMED: usize = 8;
 
 /// The type in words, with its range: `a number, 2 or more`.
 impl fmt::Display for KeyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyType::Bool => f.write_str("`true` or `false`"),
-            KeyType::Text(name) | KeyType::File(name) | KeyType::List { name, .. } => f.write_str(name),
+            KeyType::Name => f.write_str("a name: letters, digits, - and _"),
+            KeyType::Text(name)
+            | KeyType::Selector(name)
+            | KeyType::File(name)
+            | KeyType::List { name, .. }
+            | KeyType::Set { name, .. } => f.write_str(name),
             KeyType::Word(word) => write!(f, "`{word}`"),
             KeyType::Choice(choices) => match choices {
                 [first, second, ..] if choices.len() > MOST_NAMED => {

@@ -4,8 +4,7 @@ use crate::scenario::keys::key_type::KeyType;
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{Key, NAMES, Section, TEXT, key};
 
-const NAME: Key = key("name", TEXT, Required, "Its name in scenarios: letters, digits, - and _.")
-    .with_example("\"reps-16\"");
+const NAME: Key = key("name", KeyType::Name, Required, "Its name in scenarios.").with_example("\"reps-16\"");
 const TITLE: Key = key("title", TEXT, Described("by the base"), "One line for people.")
     .with_example("\"Permutation on 128 hosts\"");
 
