@@ -420,7 +420,7 @@ pub enum Listing {
 /// The files that have a JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaFile {
-    /// What `anabranch run` reads
+    /// The input of `anabranch run`
     Scenario,
     /// A scheme in a file of its own
     Scheme,

@@ -4,7 +4,7 @@ use super::{DEFINITIONS, SchemaOf, json_schema};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-/// What can be written at the end of a text.
+/// The completions at the end of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completions {
     /// The number of characters at the end of the text that a completion replaces: the word that has begun.

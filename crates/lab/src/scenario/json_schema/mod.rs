@@ -47,7 +47,7 @@ pub fn json_schema(of: SchemaOf) -> Value {
     Value::Object(schema)
 }
 
-/// What a scenario has that sweeps, or asks: its tables may lack what varies.
+/// The condition that a value varies: tables may then lack it.
 fn varies() -> Value {
     json!({ "anyOf": [{ "required": ["sweep"] }, { "required": ["find"] }, { "required": ["point"] }] })
 }

@@ -28,8 +28,7 @@ pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
     })
 }
 
-/// A table whose keys follow from its `kind`: by the conditions under which it has those of each definition, with what
-/// it has where none holds.
+/// A table whose keys follow from the first condition that holds, or from `otherwise`.
 pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
     kinds.into_iter().rev().fold(
         otherwise,
@@ -42,7 +41,7 @@ pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
     json!({ "required": [key], "properties": { key: { "enum": kinds } } })
 }
 
-/// Adds the schemas of all tables.
+/// Adds the definitions of all tables.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     let tables: BTreeSet<&str> =
         all().map(|section| section.table).filter(|table| !table.is_empty()).collect();
@@ -66,7 +65,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("complete".to_owned(), complete());
 }
 
-/// The sections of a table. One that is chosen by a file comes before those of the same kinds without a file.
+/// The sections of a table. Sections that a file chooses precede those of the same kinds without a file.
 fn sections_of(table: &str) -> Vec<&'static Section> {
     let mut sections: Vec<&Section> = all().filter(|section| section.table == table).collect();
     sections.sort_by_key(|section| section.kind.is_some());
@@ -81,7 +80,7 @@ fn name_of(table: &str) -> &str {
     table.trim_matches(['[', ']'])
 }
 
-/// A table whose `kind` chooses among sections; one without is a part of such a table, which any of them may complete.
+/// A table whose `kind` chooses among sections. Without a kind, as in `[quick]`, it may have the keys of any one of them.
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
     let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
@@ -160,7 +159,7 @@ fn measures(definitions: &mut Map<String, Value>) {
 /// The series that has `above`.
 const DELAY: &str = "queue-delay";
 
-/// What a scenario must have that sweeps nothing.
+/// The required keys of a scenario in which nothing varies.
 fn complete() -> Value {
     let needs = |table: &str| {
         let sections = sections_of(table).into_iter();
@@ -179,7 +178,7 @@ fn complete() -> Value {
     })
 }
 
-/// The keys that a table must have. One that tables below it may have too is not needed where these are.
+/// The required keys of a table. A key that the tables of a list below it may have too is not required beside such a list.
 fn needed_keys(section: &Section) -> Value {
     let is_below = |key: &Key| {
         section.keys.iter().find(|other| match other.is {

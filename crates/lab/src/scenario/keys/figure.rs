@@ -279,23 +279,3 @@ pub(super) const CHIP: Section = Section {
         key("buffer", SIZE, Required, "Its buffer.").with_example("\"64MB\""),
     ],
 };
-
-/// The keys of `[[point]]`, and those of a scenario's that `[quick]` and `[paper]` may have beside their own.
-pub(super) const POINT: Section = Section {
-    name: "point",
-    table: "[[point]]",
-    kind: None,
-    meaning: "A point of a sweep, as a resolved scenario has it.",
-    keys: &[
-        key(
-            "sweep",
-            KeyType::Table("[point.sweep]"),
-            Described("none"),
-            "The values of the swept parameters.",
-        ),
-        key("scheme", KeyType::Tables("[[scheme]]"), Described("as above"), "Its schemes."),
-        key("topology", KeyType::Table("[topology]"), Described("as above"), "Its fabric."),
-        key("workload", KeyType::Table("[workload]"), Described("as above"), "Its traffic."),
-        key("fault", KeyType::Tables("[[fault]]"), Described("as above"), "Its faults."),
-    ],
-};

@@ -167,3 +167,22 @@ pub(super) const FIND: Section = Section {
         ),
     ],
 };
+
+pub(super) const POINT: Section = Section {
+    name: "point",
+    table: "[[point]]",
+    kind: None,
+    meaning: "A point of a sweep, as a resolved scenario has it.",
+    keys: &[
+        key(
+            "sweep",
+            KeyType::Table("[point.sweep]"),
+            Described("none"),
+            "The values of the swept parameters.",
+        ),
+        key("scheme", KeyType::Tables("[[scheme]]"), Described("as above"), "Its schemes."),
+        key("topology", KeyType::Table("[topology]"), Described("as above"), "Its fabric."),
+        key("workload", KeyType::Table("[workload]"), Described("as above"), "Its traffic."),
+        key("fault", KeyType::Tables("[[fault]]"), Described("as above"), "Its faults."),
+    ],
+};

@@ -12,9 +12,9 @@ pub enum KeyType {
     Bool,
     /// Text in quotes, named by what it says: `a comparison of measures`.
     Text(&'static str),
-    /// A name that others may not have: letters, digits, - and _.
+    /// A name of letters, digits, - and _.
     Name,
-    /// Names of links, switches or queue pairs in quotes, one at least: `names of links`.
+    /// Text that names links, switches or queue pairs, one at least: `names of links`.
     Selector(&'static str),
     /// The name of a file, in words: `a file's name, from the scenario's folder`.
     File(&'static str),
@@ -36,24 +36,24 @@ pub enum KeyType {
     Time(Ends<Duration>),
     /// A rate in quotes, with its unit.
     Rate(Ends<Rate>),
-    /// Two numbers in quotes, the first at least as large as the second: `2:1`.
+    /// A ratio of two numbers, in quotes: `2:1`.
     Ratio,
-    /// A list: its name in words, and the values in it, any where none are named.
+    /// A list.
     List {
         /// The name: `a list of numbers`.
         name: &'static str,
-        /// What each value of the list may be.
+        /// The type of its values; none where any value is permitted.
         of: Option<&'static KeyType>,
         /// The least number of values.
         least: u64,
         /// The largest number of values.
         most: Option<u64>,
     },
-    /// A list without a value twice, which is not empty: its name in words, and the values in it.
+    /// A list of different values, one at least.
     Set {
         /// The name: `a list of numbers`.
         name: &'static str,
-        /// What each value of the list may be.
+        /// The type of its values.
         of: &'static KeyType,
     },
     /// One value, or a list of them.
@@ -133,7 +133,7 @@ pub(super) const fn words<const N: usize, T: Copy>(all: [(&'static str, T); N]) 
     words
 }
 
-/// So many words are all named; of more the first two are.
+/// The largest number of words that are all named; of more, the first two are.
 const MOST_NAMED: usize = 8;
 
 /// The type in words, with its range: `a number, 2 or more`.

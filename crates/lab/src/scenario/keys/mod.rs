@@ -131,7 +131,7 @@ const OTHERS: &[Section] = &[
     scheme::SETUP,
     scheme::SETUP_FILE,
     scheme::LAYER,
-    figure::POINT,
+    general::POINT,
     figure::FIGURE,
     figure::PLOT,
     figure::CLAIM,
