@@ -146,9 +146,11 @@ mod tests {
     use crate::scenario::expand::resolved::Scenario;
     use crate::scenario::expand::scenario::read;
     use crate::scenario::input::Overrides;
+    use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
     use crate::scenario::keys::section::Key;
     use crate::scenario::keys::section::KeyDefault::{Required, Value};
     use crate::scenario::tests::folder;
+    use anabranch_base::Duration;
     use std::collections::BTreeSet;
 
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
@@ -241,6 +243,83 @@ mod tests {
             .setup,
             "common"
         );
+    }
+
+    /// Values that a type does not permit, as TOML.
+    fn outside(is: &KeyType) -> Vec<String> {
+        let ends = |low: Option<f64>, high: Option<f64>| -> Vec<String> {
+            low.into_iter()
+                .map(|low| low - 1.0)
+                .chain(high.map(|high| high + 1.0))
+                .map(|n| n.to_string())
+                .collect()
+        };
+        let zero = |is_above: bool, zero: &str| if is_above { vec![format!("{zero:?}")] } else { Vec::new() };
+        let mut values: Vec<String> = match is {
+            KeyType::Whole(Ends { low, high }) => {
+                let low = if let Low::From(low) = low { Some(*low as f64) } else { None };
+                let high = if let High::To(high) = high { Some(*high as f64) } else { None };
+                [ends(low, high), vec!["1.5".to_owned(), "\"8\"".to_owned()]].concat()
+            }
+            KeyType::Number(Ends { low, high }) => {
+                let low = match low {
+                    Low::From(low) => Some(*low),
+                    Low::AboveZero => Some(1.0),
+                    Low::Any | Low::AfterKey(_) => None,
+                };
+                let high = if let High::To(high) | High::Below(high) = high { Some(*high) } else { None };
+                [ends(low, high), vec!["\"x\"".to_owned()]].concat()
+            }
+            KeyType::Even(least) => vec![(least + 1).to_string(), (least - 1).to_string()],
+            KeyType::Host => vec!["-1".to_owned()],
+            KeyType::Size(ends) => zero(ends.low == Low::AboveZero, "0B"),
+            KeyType::Rate(ends) => zero(ends.low == Low::AboveZero, "0Gbps"),
+            KeyType::Time(ends) => {
+                let above = |end: Duration| format!("\"{}ps\"", end.0 + 1);
+                let beyond = if let High::To(high) = ends.high { Some(above(high)) } else { None };
+                zero(ends.low != Low::Any, "0us").into_iter().chain(beyond).collect()
+            }
+            KeyType::Word(_) | KeyType::Choice(_) => vec!["\"xyz\"".to_owned()],
+            KeyType::Selector(_) => vec!["\" \"".to_owned()],
+            KeyType::OneOrMore(of) => [outside(of), vec!["[]".to_owned()]].concat(),
+            _ => Vec::new(),
+        };
+        if matches!(is, KeyType::Size(_) | KeyType::Time(_) | KeyType::Rate(_)) {
+            values.push("\"7\"".to_owned());
+        }
+        if !matches!(is, KeyType::Either(_) | KeyType::Table(_) | KeyType::Tables(_)) {
+            values.push("{ x = 1 }".to_owned());
+        }
+        values
+    }
+
+    /// Reading refuses the values that a declaration, and so the schema, does not permit.
+    #[test]
+    fn values_outside_of_the_declared_range_are_refused() {
+        let (mut accepted, mut looked_at) = (Vec::new(), 0);
+        for section in SECTIONS {
+            let Some(least) = least(section) else { continue };
+            for key in section.keys {
+                let written = format!("{} = ", key.name);
+                let without: String = match least.rsplit_once(section.table) {
+                    Some((above, table)) => {
+                        let others = table.lines().filter(|line| !line.starts_with(&written));
+                        format!("{above}{}{}\n", section.table, others.collect::<Vec<_>>().join("\n"))
+                    }
+                    None => least.clone(),
+                };
+                for value in outside(&key.is) {
+                    let text = format!("{without}{written}{value}\n");
+                    let found = read("s.toml", &text, &folder(), &Overrides::default());
+                    let question = crate::scenario::find_in("s.toml", &text, &Overrides::default());
+                    if found.is_ok_and(|scenario| scenario.check().is_ok()) && question.is_ok() {
+                        accepted.push(format!("{}.{} = {value}", section.name, key.name));
+                    }
+                    looked_at += 1;
+                }
+            }
+        }
+        assert!(accepted.is_empty() && looked_at > 200, "{looked_at}: {accepted:?}");
     }
 
     /// The example of each key is one that may be written.
