@@ -93,7 +93,8 @@ impl<'a> Table<'a> {
         let completion = |(name, schema): (&str, &Value)| {
             let path = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
             let key = if name.contains(['.', '*']) { format!("{name:?}") } else { name.to_owned() };
-            let text = match (table_of(schema), schema["items"]["$ref"].is_string()) {
+            let is_table = |name: &&str| SCHEMA["$defs"][*name]["type"] == "object";
+            let text = match (table_of(schema).filter(is_table), schema["items"]["$ref"].is_string()) {
                 (Some(_), true) => format!("[[{path}]]\n"),
                 (Some(_), false) if schema["anyOf"].is_null() => format!("[{path}]\n"),
                 _ => format!("{key} = {}", example(schema)),

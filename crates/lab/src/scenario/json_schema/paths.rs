@@ -122,6 +122,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
         "sweep".to_owned(),
         json!({
             "description": "Lists of values by their paths: a run for each combination; `[[sweep.zip]]` moves several together.",
+            "type": "object",
             "allOf": [reference("sweep.lists")],
             "properties": { "zip": zip },
         }),
