@@ -273,7 +273,7 @@ class Tier(TypedDict, total=False):
     link_latency: How long a bit takes over a link below. (a time; unless said: that of the fabric)
     switch_latency: How long a packet takes through a switch of the tier. (a time; unless said: that of the fabric)
     radix_down: Ports downwards. (a number, 1 or more; unless said: by the keys of the fabric)
-    radix_up: Ports upwards. (a number, 1 or more; unless said: by the keys of the fabric)
+    radix_up: Ports upwards. (a number, 0 or more; unless said: by the keys of the fabric)
     bundle: Links side by side to the same switch. (a number, 1 or more; unless said: `1`)
     """
 
@@ -308,8 +308,8 @@ class Pipeline(_PipelineNeeded, total=False):
 
     bytes: Length of each message. (a size above 0; needed)
     load: Offered load of this part, in addition to the background's. (a number above 0; needed)
-    persistent: A stage sends all its messages on one queue pair, which stays open, instead of each on its own. (true
-        or false; unless said: `false`)
+    persistent: A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
+        (`true` or `false`; unless said: `false`)
     """
 
     persistent: bool
@@ -338,20 +338,20 @@ class _JobNeeded(TypedDict):
 class Job(_JobNeeded, total=False):
     """A job, with the keys of `kind = "trace"`. Jobs take hosts in their order, of those that earlier ones leave.
 
-    format: What the file is. (goal, msccl, mscclpp, simai or chakra; needed)
+    format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
     file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
         needed)
-    placement: Where the ranks are, a rank a host: in host order, or at random. (random, blocks or spread; unless
-        said: `"blocks"`)
+    placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
+        unless said: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
-        unless said: as placement says)
-    ends: When a send is over, so that what follows it may begin. (posted or acknowledged; unless said: acknowledged;
-        of msccl and mscclpp, posted)
+        unless said: as `placement` says)
+    ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
+        `acknowledged`; of `msccl` and `mscclpp`, `posted`)
     bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must be
         said for these)
     chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
-    without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time. (true
-        or false; unless said: `false`)
+    without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
+        (`true` or `false`; unless said: `false`)
     layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; unless
         said: all)
     ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
@@ -361,12 +361,12 @@ class Job(_JobNeeded, total=False):
         folder; unless said: collectives of all ranks alone)
     replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
         more; unless said: each rank has a file)
-    without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (true or
-        false; unless said: `false`)
+    without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
+        `false`; unless said: `false`)
     without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has
-        it. (true or false; unless said: `false`)
-    streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (one or each;
-        unless said: `"one"`)
+        it. (`true` or `false`; unless said: `false`)
+    streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
+        `each`; unless said: `"one"`)
     server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said: every
         message crosses the network)
     algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless said:
@@ -414,8 +414,9 @@ class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
     """How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes`
     that is not above its size counts.
 
-    algorithm: The algorithm, which also says of which collective. (allreduce-ring, allreduce-double-binary-tree and
-        others; needed)
+    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`,
+        `allreduce-halving-doubling`, `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`,
+        `broadcast-ring` or `alltoall`; needed)
     min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; unless said: `"0B"`)
     """
 
@@ -1951,7 +1952,7 @@ class Builder(dict[str, Any]):
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
         switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
         oversubscription: What the hosts of a ToR can send over what leaves it upwards. (a number, 1 or more, or
-            "2:1"; unless said: `1`)
+            `"2:1"`; unless said: `1`)
         hosts_per_tor: Hosts below a ToR. (a number, 1 or more; unless said: by the numbers of hosts and tiers)
         pod_hosts: Hosts of a pod, in three tiers. (a number, 2 or more; unless said: by the numbers of hosts and
             tiers)
@@ -1979,7 +1980,7 @@ class Builder(dict[str, Any]):
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
         switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
         oversubscription: What the hosts of a leaf can send over what leaves it upwards. (a number, 1 or more, or
-            "2:1"; unless said: `1`)
+            `"2:1"`; unless said: `1`)
         hosts_per_tor: Hosts below a leaf. (a number, 1 or more; unless said: by the number of hosts)
         pod_hosts: Hosts of a pod. (a number, 2 or more; unless said: all)
         tier: `[[topology.tier]]`, from the leaves up: what is different in a tier. (unless said: by the keys above)
@@ -2039,9 +2040,9 @@ class Builder(dict[str, Any]):
 
         hosts: Hosts of the fabric. (an even number, 2 or more; needed)
         link: Rate of the links. (a rate above 0; needed)
-        trunk: Rate of the cable between the switches. (a rate above 0; unless said: link)
+        trunk: Rate of the cable between the switches. (a rate above 0; unless said: `link`)
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
-        trunk_latency: How long a bit takes over that cable. (a time; unless said: link_latency)
+        trunk_latency: How long a bit takes over that cable. (a time; unless said: `link_latency`)
         switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
         """
 
@@ -2072,7 +2073,7 @@ class Builder(dict[str, Any]):
         link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
         esw_link: Rate of a leaf's link to the external switch. (a rate above 0; unless said: all that the hosts of a
             data centre can send, over its leaves)
-        esw_link_latency: How long a bit takes over it. (a time; unless said: link_latency)
+        esw_link_latency: How long a bit takes over it. (a time; unless said: `link_latency`)
         wan_link: Rate of a link between data centres. (a rate above 0; unless said: all that the hosts of a data
             centre can send)
         wan_latency: How long a bit takes over it: 5 us for a kilometre of fibre. (a time; needed)
@@ -2111,7 +2112,7 @@ class Builder(dict[str, Any]):
 
         bytes: Length of each message. (a size above 0; needed)
         hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
-        cross_tor: Nobody sends within its own ToR. (true or false; unless said: `false`)
+        cross_tor: Nobody sends within its own ToR. (`true` or `false`; unless said: `false`)
         """
 
     @overload
@@ -2159,14 +2160,14 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Messages arrive at random, from and to random hosts.
 
-        sizes: The distribution of lengths. (websearch, websearch-reps, facebook-hadoop, alistorage, or a file's name;
-            needed)
+        sizes: The distribution of lengths. (`websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a
+            file's name; needed)
         load: Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the
             fabric, where hosts differ. (a number above 0, at most 1.5; needed)
         hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
         duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
         inter: Share of the messages to hosts of other data centres; all other hosts alike unless said. (a number, 0
-            to 1, or uniform; unless said: uniform)
+            to 1, or `uniform`; unless said: `uniform`)
         incast: Incasts beside it. (unless said: none)
         pipeline: A pipeline beside it. (unless said: none)
         """
@@ -2190,19 +2191,21 @@ class Builder(dict[str, Any]):
     ) -> S:
         """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
 
-        algorithm: How it is done. (allreduce-ring, allreduce-double-binary-tree and others; needed)
+        algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree`, `allreduce-halving-doubling`,
+            `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`, `broadcast-ring` or `alltoall`;
+            needed)
         bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
         ranks: Ranks of a job. (a number, 2 or more; unless said: all hosts)
         jobs: Jobs at once. (a number, 1 or more; unless said: `1`)
-        placement: Where the ranks are: in host order, or at random. (random, blocks or spread; unless said:
+        placement: Where the ranks are: in host order, or at random. (`random`, `blocks` or `spread`; unless said:
             `"blocks"`)
-        groups: The hosts of each job, one by one. (lists of hosts; unless said: by ranks and jobs)
+        groups: The hosts of each job, one by one. (lists of hosts; unless said: by `ranks` and `jobs`)
         chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
             none for an AllToAll)
         connections: Destinations to which a rank sends at the same time. (a number, 1 or more; unless said: all
             others, for an AllToAll)
         depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; unless said: no limit)
-        clock: What ends a chunk: its ACK, or its arrival. (ack or delivered; unless said: ack, with a depth)
+        clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; unless said: `ack`, with a depth)
         jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; unless said: `"0us"`)
         """
 
@@ -2245,8 +2248,8 @@ class Builder(dict[str, Any]):
 
         file: The file. (a file's name, from the scenario's folder; needed)
         origin: The time in the file that is 0 here. (a time; unless said: `"2s"`)
-        format: Whose columns its flows have, where the file does not tell. (hpcc, conweave or ns3-rdma; unless said:
-            by the numbers of its columns)
+        format: Whose columns its flows have, where the file does not tell. (`hpcc`, `conweave` or `ns3-rdma`; unless
+            said: by the numbers of its columns)
         """
 
     @overload
@@ -2274,20 +2277,20 @@ class Builder(dict[str, Any]):
     ) -> S:
         """A job from a file of another tool: what each rank computes, sends and receives, and in which order.
 
-        format: What the file is. (goal, msccl, mscclpp, simai or chakra; needed)
+        format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
         file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
             needed)
-        placement: Where the ranks are, a rank a host: in host order, or at random. (random, blocks or spread; unless
-            said: `"blocks"`)
+        placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
+            unless said: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
-            unless said: as placement says)
-        ends: When a send is over, so that what follows it may begin. (posted or acknowledged; unless said:
-            acknowledged; of msccl and mscclpp, posted)
+            unless said: as `placement` says)
+        ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
+            `acknowledged`; of `msccl` and `mscclpp`, `posted`)
         bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must
             be said for these)
         chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
         without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
-            (true or false; unless said: `false`)
+            (`true` or `false`; unless said: `false`)
         layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1;
             unless said: all)
         ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
@@ -2297,12 +2300,12 @@ class Builder(dict[str, Any]):
             scenario's folder; unless said: collectives of all ranks alone)
         replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,
             2 or more; unless said: each rank has a file)
-        without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (true or
-            false; unless said: `false`)
+        without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`
+            or `false`; unless said: `false`)
         without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder
-            has it. (true or false; unless said: `false`)
-        streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (one or
-            each; unless said: `"one"`)
+            has it. (`true` or `false`; unless said: `false`)
+        streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
+            `each`; unless said: `"one"`)
         server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said:
             every message crosses the network)
         algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless
@@ -2341,11 +2344,11 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         """
 
     @overload
@@ -2365,13 +2368,13 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         period: From one time that they go down to the next. (a time, 1us or more; needed)
-        down_for: For how long they are down each time. (a time above 0, below period; needed)
+        down_for: For how long they are down each time. (a time above 0, below `period`; needed)
         """
 
     @overload
@@ -2388,7 +2391,7 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         switches: What breaks: `spine:0`, `tor:25%`. (names of switches, or a list of them; needed)
         """
 
@@ -2408,11 +2411,11 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         rate: The rate meanwhile. (a rate above 0; needed)
         """
 
@@ -2432,11 +2435,11 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a packet is lost. (a number, 0 to 1; needed)
         """
 
@@ -2456,11 +2459,11 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a data packet is dropped or trimmed. (a number, 0 to 1; needed)
         """
 
@@ -2480,11 +2483,11 @@ class Builder(dict[str, Any]):
 
         at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
         duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
-        until: When it ends, instead of `duration`. (a time after at; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (true or false; unless said: both of a
-            link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a bit is wrong. (a number, 0 to 1; needed)
         """
 
@@ -2550,7 +2553,7 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve of queue pairs.
 
-        qps: Of which queue pairs. (all, or numbers such as 0-7; needed)
+        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
         every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
             unless said: `"20us"`)
         """
@@ -2564,7 +2567,7 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Records a curve with a point for each acknowledgement.
 
-        qps: Of which queue pairs. (all, or numbers such as 0-7; needed)
+        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
         """
 
     def measure(self: S, series: str, **keys: Any) -> S:
@@ -2647,12 +2650,12 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Asks a question for `anabranch find`.
 
-        parameter: What is looked for. (a path, as in [sweep]; needed)
+        parameter: What is looked for. (a path, as in `[sweep]`; needed)
         where: What has to hold at every seed: `drops(scheme) == 0`. (a comparison of measures; needed)
-        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; unless said: largest
+        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; unless said: `largest`
             instead)
-        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; unless said: smallest
-            instead)
+        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; unless said:
+            `smallest` instead)
         resolution: How near the two ends are in the end, relatively. (a number above 0, below 1; unless said: `0.02`)
         """
         keys = {
