@@ -1,6 +1,6 @@
 """The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
 
-This file is generated: `python3 python/tools/builders.py` renews it, from the reference of keys and parameters.
+This file is generated: `python3 python/tools/builders.py` renews it, from the declarations of keys and parameters.
 
 A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
 it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
@@ -273,7 +273,7 @@ class Tier(TypedDict, total=False):
     link_latency: How long a bit takes over a link below. (a time; unless said: that of the fabric)
     switch_latency: How long a packet takes through a switch of the tier. (a time; unless said: that of the fabric)
     radix_down: Ports downwards. (a number, 1 or more; unless said: by the keys of the fabric)
-    radix_up: Ports upwards. (a number, 1 or more; unless said: by the keys of the fabric)
+    radix_up: Ports upwards. (a number, 0 or more; unless said: by the keys of the fabric)
     bundle: Links side by side to the same switch. (a number, 1 or more; unless said: `1`)
     """
 
@@ -341,11 +341,11 @@ class Job(_JobNeeded, total=False):
     format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
     file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
         needed)
-    placement: Where the ranks are, a rank a host: in host order, or at random. (`blocks`, `random` and others; unless
-        said: `"blocks"`)
+    placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
+        unless said: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
         unless said: as `placement` says)
-    ends: When a send is over, so that what follows it may begin. (`acknowledged` or `posted`; unless said:
+    ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
         `acknowledged`; of `msccl` and `mscclpp`, `posted`)
     bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must be
         said for these)
@@ -376,7 +376,7 @@ class Job(_JobNeeded, total=False):
 
     placement: Placement
     rank_hosts: Sequence[int] | File
-    ends: Literal["acknowledged", "posted"]
+    ends: Literal["posted", "acknowledged"]
     bytes: Size
     chunk: Size
     without_pipeline: bool
@@ -414,8 +414,9 @@ class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
     """How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes`
     that is not above its size counts.
 
-    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-halving-doubling` and
-        others; needed)
+    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-double-binary-tree`,
+        `allreduce-halving-doubling`, `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`,
+        `broadcast-ring` or `alltoall`; needed)
     min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; unless said: `"0B"`)
     """
 
@@ -2149,7 +2150,7 @@ class Builder(dict[str, Any]):
         self: S,
         kind: Literal["poisson"],
         *,
-        sizes: str,
+        sizes: Literal["websearch", "websearch-reps", "facebook-hadoop", "alistorage"] | File,
         load: float,
         duration: Time,
         hosts: int = ...,
@@ -2190,11 +2191,13 @@ class Builder(dict[str, Any]):
     ) -> S:
         """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
 
-        algorithm: How it is done. (`allreduce-ring`, `alltoall` and others; needed)
+        algorithm: How it is done. (`allreduce-ring`, `allreduce-double-binary-tree`, `allreduce-halving-doubling`,
+            `allreduce-recursive-doubling`, `allgather-ring`, `reducescatter-ring`, `broadcast-ring` or `alltoall`;
+            needed)
         bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
         ranks: Ranks of a job. (a number, 2 or more; unless said: all hosts)
         jobs: Jobs at once. (a number, 1 or more; unless said: `1`)
-        placement: Where the ranks are: in host order, or at random. (`blocks`, `random` and others; unless said:
+        placement: Where the ranks are: in host order, or at random. (`random`, `blocks` or `spread`; unless said:
             `"blocks"`)
         groups: The hosts of each job, one by one. (lists of hosts; unless said: by `ranks` and `jobs`)
         chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
@@ -2258,7 +2261,7 @@ class Builder(dict[str, Any]):
         file: File,
         placement: Placement = ...,
         rank_hosts: Sequence[int] | File = ...,
-        ends: Literal["acknowledged", "posted"] = ...,
+        ends: Literal["posted", "acknowledged"] = ...,
         bytes: Size = ...,
         chunk: Size = ...,
         without_pipeline: bool = ...,
@@ -2277,11 +2280,11 @@ class Builder(dict[str, Any]):
         format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
         file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
             needed)
-        placement: Where the ranks are, a rank a host: in host order, or at random. (`blocks`, `random` and others;
+        placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks` or `spread`;
             unless said: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
             unless said: as `placement` says)
-        ends: When a send is over, so that what follows it may begin. (`acknowledged` or `posted`; unless said:
+        ends: When a send is over, so that what follows it may begin. (`posted` or `acknowledged`; unless said:
             `acknowledged`; of `msccl` and `mscclpp`, `posted`)
         bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must
             be said for these)
@@ -2370,7 +2373,7 @@ class Builder(dict[str, Any]):
             list of them; needed)
         both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
             of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
-        period: From one time that they go down to the next. (a time, 1 us or more; needed)
+        period: From one time that they go down to the next. (a time, 1us or more; needed)
         down_for: For how long they are down each time. (a time above 0, below `period`; needed)
         """
 
@@ -2621,7 +2624,7 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Says when a run that does not end is ended.
 
-        max_time: Simulated time. (a time above 0, at most 281 s; unless said: `"1s"`)
+        max_time: Simulated time. (a time above 0, at most 281s; unless said: `"1s"`)
         stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; unless said:
             `"10ms"`)
         max_events: Events. (a number, 1 or more; unless said: `20000000000`)

@@ -1,5 +1,4 @@
-"""Writes `anabranch/builders.py`, the typed calls that build a scenario up, from what the repository declares:
-the pages of `docs/reference` (`cargo xtask reference` renews them from the code) and a few lists of words in the code.
+"""Writes `anabranch/builders.py`, the typed calls that build a scenario up, from what the program declares: `anabranch list keys --json` and its like.
 
     python3 python/tools/builders.py           # from anywhere; --check says whether the file is fresh
 """
@@ -7,12 +6,16 @@ the pages of `docs/reference` (`cargo xtask reference` renews them from the code
 from __future__ import annotations
 
 import difflib
+import json
 import keyword
+import os
 import re
+import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "anabranch" / "builders.py"
@@ -20,7 +23,7 @@ WIDTH = 118
 
 HEAD = '''"""The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
 
-This file is generated: `python3 python/tools/builders.py` renews it, from the reference of keys and parameters.
+This file is generated: `python3 python/tools/builders.py` renews it, from the declarations of keys and parameters.
 
 A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
 it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
@@ -41,62 +44,34 @@ Rate = str
 File = str
 '''
 
-#: The types of what keys may be, in the words of the reference. A word that is not here stops the generator.
+#: The types of keys, by their names in `anabranch list keys --json`. A name that is not here stops the generator.
 TYPES = {
+    "bool": "bool",
     "text": "str",
-    "a time": "Time",
-    "a time above 0": "Time",
-    "a time after `at`": "Time",
-    "a time, 1 us or more": "Time",
-    "a time above 0, below `period`": "Time",
-    "a time above 0, at most 281 s": "Time",
-    "a time, or a list of them": "Time | Sequence[Time]",
+    "name": "str",
+    "selector": "str",
+    "file": "File",
+    "whole": "int",
+    "even": "int",
+    "host": "int",
+    "number": "float",
+    "size": "Size",
+    "time": "Time",
+    "rate": "Rate",
+    "ratio": "str",
+}
+#: The types of parameters, by their names in `anabranch list parameters --json`.
+PARAMETER_TYPES = {
+    "a whole number": "int",
+    "a number": "float",
+    "true or false": "bool",
+    "text in quotes": "str",
     "a size": "Size",
-    "a size above 0": "Size",
-    "a rate above 0": "Rate",
-    "a number, 1 or more": "int",
-    "a number, 2 or more": "int",
-    "a number, 2 to all": "int",
-    "a number, 1 to all": "int",
-    "a number, 1 to all but one": "int",
-    "an even number, 2 or more": "int",
-    "a host's number": "int",
-    "2 or 3": "Literal[2, 3]",
-    'a number, 1 or more, or `"2:1"`': "float | str",
-    "a number above 0": "float",
-    "a number, 0 to 1": "float",
-    "a number above 0, at most 1.5": "float",
-    "a number, 0 to 1, or `uniform`": 'float | Literal["uniform"]',
-    "a number above 0, below 1": "float",
-    "two numbers, from 1": "Sequence[int]",
-    "numbers of hosts, or a file with one per line": "Sequence[int] | File",
-    "lists of hosts": "Sequence[Sequence[int]]",
-    "`true` or `false`": "bool",
-    "a file's name, from the scenario's folder": "File",
-    "`websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a file's name": "str",
-    "names of links, or a list of them": "str | Sequence[str]",
-    "names of switches, or a list of them": "str | Sequence[str]",
-    "names of links": "str",
-    "names of switches": "str",
-    "`all`, or numbers such as `0-7`": "str",
-    "`blocks`, `random` and others": "Placement",
-    "`allreduce-ring`, `alltoall` and others": "Algorithm",
-    "`allreduce-ring`, `allreduce-halving-doubling` and others": "Algorithm",
-    "a path, as in `[sweep]`": "str",
-    "two ends, or a list of values": "Sequence[Any]",
-    "a comparison of measures": "str",
+    "a time": "Time",
+    "a time or path": "Time",
+    "a rate": "Rate",
 }
-#: The tables below others, by the other and the key.
-TABLES = {
-    "tier": "Sequence[Tier]",
-    "message": "Sequence[Message]",
-    "job": "Sequence[Job]",
-    "algorithm": "Sequence[TraceAlgorithm]",
-    "incast": "Incasts",
-    "pipeline": "Pipeline",
-    "server": "Server",
-}
-#: The names of those tables, by their headings.
+#: The names of the tables below others, by their headings.
 NESTED = {
     "[[topology.tier]]": "Tier",
     "[workload.incast]": "Incasts",
@@ -120,68 +95,65 @@ class Key:
     unit: str = ""
 
 
-@dataclass
-class Part:
-    """A heading of a page, with the sentence and the rows below it."""
-
-    heading: str
-    meaning: str
-    rows: list[list[str]] = field(default_factory=list)
-
-
-def parts(page: str) -> list[Part]:
-    """The tables of a page of the reference."""
-    found: list[Part] = []
-    for line in page.splitlines():
-        if line.startswith("##"):
-            found.append(Part(line.lstrip("#").strip(), ""))
-        elif found and line.startswith("| `"):
-            # A bar within a cell is written as `\\|`.
-            cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
-            found[-1].rows.append([cell.strip().replace("\\|", "|") for cell in cells])
-        elif found and line and not line.startswith("|") and not found[-1].meaning:
-            found[-1].meaning = line
-    return found
-
-
-def words(path: str, start: str) -> list[str]:
-    """The words of a list in the code, such as `("ack", Clock::Ack)`, from the line that has `start`."""
-    text = (ROOT / path).read_text(encoding="utf-8")
-    begin = text.index("=", text.index(start))
-    return re.findall(r'\("([a-z0-9-]+)", \w+::\w+\)', text[begin : text.index("];", begin)])
+def listed(*what: str) -> dict[str, Any]:
+    """What `anabranch list` prints: of the program at `$ANABRANCH`, or of this repository's."""
+    program = os.environ.get("ANABRANCH")
+    command = [program] if program else ["cargo", "run", "--quiet", "--package", "anabranch-cli", "--"]
+    printed = subprocess.run([*command, "list", *what, "--json"], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return json.loads(printed.stdout)
 
 
 def literal(names: list[str]) -> str:
     return f"Literal[{', '.join(repr(name).replace(chr(39), chr(34)) for name in names)}]"
 
 
-def type_of(name: str, may_be: str) -> str:
-    """The type of a key that may be this."""
-    if may_be in ("tables", "a table"):
-        return TABLES[name]
-    if may_be in TYPES:
-        return TYPES[may_be]
-    choice = re.findall(r"`([a-z0-9-]+)`", may_be)
-    rest = re.sub(r"`[a-z0-9-]+`|,|or|\s", "", may_be)
-    if choice and not rest:
-        return literal(choice)
-    raise SystemExit(f"{name}: no type for {may_be!r}; add it to TYPES in {Path(__file__).name}")
+def choices(key: dict[str, Any]) -> list[str]:
+    """The words that a key may be."""
+    return key["type"]["choice"]
 
 
-def key_of(row: list[str]) -> Key:
-    name, may_be, default, _, meaning = row
-    name = name.strip("`")
-    unit = "" if may_be in ("tables", "a table") else may_be
-    return Key(name, type_of(name, may_be), default == "required", default, meaning, unit)
+def type_of(of: Any, named: dict[str, list[str]]) -> str:
+    """The type of a key, or of a value in its list; a list of words that has a name goes by it."""
+    if isinstance(of, str):
+        return TYPES[of]
+    ((name, inner),) = of.items()
+    if name == "choice":
+        return next((called for called, words in named.items() if words == inner), literal(inner))
+    if name == "word":
+        return literal([inner])
+    if name == "whole" and isinstance(inner["low"], dict) and isinstance(inner["high"], dict):
+        numbers = range(inner["low"]["from"], inner["high"]["to"] + 1)
+        return f"Literal[{', '.join(map(str, numbers))}]"
+    if name in ("list", "set"):
+        return f"Sequence[{type_of(inner['of'], named) if inner['of'] else 'Any'}]"
+    if name == "one-or-more":
+        one = type_of(inner, named)
+        return f"{one} | Sequence[{one}]"
+    if name == "either":
+        return " | ".join(dict.fromkeys(type_of(one, named) for one in inner))
+    if name == "table":
+        return NESTED[inner]
+    if name == "tables":
+        return f"Sequence[{NESTED[inner]}]"
+    return TYPES[name]
 
 
-def parameter_of(row: list[str]) -> Key:
-    name, unit, span, default, _, _, meaning = row
-    first = unit.split(",")[0].split(" ")[0]
-    types = {"count": "int", "number": "float", "flag": "bool", "text": "str"}
-    types |= {"bytes": "Size", "time": "Time", "rate": "Rate"}
-    a_type = literal([word.strip() for word in span.split(",")]) if unit == "choice" else types[first]
-    return Key(name.strip("`"), a_type, default == "required", default, meaning, f"{unit}, {span}" if span else unit)
+def key_of(row: dict[str, Any], named: dict[str, list[str]]) -> Key:
+    is_table = isinstance(row["type"], dict) and row["type"].keys() & {"table", "tables"}
+    marked = row["marked"]
+    unit = "" if is_table else marked["may_be"]
+    return Key(row["name"], type_of(row["type"], named), row["needed"], marked["default"], row["meaning"], unit)
+
+
+def toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parameter_of(row: dict[str, Any]) -> Key:
+    a_type = literal(row["choices"]) if row["choices"] else PARAMETER_TYPES[row["type"]]
+    default = "required" if row["needed"] else "none" if row["default"] is None else f"`{toml(row['default'])}`"
+    unit = f"{row['unit']}, {row['range']}" if row["range"] else row["unit"]
+    return Key(row["name"], a_type, row["needed"], default, row["meaning"], unit)
 
 
 def told(key: Key) -> str:
@@ -245,44 +217,39 @@ def camel(name: str) -> str:
     return "".join(word.capitalize() for word in re.split(r"[-_. ]", name))
 
 
-def keys_part() -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
+def keys_part(named: dict[str, list[str]]) -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
     """The tables below others, the overloads by method, and the keys of `limits` and `find`."""
     dicts: list[str] = []
     calls: dict[str, list[str]] = {"topology": [], "workload": [], "fault": [], "measure": []}
     single: dict[str, list[Key]] = {}
-    for part in parts((ROOT / "docs/reference/keys.md").read_text(encoding="utf-8")):
-        heading = part.heading.replace("`", "")
-        table, _, rest = heading.partition(",")
+    all_keys = listed("keys")
+    for section in all_keys["tables"]:
+        rows = [row for row in all_keys["keys"] if row["section"] == section["section"]]
+        heading, table = section["table"], section["table"].strip("[]")
         if heading in NESTED:
-            dicts += typed_dict(NESTED[heading], part.meaning, [key_of(row) for row in part.rows])
-        elif heading in ("[limits]", "[find]"):
-            single[heading.strip("[]")] = [key_of(row) for row in part.rows]
-        elif heading == "[[measure]]":
-            calls["measure"] = measures([key_of(row) for row in part.rows if row[0] != "`series`"])
-        elif rest:
+            dicts += typed_dict(NESTED[heading], section["meaning"], [key_of(row, named) for row in rows])
+        elif table in ("limits", "find"):
+            single[table] = [key_of(row, named) for row in rows]
+        elif table == "measure":
+            calls["measure"] = measures([key_of(row, named) for row in rows if row["name"] != "series"])
+        elif table in calls:
             # The first key says the kind, and is the argument without a name.
-            kind, *keys = (key_of(row) for row in part.rows)
+            kind, *keys = (key_of(row, named) for row in rows)
             assert kind.name == "kind", heading
-            calls[table.strip("[]")] += call(table.strip("[]"), f"kind: {kind.type}", keys, part.meaning)
+            calls[table] += call(table, f"kind: {kind.type}", keys, section["meaning"])
     return dicts, calls, single
 
 
 def measures(keys: list[Key]) -> list[str]:
-    """The overloads of `measure`: by what a series has points of, as the code says."""
-    path = "crates/lab/src/scenario/resolve/rest.rs"
-    text = (ROOT / path).read_text(encoding="utf-8")
-    names = dict(
-        (variant, name) for name, variant in re.findall(r'\("([a-z-]+)", Series::(\w+)\)', text)
-    )
-    body = text[text.index("fn series(series: Series) -> PointsOf") :]
-    arms = re.findall(r"((?:Series::\w+[\s|]*)+)=> PointsOf::(\w+)", body[: body.index("\n}")])
+    """The overloads of `measure`: by what a series has points of."""
     by_name = {key.name: key for key in keys}
+    by_points: dict[tuple[str, str], list[str]] = {}
+    for row in listed("series")["series"]:
+        by_points.setdefault((row["points"], row["key"]), []).append(row["name"])
     lines: list[str] = []
-    for variants, points in arms:
-        series = [names[variant] for variant in re.findall(r"Series::(\w+)", variants)]
-        where = {"Links": "links", "Switches": "switches", "Qps": "qps", "Acks": "qps"}[points]
-        own = [by_name[where], *([by_name["every"]] if points != "Acks" else [])]
-        if points == "Acks":
+    for (points, where), series in by_points.items():
+        own = [by_name[where], *([by_name["every"]] if points != "acks" else [])]
+        if points == "acks":
             meaning = "Records a curve with a point for each acknowledgement."
         else:
             meaning = f"Records a curve of {'queue pairs' if where == 'qps' else where}."
@@ -321,14 +288,15 @@ def schemes_part() -> tuple[list[str], list[str], list[str]]:
     kinds: dict[str, list[tuple[str, str, list[Key]]]] = {}
     fabric: list[Key] = []
     top: list[Key] = []
-    for part in parts((ROOT / "docs/reference/parameters.md").read_text(encoding="utf-8")):
-        keys = [parameter_of(row) for row in part.rows]
-        kind = re.fullmatch(r'`([a-z.]+) = \{ kind = "([a-z-]+)" \}`', part.heading)
-        if kind:
-            kinds.setdefault(kind[1], []).append((kind[2], part.meaning, keys))
-        elif part.heading == "`fabric`":
+    all_parameters = listed("parameters")
+    for of in all_parameters["kinds"]:
+        is_its = [row for row in all_parameters["parameters"] if (row["part"], row["kind"]) == (of["part"], of["kind"])]
+        keys = [parameter_of(row) for row in is_its]
+        if of["kind"]:
+            kinds.setdefault(of["part"], []).append((of["kind"], of["meaning"], keys))
+        elif of["part"] == "fabric":
             fabric = keys
-        elif part.heading == "The scheme":
+        else:
             top = keys
     lines: list[str] = []
     paths = [key.name for key in top]
@@ -387,11 +355,13 @@ OWN = '''class OwnBalancer(dict[str, Any]):
 
 def written() -> str:
     """The file."""
-    dicts, calls, single = keys_part()
+    collective = listed("keys", "collective")["keys"]
+    algorithms, placements = (
+        choices(next(row for row in collective if row["name"] == name)) for name in ("algorithm", "placement")
+    )
+    dicts, calls, single = keys_part({"Algorithm": algorithms, "Placement": placements})
     of_schemes, arguments, paths = schemes_part()
-    algorithms = words("crates/workload/src/collective/algorithm.rs", "ALL: [(&'static str, Algorithm)")
-    placements = words("crates/workload/src/collective/mod.rs", "ALL: [(&'static str, Placement)")
-    schemes = sorted(path.stem for path in (ROOT / "schemes").glob("*.toml"))
+    schemes = sorted(row["name"] for row in listed("schemes")["schemes"])
     lines = [HEAD]
     for name, meaning, names in (
         ("Algorithm", "How a collective is done.", algorithms),

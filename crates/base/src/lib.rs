@@ -23,7 +23,9 @@ pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use names::{is_misspelt, nearest};
 pub use parameter::{Parameter, WrongValue};
-pub use parameter_type::{ParameterType, ParameterValue, unknown_choice};
+pub use parameter_type::{
+    ParameterType, ParameterValue, RATE_FORM, SIZE_FORM, TIME_FORM, ValueForm, unknown_choice,
+};
 pub use random::{Purpose, Stream, draw_at, scaled, stream};
 pub use range::{AboveZero, Range, Ranged};
 pub use registered::{Parameters, Refused, Registered};

@@ -1,7 +1,7 @@
 //! The declaration of a parameter.
 
 use crate::text::in_unit_of;
-use crate::{Fix, ParameterType, ParameterValue, Problem, Range, Ranged};
+use crate::{Fix, ParameterType, ParameterValue, Problem, Range, Ranged, ValueForm};
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
@@ -21,8 +21,9 @@ pub struct Parameter {
     type_name: &'static str,
     unit: &'static str,
     choices: &'static [&'static str],
-    in_quotes: bool,
+    form: ValueForm,
     range: Option<String>,
+    is_above_zero: bool,
     least: Option<ParameterValue>,
     most: Option<ParameterValue>,
     check: Arc<Check>,
@@ -56,8 +57,9 @@ impl Parameter {
             type_name: T::TYPE_NAME,
             unit: T::UNIT,
             choices: T::CHOICES,
-            in_quotes: T::IN_QUOTES,
+            form: T::FORM,
             range: None,
+            is_above_zero: false,
             least: None,
             most: None,
             check: Arc::new(|value| T::read(value).map(|value| value.write())),
@@ -90,6 +92,7 @@ impl Parameter {
                 (format!("{} to {}", least.unquoted(), most.unquoted()), Some(least), Some(most))
             }
         };
+        self.is_above_zero = matches!(range, Range::AboveZero);
         let rule = format!("be {words}");
         (self.range, self.least, self.most) = (Some(words), least, most);
         self.must(rule, move |value: &T| range.contains(value))
@@ -215,6 +218,16 @@ impl Parameter {
         (self.least.as_ref(), self.most.as_ref())
     }
 
+    /// Whether the range is all values above 0.
+    pub fn is_above_zero(&self) -> bool {
+        self.is_above_zero
+    }
+
+    /// The form of the values.
+    pub fn form(&self) -> ValueForm {
+        self.form
+    }
+
     /// All permitted words, for a type that is one of a few words.
     pub fn choices(&self) -> &'static [&'static str] {
         self.choices
@@ -294,7 +307,7 @@ impl Parameter {
 
     /// The value that a type suggests in its error text, if the declaration permits it.
     fn suggested(&self, text: &str) -> Option<ParameterValue> {
-        let value = match (self.in_quotes, text.parse::<i64>(), text.parse::<f64>()) {
+        let value = match (self.form.is_in_quotes(), text.parse::<i64>(), text.parse::<f64>()) {
             (true, ..) => ParameterValue::Text(text.to_owned()),
             (false, Ok(whole), _) => ParameterValue::Integer(whole),
             (false, _, Ok(number)) => ParameterValue::Number(number),

@@ -99,6 +99,35 @@ impl fmt::Display for ParameterValue {
     }
 }
 
+/// The form of a type's values in scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueForm {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Number,
+    /// Text in quotes.
+    Text,
+    /// Text in quotes that one of these regular expressions describes, in which `#` is a decimal number.
+    Quantity(&'static [&'static str]),
+}
+
+impl ValueForm {
+    /// Whether TOML writes the value in quotes.
+    pub fn is_in_quotes(self) -> bool {
+        matches!(self, ValueForm::Text | ValueForm::Quantity(_))
+    }
+}
+
+/// The form of sizes.
+pub const SIZE_FORM: &str = "#(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)";
+/// The form of times.
+pub const TIME_FORM: &str = "#(ps|ns|us|\u{b5}s|\u{3bc}s|ms|s)";
+/// The form of rates.
+pub const RATE_FORM: &str = "#(bps|Kbps|Mbps|Gbps|Tbps)";
+
 /// A type that a parameter can have.
 pub trait ParameterType: Sized + 'static {
     /// The type in words: `a whole number`.
@@ -109,8 +138,8 @@ pub trait ParameterType: Sized + 'static {
     const CHOICES: &'static [&'static str] = &[];
     /// Synonyms of permitted words, in lower-case letters and digits, for suggestions.
     const SYNONYMS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether TOML writes the value in quotes.
-    const IN_QUOTES: bool = false;
+    /// The form of the values.
+    const FORM: ValueForm;
 
     /// Reads a value.
     ///
@@ -139,6 +168,7 @@ fn must_be<T: ParameterType>(value: &ParameterValue) -> Problem {
 impl ParameterType for bool {
     const TYPE_NAME: &'static str = "true or false";
     const UNIT: &'static str = "flag";
+    const FORM: ValueForm = ValueForm::Flag;
     fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Bool(flag) => Ok(*flag),
@@ -158,6 +188,7 @@ macro_rules! whole {
         impl ParameterType for $name {
             const TYPE_NAME: &'static str = "a whole number";
             const UNIT: &'static str = "count";
+            const FORM: ValueForm = ValueForm::Whole;
             fn read(value: &ParameterValue) -> Result<Self, Problem> {
                 match value {
                     ParameterValue::Integer(number) => <$name>::try_from(*number)
@@ -179,6 +210,7 @@ whole!(u16, u32, u64, i64);
 impl ParameterType for f64 {
     const TYPE_NAME: &'static str = "a number";
     const UNIT: &'static str = "number";
+    const FORM: ValueForm = ValueForm::Number;
     fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Number(number) if number.is_finite() => Ok(*number),
@@ -194,7 +226,7 @@ impl ParameterType for f64 {
 impl ParameterType for String {
     const TYPE_NAME: &'static str = "text in quotes";
     const UNIT: &'static str = "text";
-    const IN_QUOTES: bool = true;
+    const FORM: ValueForm = ValueForm::Text;
     fn read(value: &ParameterValue) -> Result<Self, Problem> {
         match value {
             ParameterValue::Text(text) => Ok(text.clone()),
@@ -210,11 +242,11 @@ impl ParameterType for String {
 /// the form of stored scenarios.
 #[macro_export]
 macro_rules! parameter_quantities {
-    ($($name:ty: $type_name:literal, in $unit:literal),* $(,)?) => { $(
+    ($($name:ty: $type_name:literal, in $unit:literal, as $forms:expr),* $(,)?) => { $(
         impl $crate::ParameterType for $name {
             const TYPE_NAME: &'static str = $type_name;
             const UNIT: &'static str = $unit;
-            const IN_QUOTES: bool = true;
+            const FORM: $crate::ValueForm = $crate::ValueForm::Quantity($forms);
             fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
                 value.quantity(Self::TYPE_NAME)
             }
@@ -224,7 +256,11 @@ macro_rules! parameter_quantities {
         }
     )* };
 }
-parameter_quantities!(Bytes: "a size", in "bytes", Duration: "a time", in "time", Rate: "a rate", in "rate");
+parameter_quantities!(
+    Bytes: "a size", in "bytes", as &[SIZE_FORM],
+    Duration: "a time", in "time", as &[TIME_FORM],
+    Rate: "a rate", in "rate", as &[RATE_FORM],
+);
 
 /// The error for a value that is not one of the permitted words, with the likely one: a synonym's, or the nearest.
 pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
@@ -245,7 +281,7 @@ macro_rules! parameter_choices {
             const UNIT: &'static str = "choice";
             const CHOICES: &'static [&'static str] = &[$($word),*];
             const SYNONYMS: &'static [(&'static str, &'static str)] = &[$($(($synonym, $meant)),*)?];
-            const IN_QUOTES: bool = true;
+            const FORM: $crate::ValueForm = $crate::ValueForm::Text;
             fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
                 match value {
                     $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*

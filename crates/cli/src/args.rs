@@ -67,6 +67,18 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   anabranch docs fabric.queue
   anabranch docs rto")]
     Docs(DocsArgs),
+    /// Print the JSON Schema of scenarios, schemes, setups or figures, by which editors complete and check them
+    #[command(after_help = "Examples:
+  anabranch schema > anabranch.schema.json
+  anabranch schema scheme > scheme.schema.json
+
+A scenario whose first line is `#:schema ./anabranch.schema.json` is then completed in VS Code (Even Better TOML) and \
+checked by `taplo lint`. `anabranch check` checks more: rules between values, and names of links and schemes.")]
+    Schema {
+        /// The file that is described
+        #[arg(value_enum, default_value = "scenario")]
+        file: SchemaFile,
+    },
     /// Resolve and validate a scenario without simulating it
     #[command(after_help = "Examples:
   anabranch check examples/permutation-1024.toml
@@ -172,6 +184,7 @@ impl Command {
             Command::Campaign(args) => args.json,
             Command::List(args) => args.json,
             Command::Docs(args) => args.json,
+            Command::Schema { .. } => true,
             Command::Check(args) => args.json,
             Command::Compare(args) => args.json,
             Command::Bench(args) => args.json,
@@ -405,6 +418,19 @@ pub enum Listing {
     Parameters,
     /// Columns of the tables of results: type, unit, meaning
     Columns,
+}
+
+/// The files that have a JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaFile {
+    /// The input of `anabranch run`
+    Scenario,
+    /// A scheme in a file of its own
+    Scheme,
+    /// The ground of schemes
+    Setup,
+    /// A figure of a paper, which `anabranch reproduce` runs
+    Figure,
 }
 
 /// Arguments of `anabranch docs`.

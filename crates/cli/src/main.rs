@@ -110,6 +110,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Campaign(args) => command::campaign::campaign(args),
         Command::List(args) => command::list::list(args),
         Command::Docs(args) => command::docs::docs(args),
+        Command::Schema { file } => command::schema::schema(*file),
         Command::Check(args) => command::check::check(args),
         Command::Report(args) => command::report::report(args),
         Command::Find(args) => command::find::find(args),

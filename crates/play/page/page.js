@@ -63,6 +63,10 @@ function checked(data) {
     checks = worker(checked);
     return;
   }
+  if (data.completed) {
+    if (data.number === asked) offer(data.completed);
+    return;
+  }
   if (data.number !== latest) return;
   const { error, warnings = [], runs, hosts, packets } = data.checked;
   if (error) {
@@ -80,6 +84,92 @@ function say(lines, wrong) {
   text.setAttribute("aria-invalid", wrong);
   at("run").disabled = wrong || running !== undefined;
 }
+
+// Keys and words at the cursor: the list is that of the text field, which keeps the focus.
+const keys = at("keys");
+let asked;
+let offered;
+let chosen;
+async function complete() {
+  await module;
+  asked = number += 1;
+  const cursor = text.selectionEnd;
+  checks.postMessage({ number: asked, complete: [text.value.slice(0, cursor), text.value.slice(cursor)] });
+}
+
+function offer({ replaced, list }) {
+  offered = { replaced, list, cursor: text.selectionEnd };
+  const options = list.map(({ name, meaning }, place) => {
+    const option = document.createElement("div");
+    option.id = `key-${place}`;
+    option.setAttribute("role", "option");
+    const code = document.createElement("code");
+    const help = document.createElement("small");
+    code.textContent = name;
+    help.textContent = meaning;
+    option.append(code, help);
+    // The field keeps the focus.
+    option.onmousedown = (event) => event.preventDefault();
+    option.onclick = () => accept(place);
+    return option;
+  });
+  const none = document.createElement("div");
+  none.textContent = "No key or word can be written here.";
+  none.style.padding = "4px 12px";
+  keys.replaceChildren(...(options.length ? options : [none]));
+  keys.hidden = false;
+  choose(0);
+}
+
+function choose(place) {
+  chosen = place;
+  [...keys.children].forEach((option, its) => {
+    if (option.id) option.setAttribute("aria-selected", its === place);
+  });
+  const option = offered.list.length ? keys.children[place] : undefined;
+  if (option) text.setAttribute("aria-activedescendant", option.id);
+  else text.removeAttribute("aria-activedescendant");
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+function accept(place) {
+  const { replaced, list, cursor } = offered;
+  const written = list[place].text;
+  // A word's closing quote may be there.
+  const closed = written.endsWith('"') && text.value[cursor] === '"' ? 1 : 0;
+  text.focus();
+  text.setRangeText(written, cursor - replaced, cursor + closed, "end");
+  close();
+  look();
+}
+
+function close() {
+  asked = undefined;
+  keys.hidden = true;
+  text.removeAttribute("aria-activedescendant");
+}
+
+text.onkeydown = (event) => {
+  if (event.key === " " && event.ctrlKey) {
+    event.preventDefault();
+    complete();
+  } else if (!keys.hidden && event.key === "Escape") {
+    close();
+  } else if (!keys.hidden && offered.list.length) {
+    const { length } = offered.list;
+    const places = { ArrowDown: (chosen + 1) % length, ArrowUp: (chosen + length - 1) % length };
+    if (event.key in places) choose(places[event.key]);
+    else if (event.key === "Enter") accept(chosen);
+    else return;
+    event.preventDefault();
+  }
+};
+text.onblur = close;
+at("complete").onmousedown = (event) => event.preventDefault();
+at("complete").onclick = () => {
+  text.focus();
+  complete();
+};
 
 let running;
 let page;
@@ -124,6 +214,9 @@ at("example").onchange = () => {
   text.scrollTop = 0;
   look();
 };
-text.oninput = look;
+text.oninput = () => {
+  look();
+  if (!keys.hidden) complete();
+};
 text.value = examples[0].text;
 look();

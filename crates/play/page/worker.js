@@ -11,6 +11,11 @@ onmessage = async ({ data }) => {
       postMessage({ number: data.number, checked: JSON.parse(wasm_bindgen.check(data.check)) });
       return;
     }
+    if (data.complete) {
+      const [before, after] = data.complete;
+      postMessage({ number: data.number, completed: JSON.parse(wasm_bindgen.complete(before, after)) });
+      return;
+    }
     const session = new wasm_bindgen.Runs(data.run);
     const runs = session.runs();
     const begin = performance.now();

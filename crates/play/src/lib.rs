@@ -4,7 +4,9 @@
 #![forbid(unsafe_code)]
 
 use anabranch_report::Provenance;
-use anabranch_sim::scenario::{Diagnostic, NoFiles, Overrides, Span, find_in, read};
+use anabranch_sim::scenario::{
+    Completion, Completions, Diagnostic, NoFiles, Overrides, Span, completions, find_in, read,
+};
 use anabranch_sim::{Session, run};
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -26,6 +28,15 @@ pub fn check(text: &str) -> String {
         Err(error) => json!({ "error": diagnostic(&error) }),
     }
     .to_string()
+}
+
+/// The keys and words that can be written at a place of a scenario, as JSON:
+/// `{"replaced", "list": [{"name", "text", "meaning"}]}`, with the characters before the place that they replace.
+#[wasm_bindgen]
+pub fn complete(before: &str, after: &str) -> String {
+    let Completions { replaced, list } = completions(before, after);
+    let row = |one: Completion| json!({ "name": one.name, "text": one.text, "meaning": one.meaning });
+    json!({ "replaced": replaced, "list": list.into_iter().map(row).collect::<Vec<_>>() }).to_string()
 }
 
 /// An error or a warning with its place.
@@ -157,6 +168,16 @@ fault = [{ kind = "link-down", links = "tor:0/up:0", at = "2us", duration = "20u
         let results = finished(&stuck).0.results();
         let why = results.missing[0].cause.as_ref().unwrap().to_string();
         assert!(why.contains("no path is left between host"), "{why}");
+    }
+
+    #[test]
+    fn keys_are_completed() {
+        let completed: Json = serde_json::from_str(&complete("[topology]\nho", "\n[workload]\n")).unwrap();
+        assert_eq!(
+            (&completed["replaced"], &completed["list"][0]["text"]),
+            (&json!(2), &json!("hosts = 128"))
+        );
+        assert!(completed["list"][0]["meaning"].as_str().unwrap().starts_with("Hosts of the fabric."));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Sizes, times and rates that depend on the fabric, as in "one BDP" or "half an RTT".
 
-use anabranch_base::{Bytes, Duration, Fix, Problem, Ranged, Rate, from_text, parameter_quantities};
+use anabranch_base::{
+    Bytes, Duration, Fix, Problem, RATE_FORM, Ranged, Rate, SIZE_FORM, TIME_FORM, from_text,
+    parameter_quantities,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -333,11 +336,14 @@ as_text!(Size);
 as_text!(Threshold);
 as_text!(Span);
 as_text!(Pace);
+/// The forms of a time: absolute, in round trips, and with queues or bytes to wait for.
+pub(crate) const SPAN_FORMS: &[&str] =
+    &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
 parameter_quantities!(
-    Size: "a size", in "bytes, packets or bdp",
-    Threshold: "a size", in "bytes, packets, bdp or queue",
-    Span: "a time", in "time, rtt or rtt+queue",
-    Pace: "a rate", in "rate or line",
+    Size: "a size", in "bytes, packets or bdp", as &[SIZE_FORM, "#(packets|bdp)"],
+    Threshold: "a size", in "bytes, packets, bdp or queue", as &[SIZE_FORM, "#(packets|bdp|queue)"],
+    Span: "a time", in "time, rtt or rtt+queue", as SPAN_FORMS,
+    Pace: "a rate", in "rate or line", as &[RATE_FORM, "#line"],
 );
 
 /// Orders quantities of one unit. Quantities in different units have no order before the fabric is known.

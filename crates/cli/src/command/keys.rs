@@ -33,7 +33,10 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
         Form::Markdown => print(&markdown(&chosen)),
         Form::Json => {
             let rows = chosen.iter().flat_map(|section| section.keys.iter().map(|key| row(section, key)));
-            print_json(&json!({ "keys": rows.collect::<Vec<_>>() }))
+            let tables = chosen.iter().map(|section| {
+                json!({ "section": section.name, "table": section.table, "kind": section.kind, "meaning": section.meaning })
+            });
+            print_json(&json!({ "tables": tables.collect::<Vec<_>>(), "keys": rows.collect::<Vec<_>>() }))
         }
     }
 }
@@ -71,6 +74,19 @@ pub fn meant(wanted: &str) -> Option<String> {
     })
 }
 
+/// The kinds of a table with their meanings and the keys that they need.
+pub fn kinds(table: &str) -> Vec<(String, String)> {
+    let of_table = sections().iter().filter(|section| section.table == table);
+    let row = |section: &Section| {
+        let needed =
+            section.keys.iter().filter(|key| key.default == KeyDefault::Required && key.name != "kind");
+        let needed: Vec<&str> = needed.map(|key| key.name).collect();
+        let meaning = section.meaning.trim_end_matches('.').replace('`', "");
+        Some((section.kind?.to_owned(), format!("{meaning} ({})", needed.join(", "))))
+    };
+    of_table.filter_map(row).collect()
+}
+
 /// Whether a table or a kind is called so.
 pub fn is_section(wanted: &str) -> bool {
     sections().iter().any(|section| is_called(section, wanted))
@@ -79,7 +95,7 @@ pub fn is_section(wanted: &str) -> bool {
 /// A key as text for a terminal.
 pub fn entry(section: &Section, key: &Key) -> String {
     let rows = [
-        ("may be", key.is.replace('`', "")),
+        ("may be", key.is.to_string().replace('`', "")),
         ("default", default(key, "")),
         ("example", example(key).to_owned()),
     ];
@@ -99,7 +115,9 @@ pub fn row(section: &Section, key: &Key) -> Value {
         "kind": section.kind,
         "section": section.name,
         "name": key.name,
-        "may_be": key.is.replace('`', ""),
+        "may_be": key.is.to_string().replace('`', ""),
+        "type": key.is,
+        "marked": { "may_be": key.is.to_string(), "default": self::default(key, "`") },
         "needed": key.default == KeyDefault::Required,
         "default": default,
         "unless_said": self::default(key, ""),
@@ -146,7 +164,7 @@ fn text(section: &Section) -> String {
             key.name,
             default(key, ""),
             key.meaning.replace('`', ""),
-            key.is.replace('`', "")
+            key.is.to_string().replace('`', "")
         ));
     }
     text
@@ -174,7 +192,7 @@ fn markdown(sections: &[&Section]) -> String {
             let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
             let cells = [
                 code(key.name),
-                key.is.to_owned(),
+                key.is.to_string(),
                 default(key, "`"),
                 code(example(key)),
                 key.meaning.to_owned(),

@@ -12,69 +12,9 @@ use anabranch_proto::lb::StateField;
 use anabranch_proto::{ProgramConfig, TransportConfig};
 use anabranch_report::TERMS;
 use anabranch_sim::model::MESSAGE_FIELDS;
-use anabranch_sim::scenario::{scheme, schemes, setups};
+use anabranch_sim::scenario::{SeriesKind, scheme, schemes, setups};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// Values of `kind` in `[workload]` and their meanings.
-const WORKLOADS: &[(&str, &str)] = &[
-    ("permutation", "every host sends one message and receives one, never its own"),
-    ("tornado", "host i sends to its twin in the other half of the fabric"),
-    ("incast", "many hosts send to one"),
-    ("poisson", "random arrivals at a load, sizes from a distribution or a file"),
-    ("collective", "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once"),
-    ("messages", "the messages of a list, each from a host to a host at a time ([[workload.message]])"),
-    ("cm", "an htsim connection matrix, with triggers (file = \"x.cm\")"),
-    ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
-    (
-        "trace",
-        "a job from a file of another tool: GOAL, MSCCL, MSCCL++, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
-    ),
-];
-
-/// Values of `kind` in `[topology]` and their meanings.
-const TOPOLOGIES: &[(&str, &str)] = &[
-    ("fat-tree", "2 or 3 tiers of any radix and oversubscription; also from a .topo file"),
-    ("leaf-spine", "a fat tree of 2 tiers, by its numbers of leaves and spines"),
-    ("single-switch", "all hosts on one switch"),
-    ("dumbbell", "two switches joined by one cable"),
-    ("cross-dc", "data centres of ToRs and leaves, joined by external switches over long links"),
-    ("graph", "any graph, from an ns-3 topology file"),
-];
-
-/// Values of `kind` in `[[fault]]` and their meanings.
-const FAULTS: &[(&str, &str)] = &[
-    ("link-down", "links carry nothing (links)"),
-    ("link-flap", "links go down and come up again, period after period (links, period, down_for)"),
-    ("switch-down", "switches and all their links carry nothing (switches)"),
-    ("rate", "links run at a lower rate (links, rate)"),
-    ("packet-loss", "links lose each packet with a probability (links, probability)"),
-    (
-        "switch-loss",
-        "switches drop (or trim, if they trim) each data packet with a probability (links, probability)",
-    ),
-    ("bit-errors", "bit error rate: a packet with a bit error is lost (links, probability)"),
-];
-
-/// Values of `series` in `[[measure]]` and their meanings.
-const SERIES: &[(&str, &str)] = &[
-    ("link-utilisation", "what a link carries, in Gb/s (links)"),
-    ("queue-delay", "queueing delay at the link's egress port; `above`: only delays above a time (links)"),
-    ("queue-depth", "bytes queued at the link's egress port (links)"),
-    ("arrival-rate", "arrival rate at the link's egress port (links)"),
-    ("drops", "packets dropped at the link's egress port; trimmed packets are not counted (links)"),
-    ("pauses", "XOFF events: times that the link's data class was paused (links)"),
-    ("pause-time", "time for which PFC paused the link's data class (links)"),
-    (
-        "pause-victims",
-        "victim flows: queue pairs blocked at a paused port although their egress port at the next switch is free (links)",
-    ),
-    ("set-aside", "bytes that a switch program holds outside the buffer (switches)"),
-    ("table-entries", "entries in the tables of a program in a switch (switches)"),
-    ("flow-throughput", "throughput of a queue pair (qps)"),
-    ("sender-rtt", "round trips as a sender measures them (qps)"),
-    ("sender-ecn", "ECN marks echoed to the sender (qps)"),
-];
 
 /// Prints a list of what a scenario or command can name.
 ///
@@ -119,10 +59,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
             let rows = figures::all(None)?.iter().map(|figure| (figure.id.clone(), figure.title())).collect();
             show("figures", rows, args.json)
         }
-        Listing::Workloads => show("workloads", owned(WORKLOADS), args.json),
-        Listing::Topologies => show("topologies", owned(TOPOLOGIES), args.json),
-        Listing::Faults => show("faults", owned(FAULTS), args.json),
-        Listing::Series => show("series", owned(SERIES), args.json),
+        Listing::Workloads => show("workloads", keys::kinds("[workload]"), args.json),
+        Listing::Topologies => show("topologies", keys::kinds("[topology]"), args.json),
+        Listing::Faults => show("faults", keys::kinds("[[fault]]"), args.json),
+        Listing::Series => series(args.json),
         Listing::Terms => {
             let rows = TERMS.iter().map(|term| (term.names.join(", "), term.means.to_owned())).collect();
             show("terms", rows, args.json)
@@ -172,8 +112,15 @@ fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-fn owned(rows: &[(&str, &str)]) -> Vec<(String, String)> {
-    rows.iter().map(|(name, title)| ((*name).to_owned(), (*title).to_owned())).collect()
+/// Lists the series with the key that says of what each is measured.
+fn series(as_json: bool) -> Result<(), Failure> {
+    let title = |kind: &SeriesKind| format!("{} ({})", kind.meaning, kind.points.key());
+    if !as_json {
+        let rows = SeriesKind::ALL.iter().map(|kind| (kind.name.to_owned(), title(kind)));
+        return show("series", rows.collect(), false);
+    }
+    let row = |kind: &SeriesKind| json!({ "name": kind.name, "title": title(kind), "points": kind.points, "key": kind.points.key() });
+    print_json(&json!({ "series": SeriesKind::ALL.iter().map(row).collect::<Vec<_>>() }))
 }
 
 fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Failure> {

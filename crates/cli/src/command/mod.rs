@@ -17,6 +17,7 @@ pub mod pcap;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod schema;
 pub mod sensitivity;
 mod simulate;
 pub mod trace;

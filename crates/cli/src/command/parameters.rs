@@ -41,7 +41,7 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     match form {
         Form::Text => print(&(text(&parts) + &beside)),
         Form::Markdown => print(&markdown(&parts)),
-        Form::Json => print_json(&json!({ "parameters": rows(&parts) })),
+        Form::Json => print_json(&json!({ "kinds": kind_rows(&parts), "parameters": rows(&parts) })),
     }
 }
 
@@ -295,6 +295,11 @@ fn markdown(parts: &[PartListing]) -> String {
     text
 }
 
+fn kind_rows(parts: &[PartListing]) -> Vec<Value> {
+    let all = parts.iter().flat_map(|part| part.kinds.iter().map(move |kind| (part.part, kind)));
+    all.map(|(part, kind)| json!({ "part": part, "kind": kind.name, "meaning": kind.meaning })).collect()
+}
+
 fn rows(parts: &[PartListing]) -> Vec<Value> {
     let all = parts.iter().flat_map(|part| part.kinds.iter().map(move |kind| (part.part, kind)));
     all.flat_map(|(part, kind)| kind.parameters.iter().map(move |parameter| row(part, kind, parameter)))
@@ -308,6 +313,7 @@ fn row(part: &str, kind: &KindListing, parameter: &Parameter) -> Value {
         "kind": kind.name,
         "name": parameter.name(),
         "path": path(part, parameter),
+        "type": parameter.type_name(),
         "unit": parameter.unit(),
         "range": parameter.range(),
         "least": least,

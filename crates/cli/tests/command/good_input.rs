@@ -325,6 +325,14 @@ fn listed_kinds_are_kinds() {
             let ended = place.run(&["check", "s.toml"]);
             assert!(!ended.stderr.contains(&format!("\"{kind}\"")), "{kind}: {}", ended.stderr);
         }
+        // The other way round: the error about an unknown kind names those that are listed.
+        place.write("s.toml", edited(table, "xyz"));
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        let known = refused.split("one of ").nth(1).unwrap_or_else(|| panic!("{refused}"));
+        let known: Vec<&str> = known.trim().split(", ").map(|word| word.trim_matches('"')).collect();
+        let rows = document[what].as_array().unwrap();
+        let listed: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+        assert_eq!(listed, known);
     }
 }
 

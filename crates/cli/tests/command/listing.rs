@@ -109,6 +109,23 @@ fn columns_of_results_are_listed() {
 }
 
 #[test]
+fn schemas_are_printed() {
+    let place = Place::new();
+    let of = |args: &[&str]| place.run(args).expect(0).json();
+    for (file, key) in
+        [("scenario", "topology"), ("scheme", "lb"), ("setup", "lossless"), ("figure", "claim")]
+    {
+        let schema = of(&["schema", file]);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{file}");
+        assert!(schema["properties"][key].is_object(), "{file}");
+        assert_eq!(schema["additionalProperties"], false, "{file}");
+    }
+    assert_eq!(of(&["schema"]), of(&["schema", "scenario"]));
+    let refused = place.run(&["schema", "scenarios"]).expect(2).stderr;
+    assert!(refused.contains("a similar value exists: 'scenario'"), "{refused}");
+}
+
+#[test]
 fn keys_of_a_scenario_are_listed_and_explained() {
     let place = Place::new();
     let text = place.run(&["list", "keys", "collective"]).expect(0).stdout;

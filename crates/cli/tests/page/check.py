@@ -16,6 +16,7 @@ import tempfile
 from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 FABRIC = """
@@ -364,6 +365,30 @@ def native(program, folder, text):
     return [run["digest"] for run in runs], sum(run["wall_s"] for run in runs)
 
 
+def completion_faults(driver, wait, text):
+    """Keys of the table at the cursor, by the keyboard alone: offered with their meanings, chosen, written and closed."""
+    begin = "const t = arguments[0]; t.value = arguments[1]; t.setSelectionRange(t.value.length, t.value.length); t.focus()"
+    driver.execute_script(begin, text, '[topology]\nkind = "fat-tree"\nho')
+    keys = driver.find_element(By.ID, "keys")
+    text.send_keys(Keys.CONTROL, " ")
+    wait.until(lambda _: keys.is_displayed())
+    options = keys.find_elements(By.CSS_SELECTOR, "[role=option]")
+    faults = [] if "Hosts of the fabric" in options[0].text else [f"the first key is {options[0].text!r}"]
+    active = lambda: text.get_attribute("aria-activedescendant")
+    if active() != options[0].get_attribute("id") or options[0].get_attribute("aria-selected") != "true":
+        faults.append("the first key is not chosen")
+    text.send_keys(Keys.ARROW_DOWN)
+    if active() != options[1].get_attribute("id"):
+        faults.append("an arrow does not choose the next key")
+    text.send_keys(Keys.ARROW_UP, Keys.ENTER)
+    if keys.is_displayed() or not text.get_property("value").endswith("\nhosts = 128"):
+        faults.append(f"a key is written as {text.get_property('value')!r}")
+    text.send_keys("\n", Keys.CONTROL, " ")
+    wait.until(lambda _: keys.is_displayed())
+    text.send_keys(Keys.ESCAPE)
+    return faults + (["Escape does not close the keys"] if keys.is_displayed() or active() else [])
+
+
 def playground_faults(driver, width, dark, program, folder):
     """The simulator in the page says what is wrong while one writes, runs what is right, and comes to what the program
     comes to."""
@@ -382,6 +407,7 @@ def playground_faults(driver, width, dark, program, folder):
     chosen = driver.execute_script("const t = arguments[0]; return t.value.slice(t.selectionStart, t.selectionEnd)", text)
     if not chosen.startswith("scheems"):
         faults.append(f"the button of the error leads to {chosen!r}")
+    faults += completion_faults(driver, wait, text)
     driver.execute_script(put, text, right)
     wait.until(lambda _: "runs on" in said())
     driver.find_element(By.ID, "run").click()

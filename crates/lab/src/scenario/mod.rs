@@ -11,6 +11,8 @@ mod compare;
 mod diagnostic;
 mod expand;
 mod input;
+mod json_schema;
+mod keys;
 mod read;
 mod resolve;
 mod schema;
@@ -29,12 +31,15 @@ pub use expand::resolved::Scenario;
 pub use expand::scenario::{read, read_with};
 pub use expand::self_contained::INPUTS;
 pub use input::{Files, NoFiles, Overrides};
+pub use json_schema::{Completion, Completions, SchemaOf, completions, json_schema};
+pub use keys::key_type::{Ends, High, KeyType, Low};
+pub use keys::section::{Key, KeyDefault, Section};
+pub use keys::sections;
+pub use keys::series::{PointsOf, SeriesKind};
 pub use resolve::scheme::builtin::{SchemeListing, scheme, scheme_on, schemes};
 pub use resolve::scheme::catalog::{KindListing, PartListing, Registry};
 pub use resolve::setup::{SetupListing, setups};
-pub use schema::keys::sections;
 pub use schema::plugins::Listed;
-pub use schema::section::{Key, KeyDefault, Section};
 pub use schema::unknown_keys::also_called;
 
 // What a scenario says in the end is what those who carry it out are given.

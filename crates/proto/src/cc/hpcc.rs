@@ -33,6 +33,7 @@
 
 use super::interface::{CcProperties, CongestionControl, TelemetryReport, Windows};
 use super::{AnyCc, CcWants};
+use crate::relative::SPAN_FORMS;
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};
 use anabranch_base::{AboveZero, Duration, Ranged, Rate, Stream, Time, parameter_quantities, parameters};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -268,7 +269,10 @@ impl fmt::Display for BaseRtt {
     }
 }
 
-parameter_quantities!(BaseRtt: "a time or path", in "time, rtt or path");
+parameter_quantities!(
+    BaseRtt: "a time or path", in "time, rtt or path",
+    as &[SPAN_FORMS[0], SPAN_FORMS[1], SPAN_FORMS[2], "path"]
+);
 
 impl PartialOrd for BaseRtt {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

@@ -4,12 +4,12 @@ use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
 use crate::scenario::expand::sweep::ZIP;
 use crate::scenario::input::{Files, Overrides};
+use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::as_toml;
 use crate::scenario::read::source_map::SearchRange;
 use crate::scenario::read::table::{Table, fault};
 use crate::scenario::resolve::scheme::catalog::Registry;
-use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 

@@ -3,6 +3,7 @@
 use crate::scenario::expand::resolved::{Point, Scenario};
 use crate::scenario::expand::sweep;
 use crate::scenario::input::{Files, Overrides};
+use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::Setting;
 use crate::scenario::read::source_map::Origin;
@@ -16,7 +17,7 @@ use crate::scenario::resolve::topology::{self, MOST_FAULTS};
 use crate::scenario::resolve::{rest, workload};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use crate::scenario::schema::{keys, kind_hints, parameter_path};
+use crate::scenario::schema::{kind_hints, parameter_path};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::Scheme;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
+use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::key_path::{Setting, as_toml, leaves, put, whole_value};
 use crate::scenario::read::table::{Table, fault, nearest};
@@ -461,10 +462,8 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
 
 /// The table that has a key of this name where it is of some kind, and the first such kind.
 fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
-    let has = |section: &&crate::scenario::schema::section::Section| {
-        section.keys.iter().any(|known| known.name == key)
-    };
-    crate::scenario::schema::keys::sections().iter().filter(has).find_map(|section| match section.table {
+    let has = |section: &&keys::section::Section| section.keys.iter().any(|known| known.name == key);
+    keys::sections().iter().filter(has).find_map(|section| match section.table {
         "[topology]" => Some(("topology", section.kind?)),
         "[workload]" => Some(("workload", section.kind?)),
         _ => None,
@@ -480,7 +479,7 @@ fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
     points
         .iter()
         .map(|point| {
-            only(point, &["sweep", "scheme", "topology", "workload", "fault"])?;
+            only(point, &keys::of("point"))?;
             let mut fields = root.fields.clone();
             for (key, node) in point.fields.iter().filter(|(key, _)| *key != "sweep") {
                 fields.insert(key.clone(), node.clone());

@@ -1,132 +1,11 @@
 //! Typed access to a table as written, with errors that say where and what to write instead.
 
+use crate::scenario::keys;
+pub(in crate::scenario) use crate::scenario::keys::example;
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::value::{Read, describe};
 pub(in crate::scenario) use anabranch_base::nearest;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, in_unit_of};
-
-/// An example of each key's value, for errors. A name means the same in every table.
-const EXAMPLES: &[(&str, &str)] = &[
-    ("above", "\"8us\""),
-    ("access_cycles", "2"),
-    ("ack_every", "1"),
-    ("algorithm", "\"allreduce-ring\""),
-    ("at", "\"100us\""),
-    ("base", "\"reps\""),
-    ("because", "\"the text gives no MTU; the simulator it builds on has 1000 B\""),
-    ("bitmaps", "5"),
-    ("both_directions", "true"),
-    ("buffer", "\"64MB\""),
-    ("bundle", "1"),
-    ("bytes", "\"8MiB\""),
-    ("check_cycles", "1"),
-    ("chips", "[{ name = \"tofino\", ports = 32, link = \"100Gbps\", buffer = \"20MB\" }]"),
-    ("chunk", "\"128KB\""),
-    ("chunk_bits", "128"),
-    ("clock", "\"ack\""),
-    ("clock_mhz", "300"),
-    ("colors_per_port", "1"),
-    ("comm_groups", "\"comm_group.json\""),
-    ("connections", "16"),
-    ("cross_tor", "false"),
-    ("dcs", "2"),
-    ("degree", "8"),
-    ("degrees", "[0, 128, 256]"),
-    ("depth", "1"),
-    ("down_for", "\"50us\""),
-    ("duration", "\"200us\""),
-    ("ends", "\"posted\""),
-    ("esw_link", "\"400Gbps\""),
-    ("esw_link_latency", "\"5us\""),
-    ("every", "\"20us\""),
-    ("figure", "\"Figure 2\""),
-    ("file", "\"leaf_spine.topo\""),
-    ("format", "\"goal\""),
-    ("found", "\"the paper's simulator trims\""),
-    ("from", "0"),
-    ("group", "\"incast\""),
-    ("groups", "[[0, 1, 2, 3]]"),
-    ("hosts", "128"),
-    ("hosts_per_tor", "8"),
-    ("id", "\"reps/fig-2\""),
-    ("inter", "0.2"),
-    ("jitter", "\"500us\""),
-    ("jobs", "1"),
-    ("km_delay", "\"5us\""),
-    ("largest", "[\"16KB\", \"1MB\"]"),
-    ("layers", "[1, 8]"),
-    ("leaves", "4"),
-    ("link", "\"400Gbps\""),
-    ("link_latency", "\"500ns\""),
-    ("links", "\"tor-uplinks:3%\""),
-    ("load", "0.6"),
-    ("max_bytes", "\"200KB\""),
-    ("max_events", "20000000000"),
-    ("max_packets", "16000000"),
-    ("max_time", "\"1s\""),
-    ("measure", "\"fct_max(ops) / fct_max(reps)\""),
-    ("min_bytes", "\"200KB\""),
-    ("name", "\"reps-16\""),
-    ("next_cycles", "1"),
-    ("origin", "\"2s\""),
-    ("oversubscription", "1"),
-    ("packet", "\"1000B\""),
-    ("paper", "1.25"),
-    ("parameter", "\"*.fabric.queue\""),
-    ("per", "[\"scheme\"]"),
-    ("period", "\"200us\""),
-    ("persistent", "true"),
-    ("placement", "\"random\""),
-    ("pod_hosts", "128"),
-    ("ports", "[8, 16]"),
-    ("probability", "0.01"),
-    ("qps", "\"0-7\""),
-    ("queue_pairs", "10000"),
-    ("queues", "[1, 8]"),
-    ("radix_down", "8"),
-    ("radix_up", "8"),
-    ("rank_hosts", "[0, 8, 1, 9]"),
-    ("ranks", "32"),
-    ("rate", "\"200Gbps\""),
-    ("replicate", "8"),
-    ("resolution", "0.02"),
-    ("rounds", "1000"),
-    ("rtt", "\"10us\""),
-    ("says", "\"REPS finishes before OPS\""),
-    ("schemes", "[\"reps\", \"ops\", \"ecmp\"]"),
-    ("seeds", "[1, 2, 3]"),
-    ("senders", "128"),
-    ("series", "\"link-utilisation\""),
-    ("setup", "\"common\""),
-    ("sizes", "\"websearch\""),
-    ("smallest", "[\"16KB\", \"1MB\"]"),
-    ("source", "\"section 4.3\""),
-    ("stall", "\"10ms\""),
-    ("start", "\"100us\""),
-    ("start_unit", "\"1ps\""),
-    ("streams", "\"each\""),
-    ("switch_latency", "\"500ns\""),
-    ("switches", "\"tor:0\""),
-    ("target", "0"),
-    ("threshold", "5"),
-    ("tiers", "2"),
-    ("title", "\"Permutation on 128 hosts\""),
-    ("to", "1"),
-    ("tors", "4"),
-    ("trunk", "\"400Gbps\""),
-    ("trunk_latency", "\"500ns\""),
-    ("until", "\"1ms\""),
-    ("variants", "[\"ops\", \"recycled\"]"),
-    ("wan_latency", "\"500us\""),
-    ("wan_link", "\"1600Gbps\""),
-    ("what", "\"the MTU\""),
-    ("where", "\"drops(scheme) == 0\""),
-    ("without_control", "true"),
-    ("without_missing", "true"),
-    ("without_pipeline", "true"),
-    ("x", "\"workload.bytes\""),
-    ("y", "\"fct_max_us\""),
-];
 
 /// Units of times in picoseconds.
 const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
@@ -171,20 +50,15 @@ fn is_in_groups(text: &str) -> bool {
 
 /// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
 /// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
-fn in_usual_unit(key: &str, number: f64) -> Option<String> {
-    let usual: Duration = example(key).trim_matches('"').parse().ok()?;
-    if usual.0 == 0 || example(key).ends_with("us\"") {
+fn in_usual_unit(example: &str, number: f64) -> Option<String> {
+    let usual: Duration = example.trim_matches('"').parse().ok()?;
+    if usual.0 == 0 || example.ends_with("us\"") {
         return None;
     }
     let times_off = |unit: f64| (number * unit / usual.0 as f64).max(usual.0 as f64 / (number * unit));
     let (unit, _) = TIME_UNITS.iter().min_by(|a, b| times_off(a.1).total_cmp(&times_off(b.1)))?;
     let time = format!("{number}{unit}");
     time.parse::<Duration>().is_ok().then(|| format!("{time:?}"))
-}
-
-/// An example of the value of `key`.
-pub(in crate::scenario) fn example(key: &str) -> &'static str {
-    EXAMPLES.iter().find(|(name, _)| *name == key).map_or("...", |(_, value)| value)
 }
 
 /// A table that is being read.
@@ -220,6 +94,12 @@ impl<'a> Table<'a> {
         toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
     }
 
+    /// An example of the value of `key`.
+    fn example(&self, key: &str) -> &'static str {
+        let kind = self.node("kind").map(Node::value);
+        keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
+    }
+
     /// The value of `key` as it stands there.
     pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)
@@ -237,16 +117,16 @@ impl<'a> Table<'a> {
                 let message = format!("{message}, which is swept");
                 return fault(self.file, node.at, format!("{key}: {message}"), Some(swept));
             }
-            let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
+            let timed = bare_number(node).and_then(|number| in_usual_unit(self.example(key), number));
             let timed = timed.map(|time| Fix::set(key, time));
             let in_unit =
-                bare_number(node).and_then(|number| in_unit_of(example(key).trim_matches('"'), number));
+                bare_number(node).and_then(|number| in_unit_of(self.example(key).trim_matches('"'), number));
             let in_unit =
                 in_unit.map(|text| Node { at: node.at, item: Item::Leaf(toml::Value::String(text)) });
             let repaired = in_unit.into_iter().chain(repaired(node)).find(|node| T::read(node).is_ok());
             let repaired = repaired.map(|node| Fix::set(key, node.value()));
             let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
-            let fix = fix.unwrap_or_else(|| Fix::set(key, example(key)));
+            let fix = fix.unwrap_or_else(|| Fix::set(key, self.example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(fix))
         })
     }
@@ -273,7 +153,7 @@ impl<'a> Table<'a> {
     /// The error for a key that is not there.
     pub(in crate::scenario) fn missing(&self, key: &str) -> Diagnostic {
         let place = if self.name.is_empty() { "the scenario" } else { &self.name };
-        let fix = Fix::set(key, example(key));
+        let fix = Fix::set(key, self.example(key));
         let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(fix));
         Diagnostic { code: Code::MissingKey, ..error }
     }
@@ -318,7 +198,7 @@ impl<'a> Table<'a> {
         if number > 0 {
             return Ok(());
         }
-        Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, example(key))))
+        Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, self.example(key))))
     }
 
     /// The tables of the array at `key`, each named like `[[fault]] 1`.
@@ -393,8 +273,7 @@ pub(in crate::scenario) fn name_alone(written: impl Into<String>, near: &str) ->
 
 /// The fix of a problem that has none: an example of the key's value.
 pub(in crate::scenario) fn or_example(help: Option<Fix>, key: &str) -> Option<Fix> {
-    let known = EXAMPLES.iter().any(|(name, _)| *name == key);
-    help.or_else(|| known.then(|| Fix::set(key, example(key))))
+    help.or_else(|| keys::known_example(key).map(|example| Fix::set(key, example)))
 }
 
 /// A line of the table `name`, for an error about something else of that name.

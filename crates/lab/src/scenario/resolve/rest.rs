@@ -1,7 +1,9 @@
 //! `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
-use crate::scenario::read::table::Table;
-use crate::scenario::schema::keys;
+use crate::scenario::keys;
+use crate::scenario::keys::fault::SHORTEST_PERIOD;
+use crate::scenario::keys::series::{PointsOf, SeriesKind};
+use crate::scenario::read::table::{Table, example};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
@@ -26,10 +28,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("switch-loss", Kind::SwitchLoss),
     ("bit-errors", Kind::BitErrors),
 ];
-
-/// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
-/// which a fabric runs.
-const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 
 /// Reads one `[[fault]]` of a fabric whose links, where they are alike, have the rate `link`.
 pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, Diagnostic> {
@@ -234,61 +232,14 @@ fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, D
     }
 }
 
-const SERIES: &[(&str, Series)] = &[
-    ("link-utilisation", Series::LinkUtilisation),
-    ("queue-delay", Series::QueueDelay),
-    ("queue-depth", Series::QueueDepth),
-    ("arrival-rate", Series::ArrivalRate),
-    ("drops", Series::Drops),
-    ("pauses", Series::Pauses),
-    ("pause-time", Series::PauseTime),
-    ("pause-victims", Series::PauseVictims),
-    ("set-aside", Series::HeldOutside),
-    ("table-entries", Series::TableEntries),
-    ("flow-throughput", Series::FlowThroughput),
-    ("sender-rtt", Series::SenderRtt),
-    ("sender-ecn", Series::SenderEcn),
-];
-
-/// The things that the points of a series belong to.
-enum PointsOf {
-    /// Links, one an interval.
-    Links,
-    /// Switches, one an interval.
-    Switches,
-    /// Queue pairs, one an interval.
-    Qps,
-    /// Queue pairs, one an acknowledgement.
-    Acks,
-}
-
-impl PointsOf {
-    fn series(series: Series) -> PointsOf {
-        match series {
-            Series::LinkUtilisation
-            | Series::QueueDepth
-            | Series::QueueDelay
-            | Series::ArrivalRate
-            | Series::Drops
-            | Series::Pauses
-            | Series::PauseTime
-            | Series::PauseVictims => PointsOf::Links,
-            Series::HeldOutside | Series::TableEntries => PointsOf::Switches,
-            Series::FlowThroughput => PointsOf::Qps,
-            Series::SenderRtt | Series::SenderEcn => PointsOf::Acks,
-        }
-    }
-}
-
 /// Reads one `[[measure]]`.
 pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
     only(table, &keys::of("measure"))?;
-    let series = table.word("series", SERIES)?;
-    let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
+    let SeriesKind { name: word, series, points, .. } = table.word("series", &SeriesKind::BY_NAME)?;
     let above = above(table, word, series)?;
     let nothing =
         MeasureSpec { series, every: Duration::ZERO, links: None, switches: None, qps: None, above };
-    match PointsOf::series(series) {
+    match points {
         PointsOf::Links => {
             measured_on(table, word, "links")?;
             let links = Some(selector(table, "links")?);
@@ -322,7 +273,7 @@ fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     for other in ["links", "switches", "qps"] {
         if other != key && table.node(other).is_some() {
             let message = format!("{word:?} is measured on {}, not on {}", what(key), what(other));
-            let example = if key == "qps" { "\"all\"" } else { crate::scenario::read::table::example(key) };
+            let example = if key == "qps" { "\"all\"" } else { example(key) };
             return Err(table.wrong(other, message, format!("{key} = {example} instead of {other}")));
         }
     }
@@ -388,7 +339,7 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
     let selectors: Several<String> = table.need(key)?;
     if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, crate::scenario::read::table::example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, example(key))));
     }
     Ok(selectors)
 }
@@ -397,7 +348,7 @@ fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     let selector: String = table.need(key)?;
     if selector.trim().is_empty() {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, crate::scenario::read::table::example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, example(key))));
     }
     Ok(selector)
 }

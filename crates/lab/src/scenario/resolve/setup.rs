@@ -13,6 +13,7 @@
 //! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
 //! of a scheme that begins with `+` is added to the setup's.
 
+use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::table::{Table, fault, list, nearest};
 use crate::scenario::schema::parameter_path::{INSTEAD_OF, PRESET};
@@ -122,7 +123,7 @@ impl Setup {
             return Setup::named(&name).ok_or_else(|| unknown(root, "setup", &name));
         }
         let table = Table::open(root.file, "[setup]", node)?;
-        only(&table, &[&["base", "name", "resolved", "differs"], &PARTS[..], &LAYERS[..]].concat())?;
+        only(&table, &keys::of("setup"))?;
         if table.get("resolved")?.unwrap_or(false) {
             only(&table, &["name", "resolved", "differs"])?;
             return Ok(Setup { name: table.need("name")?, stack: Vec::new() });

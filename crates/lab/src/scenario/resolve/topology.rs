@@ -1,8 +1,8 @@
 //! `[topology]` as written, with its short forms.
 
+use crate::scenario::keys;
 use crate::scenario::read::table::{Table, example, fault, or_example};
 use crate::scenario::schema::files::Context;
-use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
 use anabranch_engine::FaultSpec;
@@ -33,11 +33,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("cross-dc", Kind::CrossDc),
     ("graph", Kind::Graph),
 ];
-
-/// The kinds of ours.
-pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
-    KINDS.iter().map(|(kind, _)| *kind).collect()
-}
 
 /// Reads `[topology]`; also returns the number of hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {

@@ -1,8 +1,8 @@
 //! Jobs from traces as written.
 
+use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::files::Context;
-use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};

@@ -1,10 +1,10 @@
 //! `[workload]` as written, with its short forms.
 
+use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
-use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, HostId, Problem};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
@@ -45,11 +45,6 @@ const KINDS: &[(&str, Kind)] = &[
     ("trace", Kind::Trace),
     ("jobs", Kind::Jobs),
 ];
-
-/// The kinds of ours.
-pub(in crate::scenario) fn kinds() -> Vec<&'static str> {
-    KINDS.iter().map(|(kind, _)| *kind).collect()
-}
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {

@@ -1,11 +1,9 @@
-//! The keys and parameters that scenarios may have, and the parts that programs register.
+//! Declared parameters and keys of tables as they are read, and the parts that programs register.
 
 pub(in crate::scenario) mod declared_table;
 pub(in crate::scenario) mod files;
-pub(in crate::scenario) mod keys;
 pub(in crate::scenario) mod kind_hints;
 pub(in crate::scenario) mod parameter_path;
 pub(in crate::scenario) mod parameters;
 pub(in crate::scenario) mod plugins;
-pub(in crate::scenario) mod section;
 pub(in crate::scenario) mod unknown_keys;

@@ -1,9 +1,9 @@
 //! Keys that a table does not have, and the ones that may be meant.
 
+use crate::scenario::keys;
 use crate::scenario::read::document::{Item, Node};
 use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
 use crate::scenario::read::value::as_list;
-use crate::scenario::schema::keys;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
 /// Keys that stand above all tables.

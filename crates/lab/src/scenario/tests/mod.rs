@@ -5,6 +5,7 @@ mod bad_input_cases;
 mod bad_sweep_cases;
 mod cross_dc;
 mod hpcc;
+mod json_schemas;
 mod lossless;
 mod mix;
 mod ns3_files;

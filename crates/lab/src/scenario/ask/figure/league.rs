@@ -1,9 +1,9 @@
 //! The schemes of a scenario of the league: those whose files name its part.
 
+use crate::scenario::keys::{self, LEAGUE_PARTS};
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::resolve::scheme::builtin;
-use crate::scenario::resolve::scheme::file::LEAGUE_PARTS;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 
@@ -12,7 +12,7 @@ use anabranch_base::{Diagnostic, Fix};
 pub(super) fn name_schemes(file: &str, fields: &mut Fields) -> Result<(), Diagnostic> {
     let Some(node @ Node { at, item: Item::Table(_) }) = fields.get("schemes") else { return Ok(()) };
     let table = Table::open(file, "schemes", node)?;
-    only(&table, &["league", "first"])?;
+    only(&table, &keys::of("schemes"))?;
     let part: String = table.need("league")?;
     if !LEAGUE_PARTS.contains(&part.as_str()) {
         let fix = match nearest(&part, &LEAGUE_PARTS) {

@@ -3,10 +3,11 @@
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
 use crate::scenario::input::{Files, Overrides};
+use crate::scenario::keys;
+use crate::scenario::keys::figure::CLAIM_KINDS;
 use crate::scenario::read::document::{self, Fields, Item, Node};
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::scheme::catalog::Registry;
-use crate::scenario::schema::keys;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, Explanation, PlotSpec};
@@ -58,10 +59,6 @@ pub struct Figure {
     /// The claims of the paper about it.
     pub claims: Vec<ClaimSpec>,
 }
-
-/// The keys of a figure file that a scenario does not have.
-const OWN_KEYS: &[&str] =
-    &["id", "paper", "figure", "assumptions", "unsaid", "plot", "explain", "claim", "model", "quick"];
 
 /// Reads a figure file at a scale.
 ///
@@ -117,7 +114,7 @@ pub fn read_figure_under(
     let at_scale = at_scale.as_ref();
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;
-    only(&table, &[&keys::of("scenario"), OWN_KEYS].concat())?;
+    only(&table, &[keys::of("scenario"), keys::of("figure")].concat())?;
     let id: String = table.need("id")?;
     let paper = match table.get::<String>("paper")? {
         Some(paper) => paper,
@@ -148,8 +145,8 @@ pub fn read_figure_under(
     }
     if figure.model.is_none() || table.node("topology").is_some() {
         let Item::Table(mut fields) = root.item.clone() else { return Err(table.missing("topology")) };
-        for key in OWN_KEYS {
-            fields.remove(*key);
+        for key in keys::of("figure") {
+            fields.remove(key);
         }
         let resolve = |fields| scenario::resolve(registry, file_name, fields, files, &Overrides::default());
         figure.scenario = Some(scenario_of(file_name, fields, &unsaid, choice, &resolve)?);
@@ -253,19 +250,8 @@ fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
 }
 
 fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
-    only(table, &["says", "source", "paper", "measure", "kind", "why", "found"])?;
-    let kind = table.word(
-        "kind",
-        &[
-            ("ratio", ClaimKind::Ratio),
-            ("at-least", ClaimKind::AtLeast),
-            ("at-most", ClaimKind::AtMost),
-            ("value", ClaimKind::Value),
-            ("range", ClaimKind::Range),
-            ("zero", ClaimKind::Zero),
-            ("order", ClaimKind::Order),
-        ],
-    )?;
+    only(table, &keys::of("claim"))?;
+    let kind = table.word("kind", &CLAIM_KINDS)?;
     if table.node("found").is_some() && table.node("why").is_some() {
         let message = "why and found are two names for the same";
         return Err(table.wrong("found", message, "why = \"...\", and no found"));

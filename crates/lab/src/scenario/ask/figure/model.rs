@@ -2,6 +2,7 @@
 
 use crate::scenario::expand::scenario;
 use crate::scenario::input::Overrides;
+use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
@@ -174,17 +175,14 @@ pub(in crate::scenario) fn read(table: &Table, root: &Table) -> Result<ModelSpec
     match table.word("kind", KINDS)? {
         Kind::BallsIntoBins => balls(table, root),
         Kind::LoadImbalance => load_imbalance(table, root),
-        Kind::StateBits => only(table, &["kind"]).map(|()| ModelSpec::StateBits {}),
+        Kind::StateBits => only(table, &keys::of("state-bits")).map(|()| ModelSpec::StateBits {}),
         Kind::PacketTracking => packet_tracking(table).map(ModelSpec::PacketTracking),
         Kind::LosslessReach => lossless_reach(table).map(ModelSpec::LosslessReach),
     }
 }
 
 fn balls(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
-    only(
-        table,
-        &["kind", "ports", "rounds", "load", "variants", "threshold", "colors_per_port", "recycle_every"],
-    )?;
+    only(table, &keys::of("balls-into-bins"))?;
     let ports = counts(table, "ports", table.need("ports")?, "[8, 16]")?;
     let recycle_every = table.get("recycle_every")?.unwrap_or_else(each);
     let rounds: u32 = table.need("rounds")?;
@@ -212,7 +210,7 @@ fn balls(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
 }
 
 fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
-    only(table, &["kind", "uplinks", "flows", "evs"])?;
+    only(table, &keys::of("load-imbalance"))?;
     let uplinks: u32 = table.need("uplinks")?;
     table.within("uplinks", u64::from(uplinks), 2, 65_536)?;
     let evs = counts(table, "evs", table.need("evs")?, "[256, 65536]")?;
@@ -259,9 +257,7 @@ fn variants(table: &Table) -> Result<Vec<BallsVariant>, Diagnostic> {
 }
 
 fn packet_tracking(table: &Table) -> Result<PacketTracking, Diagnostic> {
-    const COUNTS: [&str; 6] =
-        ["chunk_bits", "bitmaps", "queue_pairs", "access_cycles", "check_cycles", "next_cycles"];
-    only(table, &[&["kind", "link", "rtt", "packet", "clock_mhz", "degrees"], &COUNTS[..]].concat())?;
+    only(table, &keys::of("packet-tracking"))?;
     let count = |key| {
         let count: u32 = table.need(key)?;
         table.within(key, u64::from(count), 1, u64::from(u32::MAX))?;
@@ -295,7 +291,7 @@ fn packet_tracking(table: &Table) -> Result<PacketTracking, Diagnostic> {
 }
 
 fn lossless_reach(table: &Table) -> Result<LosslessReach, Diagnostic> {
-    only(table, &["kind", "km_delay", "queues", "chips"])?;
+    only(table, &keys::of("lossless-reach"))?;
     let spec = LosslessReach {
         km_delay: table.need("km_delay")?,
         queues: table.need("queues")?,
@@ -321,7 +317,7 @@ fn lossless_reach(table: &Table) -> Result<LosslessReach, Diagnostic> {
 }
 
 fn chip(table: &Table) -> Result<Chip, Diagnostic> {
-    only(table, &["name", "ports", "link", "buffer"])?;
+    only(table, &keys::of("chip"))?;
     let chip = Chip {
         name: table.need("name")?,
         ports: table.need("ports")?,

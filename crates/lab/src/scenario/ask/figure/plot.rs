@@ -2,6 +2,8 @@
 
 use super::{Figure, ModelSpec};
 use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::keys;
+use crate::scenario::keys::figure::PLOT_KINDS;
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::resolve::scheme::builtin::schemes;
 use crate::scenario::schema::unknown_keys::only;
@@ -12,20 +14,8 @@ use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRo
 /// Reads a `[plot]` table of a figure that is called `title`.
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
-    let keys = ["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"];
-    only(table, &[&keys[..], &of_messages].concat())?;
-    let kind = table.word(
-        "kind",
-        &[
-            ("series", PlotKind::Series),
-            ("points", PlotKind::Points),
-            ("cdf", PlotKind::Cdf),
-            ("bar", PlotKind::Bar),
-            ("line", PlotKind::Line),
-            ("slowdown-by-size", PlotKind::SlowdownBySize),
-            ("flows", PlotKind::Flows),
-        ],
-    )?;
+    only(table, &keys::of("plot"))?;
+    let kind = table.word("kind", &PLOT_KINDS)?;
     let fixed = match kind {
         PlotKind::Series | PlotKind::Points => Some("time"),
         PlotKind::Cdf => Some("what `y` names"),
@@ -219,7 +209,7 @@ impl Drawable {
     /// # Errors
     /// A measure that no run will have among others.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
-        only(table, &["measure", "called", "says"])?;
+        only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
         let hit: &[&str] = if self.faults { &[DATA_PACKETS_HIT] } else { &[] };
         known(table, "measure", &measure, &[&self.numbers, hit].concat())?;

@@ -1,6 +1,7 @@
 //! `[[unsaid]]`: what a paper leaves open, with the values that its text permits.
 
 use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::key_path::{leaves, put, whole_value};
 use crate::scenario::read::table::{Table, fault};
@@ -58,7 +59,7 @@ pub(in crate::scenario) fn read<'a>(
     table: &Table<'a>,
     scale: Option<&Fields>,
 ) -> Result<Entry<'a>, Diagnostic> {
-    only(table, &["what", "set", "because"])?;
+    only(table, &keys::of("unsaid"))?;
     let example = "set = { \"*.transport.payload\" = [\"4096B\", \"1000B\"] }";
     let Some(set) = table.node("set") else {
         return Err(table.wrong("set", "[[unsaid]] has no set", example));

@@ -1,9 +1,9 @@
 //! Everything that scenarios can name: the schemes that come with the program, and what other programs add.
 
+use crate::scenario::keys;
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::builtin;
 use crate::scenario::resolve::scheme::file::{Bases, Draft};
-use crate::scenario::resolve::{topology, workload};
 use crate::scenario::schema::plugins::{Family, Listed, Plugins};
 use anabranch_base::{
     AboveZero, Bytes, Diagnostic, Duration, KindDeclaration, Parameter, Parameters, Refused, Stream,
@@ -159,7 +159,7 @@ impl Registry {
         parameters: impl IntoIterator<Item = Parameter>,
         factory: impl Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync + 'static,
     ) -> Self {
-        let ours = topology::kinds();
+        let ours: Vec<&str> = keys::kinds("[topology]").collect();
         self.plugins.topologies.add(name.into(), &ours, parameters, Arc::new(factory));
         self
     }
@@ -175,7 +175,7 @@ impl Registry {
         + Sync
         + 'static,
     ) -> Self {
-        let ours = workload::kinds();
+        let ours: Vec<&str> = keys::kinds("[workload]").collect();
         self.plugins.workloads.add(name.into(), &ours, parameters, Arc::new(factory));
         self
     }

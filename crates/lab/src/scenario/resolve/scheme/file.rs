@@ -1,6 +1,7 @@
 //! Schemes as written, before a setup gives them their ground.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
+use crate::scenario::keys::{self, LEAGUE_PARTS};
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
 use crate::scenario::read::key_path::{self, Setting};
 use crate::scenario::read::table::{Table, fault, name_alone};
@@ -39,20 +40,16 @@ pub(in crate::scenario) struct Draft {
     pub league: Vec<String>,
 }
 
-/// The parts of the league: its scenarios name the schemes of one of them.
-pub(in crate::scenario) const LEAGUE_PARTS: [&str; 3] = ["data-centre", "large-fabric", "two-data-centres"];
 /// The parts in which a scheme takes part whose file does not say so.
 const USUAL_LEAGUE_PARTS: [&str; 2] = ["data-centre", "large-fabric"];
 
 /// The parts of a scheme's table.
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
-/// The other keys that it may have. `order` is for `build.rs`.
-const WORDS: [&str; 9] = ["base", "name", "title", "source", "needs", "own", "set", "order", "league"];
 
 impl Draft {
     /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
     pub(in crate::scenario) fn read(table: &Table, bases: &dyn Bases) -> Result<Draft, Diagnostic> {
-        only(table, &[&WORDS[..], &PARTS[..]].concat())?;
+        only(table, &[keys::of("scheme"), vec!["qps"]].concat())?;
         if table.node("base").is_none() && table.node("transport").is_none() {
             let missing = table.missing("base");
             let name = table.get::<String>("name")?.filter(|name| bases.find(name).is_some());

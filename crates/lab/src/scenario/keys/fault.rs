@@ -1,19 +1,25 @@
 //! The keys of `[[fault]]`.
 
-use crate::scenario::schema::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::schema::section::{Key, RATE, Section, TIME_ABOVE, key};
+use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
+use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
+use crate::scenario::keys::section::{
+    Key, LINK_NAMES, RATE, SHARE, SWITCH_NAMES, Section, TIME, TIME_ABOVE, key, kind,
+};
+use anabranch_base::Duration;
 
-const LINKS: &str = "names of links, or a list of them";
-const PROBABILITY: &str = "a number, 0 to 1";
+/// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
+/// which a fabric runs.
+pub(in crate::scenario) const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 const LINKS_BROKEN: Key = key(
     "links",
-    LINKS,
+    KeyType::OneOrMore(&LINK_NAMES),
     Required,
     "What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`.",
-);
+)
+.with_example("\"tor-uplinks:3%\"");
 const BOTH: Key = key(
     "both_directions",
-    "`true` or `false`",
+    KeyType::Bool,
     Described(
         "both of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both",
     ),
@@ -21,25 +27,28 @@ const BOTH: Key = key(
 );
 const AT: Key = key(
     "at",
-    "a time, or a list of them",
+    KeyType::OneOrMore(&TIME),
     Value("\"0us\""),
     "When it begins; each time, where there are several.",
-);
+)
+.with_example("\"100us\"");
 const DURATION: Key =
-    key("duration", TIME_ABOVE, Described("to the end of the run"), "How long it lasts, each time.");
+    key("duration", TIME_ABOVE, Described("to the end of the run"), "How long it lasts, each time.")
+        .with_example("\"200us\"");
 const UNTIL: Key = key(
     "until",
-    "a time after `at`",
+    KeyType::Time(Ends { low: Low::AfterKey("at"), high: High::Any }),
     Described("to the end of the run"),
     "When it ends, instead of `duration`.",
-);
+)
+.with_example("\"1ms\"");
 
 pub(super) const LINK_DOWN: Section = Section {
     name: "link-down",
     table: "[[fault]]",
     kind: Some("link-down"),
     meaning: "Links carry nothing and lose what is on them.",
-    keys: &[key("kind", "`link-down`", Required, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH],
+    keys: &[kind("link-down", "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH],
 };
 
 pub(super) const LINK_FLAP: Section = Section {
@@ -48,14 +57,26 @@ pub(super) const LINK_FLAP: Section = Section {
     kind: Some("link-flap"),
     meaning: "Links go down and come up again, period after period.",
     keys: &[
-        key("kind", "`link-flap`", Required, "What happens."),
+        kind("link-flap", "What happens."),
         AT,
         DURATION,
         UNTIL,
         LINKS_BROKEN,
         BOTH,
-        key("period", "a time, 1 us or more", Required, "From one time that they go down to the next."),
-        key("down_for", "a time above 0, below `period`", Required, "For how long they are down each time."),
+        key(
+            "period",
+            KeyType::Time(Ends::from(SHORTEST_PERIOD)),
+            Required,
+            "From one time that they go down to the next.",
+        )
+        .with_example("\"200us\""),
+        key(
+            "down_for",
+            KeyType::Time(Ends::ABOVE_ZERO.with_high(High::BelowKey("period"))),
+            Required,
+            "For how long they are down each time.",
+        )
+        .with_example("\"50us\""),
     ],
 };
 
@@ -65,16 +86,12 @@ pub(super) const SWITCH_DOWN: Section = Section {
     kind: Some("switch-down"),
     meaning: "Switches lose all that waits in them, and all their links are down.",
     keys: &[
-        key("kind", "`switch-down`", Required, "What happens."),
+        kind("switch-down", "What happens."),
         AT,
         DURATION,
         UNTIL,
-        key(
-            "switches",
-            "names of switches, or a list of them",
-            Required,
-            "What breaks: `spine:0`, `tor:25%`.",
-        ),
+        key("switches", KeyType::OneOrMore(&SWITCH_NAMES), Required, "What breaks: `spine:0`, `tor:25%`.")
+            .with_example("\"tor:0\""),
     ],
 };
 
@@ -84,13 +101,13 @@ pub(super) const CHANGED_RATE: Section = Section {
     kind: Some("rate"),
     meaning: "Links run at another rate.",
     keys: &[
-        key("kind", "`rate`", Required, "What happens."),
+        kind("rate", "What happens."),
         AT,
         DURATION,
         UNTIL,
         LINKS_BROKEN,
         BOTH,
-        key("rate", RATE, Required, "The rate meanwhile."),
+        key("rate", RATE, Required, "The rate meanwhile.").with_example("\"200Gbps\""),
     ],
 };
 
@@ -100,13 +117,13 @@ pub(super) const PACKET_LOSS: Section = Section {
     kind: Some("packet-loss"),
     meaning: "Links lose each packet with a probability.",
     keys: &[
-        key("kind", "`packet-loss`", Required, "What happens."),
+        kind("packet-loss", "What happens."),
         AT,
         DURATION,
         UNTIL,
         LINKS_BROKEN,
         BOTH,
-        key("probability", PROBABILITY, Required, "That a packet is lost."),
+        key("probability", SHARE, Required, "That a packet is lost.").with_example("0.01"),
     ],
 };
 
@@ -116,13 +133,13 @@ pub(super) const SWITCH_LOSS: Section = Section {
     kind: Some("switch-loss"),
     meaning: "Switches drop each data packet, or trim it where they trim, with a probability.",
     keys: &[
-        key("kind", "`switch-loss`", Required, "What happens."),
+        kind("switch-loss", "What happens."),
         AT,
         DURATION,
         UNTIL,
         LINKS_BROKEN,
         BOTH,
-        key("probability", PROBABILITY, Required, "That a data packet is dropped or trimmed."),
+        key("probability", SHARE, Required, "That a data packet is dropped or trimmed.").with_example("0.01"),
     ],
 };
 
@@ -132,12 +149,12 @@ pub(super) const BIT_ERRORS: Section = Section {
     kind: Some("bit-errors"),
     meaning: "Each bit is wrong with a probability, and a packet with a wrong bit is lost.",
     keys: &[
-        key("kind", "`bit-errors`", Required, "What happens."),
+        kind("bit-errors", "What happens."),
         AT,
         DURATION,
         UNTIL,
         LINKS_BROKEN,
         BOTH,
-        key("probability", PROBABILITY, Required, "That a bit is wrong."),
+        key("probability", SHARE, Required, "That a bit is wrong.").with_example("0.01"),
     ],
 };

@@ -1,10 +1,12 @@
 //! The keys of `[topology]`.
 
-use crate::scenario::schema::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::schema::section::{COUNT, FILE, Key, RATE, Section, TIME, key};
+use crate::scenario::keys::key_type::{Ends, High, KeyType};
+use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
+use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, Section, TIME, key, kind};
 
-const HOSTS: &str = "a number, 2 or more";
-const LINK: Key = key("link", RATE, Required, "Rate of the links.");
+const HOSTS: KeyType = KeyType::Whole(Ends::from(2));
+const OVERSUBSCRIPTION: KeyType = KeyType::Either(&[KeyType::Number(Ends::from(1.0)), KeyType::Ratio]);
+const LINK: Key = key("link", RATE, Required, "Rate of the links.").with_example("\"400Gbps\"");
 const LINK_LATENCY: Key = key("link_latency", TIME, Value("\"500ns\""), "How long a bit takes over a link.");
 const SWITCH_LATENCY: Key = key(
     "switch_latency",
@@ -19,28 +21,30 @@ pub(super) const FAT_TREE: Section = Section {
     kind: Some("fat-tree"),
     meaning: "Two or three tiers of any radix and oversubscription.",
     keys: &[
-        key("kind", "`fat-tree`", Required, "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric."),
-        key("tiers", "2 or 3", Value("2"), "Tiers of switches."),
+        kind("fat-tree", "Which fabric it is."),
+        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
+        key("tiers", KeyType::Whole(Ends::from(2).with_high(High::To(3))), Value("2"), "Tiers of switches."),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
         key(
             "oversubscription",
-            "a number, 1 or more, or `\"2:1\"`",
+            OVERSUBSCRIPTION,
             Value("1"),
             "What the hosts of a ToR can send over what leaves it upwards.",
         ),
-        key("hosts_per_tor", COUNT, Described("by the numbers of hosts and tiers"), "Hosts below a ToR."),
+        key("hosts_per_tor", COUNT, Described("by the numbers of hosts and tiers"), "Hosts below a ToR.")
+            .with_example("8"),
         key(
             "pod_hosts",
             HOSTS,
             Described("by the numbers of hosts and tiers"),
             "Hosts of a pod, in three tiers.",
-        ),
+        )
+        .with_example("128"),
         key(
             "tier",
-            "tables",
+            KeyType::Tables("[[topology.tier]]"),
             Described("by the keys above"),
             "`[[topology.tier]]`, from the ToRs up: what is different in a tier.",
         ),
@@ -53,22 +57,23 @@ pub(super) const LEAF_SPINE: Section = Section {
     kind: Some("leaf-spine"),
     meaning: "A fat tree of two tiers.",
     keys: &[
-        key("kind", "`leaf-spine`", Required, "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric."),
+        kind("leaf-spine", "Which fabric it is."),
+        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
         key(
             "oversubscription",
-            "a number, 1 or more, or `\"2:1\"`",
+            OVERSUBSCRIPTION,
             Value("1"),
             "What the hosts of a leaf can send over what leaves it upwards.",
         ),
-        key("hosts_per_tor", COUNT, Described("by the number of hosts"), "Hosts below a leaf."),
-        key("pod_hosts", HOSTS, Described("all"), "Hosts of a pod."),
+        key("hosts_per_tor", COUNT, Described("by the number of hosts"), "Hosts below a leaf.")
+            .with_example("8"),
+        key("pod_hosts", HOSTS, Described("all"), "Hosts of a pod.").with_example("128"),
         key(
             "tier",
-            "tables",
+            KeyType::Tables("[[topology.tier]]"),
             Described("by the keys above"),
             "`[[topology.tier]]`, from the leaves up: what is different in a tier.",
         ),
@@ -81,19 +86,26 @@ pub(super) const TOPO_FILE: Section = Section {
     kind: None,
     meaning: "A fat tree from a `.topo` file of htsim; what is said beside it goes before.",
     keys: &[
-        key("kind", "`fat-tree` or `leaf-spine`", Described("by the file"), "Which fabric it is."),
-        key("file", FILE, Required, "The file."),
-        key("link", RATE, Described("the file's"), "Rate of the links."),
-        key("link_latency", TIME, Described("the file's"), "How long a bit takes over a link."),
+        key(
+            "kind",
+            KeyType::Choice(&["fat-tree", "leaf-spine"]),
+            Described("by the file"),
+            "Which fabric it is.",
+        ),
+        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("link", RATE, Described("the file's"), "Rate of the links.").with_example("\"400Gbps\""),
+        key("link_latency", TIME, Described("the file's"), "How long a bit takes over a link.")
+            .with_example("\"500ns\""),
         key(
             "switch_latency",
             TIME,
             Described("the file's"),
             "How long a packet takes through a switch, beside waiting.",
-        ),
+        )
+        .with_example("\"500ns\""),
         key(
             "tier",
-            "tables",
+            KeyType::Tables("[[topology.tier]]"),
             Described("the file's"),
             "`[[topology.tier]]`, from the ToRs up: what is different in a tier.",
         ),
@@ -106,16 +118,26 @@ pub(super) const TIER: Section = Section {
     kind: None,
     meaning: "What is different in a tier of a fat tree.",
     keys: &[
-        key("link", RATE, Described("that of the fabric"), "Rate of the links below."),
-        key("link_latency", TIME, Described("that of the fabric"), "How long a bit takes over a link below."),
+        key("link", RATE, Described("that of the fabric"), "Rate of the links below.")
+            .with_example("\"400Gbps\""),
+        key("link_latency", TIME, Described("that of the fabric"), "How long a bit takes over a link below.")
+            .with_example("\"500ns\""),
         key(
             "switch_latency",
             TIME,
             Described("that of the fabric"),
             "How long a packet takes through a switch of the tier.",
-        ),
-        key("radix_down", COUNT, Described("by the keys of the fabric"), "Ports downwards."),
-        key("radix_up", COUNT, Described("by the keys of the fabric"), "Ports upwards."),
+        )
+        .with_example("\"500ns\""),
+        key("radix_down", COUNT, Described("by the keys of the fabric"), "Ports downwards.")
+            .with_example("8"),
+        key(
+            "radix_up",
+            KeyType::Whole(Ends::from(0)),
+            Described("by the keys of the fabric"),
+            "Ports upwards.",
+        )
+        .with_example("8"),
         key("bundle", COUNT, Value("1"), "Links side by side to the same switch."),
     ],
 };
@@ -126,8 +148,8 @@ pub(super) const SINGLE_SWITCH: Section = Section {
     kind: Some("single-switch"),
     meaning: "All hosts on one switch.",
     keys: &[
-        key("kind", "`single-switch`", Required, "Which fabric it is."),
-        key("hosts", HOSTS, Required, "Hosts of the fabric."),
+        kind("single-switch", "Which fabric it is."),
+        key("hosts", HOSTS, Required, "Hosts of the fabric.").with_example("128"),
         LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
@@ -140,12 +162,14 @@ pub(super) const DUMBBELL: Section = Section {
     kind: Some("dumbbell"),
     meaning: "Two switches joined by one cable, half of the hosts on each.",
     keys: &[
-        key("kind", "`dumbbell`", Required, "Which fabric it is."),
-        key("hosts", "an even number, 2 or more", Required, "Hosts of the fabric."),
+        kind("dumbbell", "Which fabric it is."),
+        key("hosts", KeyType::Even(2), Required, "Hosts of the fabric.").with_example("128"),
         LINK,
-        key("trunk", RATE, Described("`link`"), "Rate of the cable between the switches."),
+        key("trunk", RATE, Described("`link`"), "Rate of the cable between the switches.")
+            .with_example("\"400Gbps\""),
         LINK_LATENCY,
-        key("trunk_latency", TIME, Described("`link_latency`"), "How long a bit takes over that cable."),
+        key("trunk_latency", TIME, Described("`link_latency`"), "How long a bit takes over that cable.")
+            .with_example("\"500ns\""),
         SWITCH_LATENCY,
     ],
 };
@@ -156,11 +180,11 @@ pub(super) const CROSS_DC: Section = Section {
     kind: Some("cross-dc"),
     meaning: "Data centres of ToRs and leaves, joined by external switches over long links.",
     keys: &[
-        key("kind", "`cross-dc`", Required, "Which fabric it is."),
+        kind("cross-dc", "Which fabric it is."),
         key("dcs", HOSTS, Value("2"), "Data centres."),
-        key("tors", COUNT, Required, "ToRs of a data centre."),
-        key("leaves", COUNT, Required, "Leaves of a data centre."),
-        key("hosts_per_tor", COUNT, Required, "Hosts below a ToR."),
+        key("tors", COUNT, Required, "ToRs of a data centre.").with_example("4"),
+        key("leaves", COUNT, Required, "Leaves of a data centre.").with_example("4"),
+        key("hosts_per_tor", COUNT, Required, "Hosts below a ToR.").with_example("8"),
         LINK,
         LINK_LATENCY,
         key(
@@ -168,15 +192,19 @@ pub(super) const CROSS_DC: Section = Section {
             RATE,
             Described("all that the hosts of a data centre can send, over its leaves"),
             "Rate of a leaf's link to the external switch.",
-        ),
-        key("esw_link_latency", TIME, Described("`link_latency`"), "How long a bit takes over it."),
+        )
+        .with_example("\"400Gbps\""),
+        key("esw_link_latency", TIME, Described("`link_latency`"), "How long a bit takes over it.")
+            .with_example("\"5us\""),
         key(
             "wan_link",
             RATE,
             Described("all that the hosts of a data centre can send"),
             "Rate of a link between data centres.",
-        ),
-        key("wan_latency", TIME, Required, "How long a bit takes over it: 5 us for a kilometre of fibre."),
+        )
+        .with_example("\"1600Gbps\""),
+        key("wan_latency", TIME, Required, "How long a bit takes over it: 5 us for a kilometre of fibre.")
+            .with_example("\"500us\""),
         SWITCH_LATENCY,
     ],
 };
@@ -187,8 +215,8 @@ pub(super) const GRAPH: Section = Section {
     kind: Some("graph"),
     meaning: "Any graph, from a topology file of the ns-3 RDMA simulators.",
     keys: &[
-        key("kind", "`graph`", Required, "Which fabric it is."),
-        key("file", FILE, Required, "The file."),
+        kind("graph", "Which fabric it is."),
+        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
         SWITCH_LATENCY,
     ],
 };

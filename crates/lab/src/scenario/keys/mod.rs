@@ -1,23 +1,69 @@
-//! The keys of a scenario outside its schemes, declared once: what a table may have, what its keys may be, and what they are
-//! unless said. Reading refuses what is not here, and the reference is made of it.
+//! The keys of scenarios, schemes, setups and figures, declared once: the values that a key may have, and its default.
+//! Reading refuses other keys; the lists, the reference and the JSON Schema are made of these declarations.
 
-mod fault;
+pub(in crate::scenario) mod fault;
+pub(in crate::scenario) mod figure;
 mod general;
 mod jobs;
+pub(in crate::scenario) mod key_type;
+mod scheme;
+pub(in crate::scenario) mod section;
+pub(in crate::scenario) mod series;
 mod topology;
 mod workload;
 
-use crate::scenario::schema::section::Section;
+use crate::scenario::keys::section::Section;
+pub(in crate::scenario) use scheme::LEAGUE_PARTS;
 
-/// All of them, in the order of the reference.
+/// The keys of a scenario outside its schemes, in the order of the reference.
 pub fn sections() -> &'static [Section] {
     SECTIONS
 }
 
+/// All sections: those of a scenario first, then those of its schemes, of setups and of figures.
+pub(in crate::scenario) fn all() -> impl Iterator<Item = &'static Section> {
+    SECTIONS.iter().chain(OTHERS).chain(&figure::MODELS)
+}
+
+/// The section `name`; an unknown name is a fault of the program.
+pub(in crate::scenario) fn section(name: &str) -> &'static Section {
+    all().find(|section| section.name == name).unwrap_or_else(|| panic!("no section {name:?}"))
+}
+
 /// The keys of the section `name`.
 pub(in crate::scenario) fn of(name: &str) -> Vec<&'static str> {
-    let section = SECTIONS.iter().find(|section| section.name == name);
-    section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
+    section(name).keys.iter().map(|key| key.name).collect()
+}
+
+/// The kinds of `table` (`[topology]`).
+pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static str> {
+    all().filter(move |section| section.table == table).filter_map(|section| section.kind)
+}
+
+/// Sections by the end of a file's name, for tables that name a file and no kind.
+pub(in crate::scenario) const BY_FILE: [(&str, &str); 3] =
+    [("topo-file", ".topo"), ("graph", ""), ("cm", ".cm")];
+
+/// An example of the value of a key of this name: a name means the same in every table.
+pub(in crate::scenario) fn example(name: &str) -> &'static str {
+    known_example(name).unwrap_or("...")
+}
+
+/// An example of the value of a key of this name, if one has it.
+pub(in crate::scenario) fn known_example(name: &str) -> Option<&'static str> {
+    first_example(all(), name)
+}
+
+/// An example of the value of a key in a table of this kind, or of one of this name elsewhere.
+pub(in crate::scenario) fn example_in(table: &str, kind: Option<&str>, name: &str) -> &'static str {
+    let here =
+        all().filter(|section| section.table == table && (section.kind.is_none() || section.kind == kind));
+    first_example(here, name).unwrap_or_else(|| example(name))
+}
+
+fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &str) -> Option<&'static str> {
+    let of_section = |section: &Section| section.keys.iter().find(|key| key.name == name)?.known_example();
+    sections.find_map(of_section).filter(|_| name != "kind")
 }
 
 /// The kinds of `table` (`[topology]`) that have the key; where `own` has it, it has it without a file.
@@ -81,29 +127,36 @@ const SECTIONS: &[Section] = &[
     general::FIND,
 ];
 
+const OTHERS: &[Section] = &[
+    scheme::SCHEME,
+    scheme::SETUP,
+    scheme::SETUP_FILE,
+    scheme::LAYER,
+    general::POINT,
+    figure::FIGURE,
+    figure::LEAGUE_SCHEMES,
+    figure::PLOT,
+    figure::CLAIM,
+    figure::EXPLAIN,
+    figure::UNSAID,
+    figure::CHIP,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scenario::expand::resolved::Scenario;
     use crate::scenario::expand::scenario::read;
     use crate::scenario::input::Overrides;
-    use crate::scenario::schema::section::Key;
-    use crate::scenario::schema::section::KeyDefault::{Required, Value};
+    use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
+    use crate::scenario::keys::section::Key;
+    use crate::scenario::keys::section::KeyDefault::{Required, Value};
     use crate::scenario::tests::folder;
-    use anabranch_workload::SizeDistribution;
+    use anabranch_base::Duration;
     use std::collections::BTreeSet;
 
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
     const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
-
-    #[test]
-    fn the_reference_names_the_distributions_that_there_are() {
-        let poisson = sections().iter().find(|section| section.kind == Some("poisson")).unwrap();
-        let sizes = poisson.keys.iter().find(|key| key.name == "sizes").unwrap();
-        let named: Vec<&str> = sizes.is.split('`').skip(1).step_by(2).collect();
-        assert_eq!(named, SizeDistribution::NAMES);
-        assert!(named.iter().all(|name| SizeDistribution::named(name).is_some()));
-    }
 
     /// A scenario with the least that a section needs, whose own table is the last.
     fn least(section: &Section) -> Option<String> {
@@ -192,6 +245,83 @@ mod tests {
             .setup,
             "common"
         );
+    }
+
+    /// Values that a type does not permit, as TOML.
+    fn outside(is: &KeyType) -> Vec<String> {
+        let ends = |low: Option<f64>, high: Option<f64>| -> Vec<String> {
+            low.into_iter()
+                .map(|low| low - 1.0)
+                .chain(high.map(|high| high + 1.0))
+                .map(|n| n.to_string())
+                .collect()
+        };
+        let zero = |is_above: bool, zero: &str| if is_above { vec![format!("{zero:?}")] } else { Vec::new() };
+        let mut values: Vec<String> = match is {
+            KeyType::Whole(Ends { low, high }) => {
+                let low = if let Low::From(low) = low { Some(*low as f64) } else { None };
+                let high = if let High::To(high) = high { Some(*high as f64) } else { None };
+                [ends(low, high), vec!["1.5".to_owned(), "\"8\"".to_owned()]].concat()
+            }
+            KeyType::Number(Ends { low, high }) => {
+                let low = match low {
+                    Low::From(low) => Some(*low),
+                    Low::AboveZero => Some(1.0),
+                    Low::Any | Low::AfterKey(_) => None,
+                };
+                let high = if let High::To(high) | High::Below(high) = high { Some(*high) } else { None };
+                [ends(low, high), vec!["\"x\"".to_owned()]].concat()
+            }
+            KeyType::Even(least) => vec![(least + 1).to_string(), (least - 1).to_string()],
+            KeyType::Host => vec!["-1".to_owned()],
+            KeyType::Size(ends) => zero(ends.low == Low::AboveZero, "0B"),
+            KeyType::Rate(ends) => zero(ends.low == Low::AboveZero, "0Gbps"),
+            KeyType::Time(ends) => {
+                let above = |end: Duration| format!("\"{}ps\"", end.0 + 1);
+                let beyond = if let High::To(high) = ends.high { Some(above(high)) } else { None };
+                zero(ends.low != Low::Any, "0us").into_iter().chain(beyond).collect()
+            }
+            KeyType::Word(_) | KeyType::Choice(_) => vec!["\"xyz\"".to_owned()],
+            KeyType::Selector(_) => vec!["\" \"".to_owned()],
+            KeyType::OneOrMore(of) => [outside(of), vec!["[]".to_owned()]].concat(),
+            _ => Vec::new(),
+        };
+        if matches!(is, KeyType::Size(_) | KeyType::Time(_) | KeyType::Rate(_)) {
+            values.push("\"7\"".to_owned());
+        }
+        if !matches!(is, KeyType::Either(_) | KeyType::Table(_) | KeyType::Tables(_)) {
+            values.push("{ x = 1 }".to_owned());
+        }
+        values
+    }
+
+    /// Reading refuses the values that a declaration, and so the schema, does not permit.
+    #[test]
+    fn values_outside_of_the_declared_range_are_refused() {
+        let (mut accepted, mut looked_at) = (Vec::new(), 0);
+        for section in SECTIONS {
+            let Some(least) = least(section) else { continue };
+            for key in section.keys {
+                let written = format!("{} = ", key.name);
+                let without: String = match least.rsplit_once(section.table) {
+                    Some((above, table)) => {
+                        let others = table.lines().filter(|line| !line.starts_with(&written));
+                        format!("{above}{}{}\n", section.table, others.collect::<Vec<_>>().join("\n"))
+                    }
+                    None => least.clone(),
+                };
+                for value in outside(&key.is) {
+                    let text = format!("{without}{written}{value}\n");
+                    let found = read("s.toml", &text, &folder(), &Overrides::default());
+                    let question = crate::scenario::find_in("s.toml", &text, &Overrides::default());
+                    if found.is_ok_and(|scenario| scenario.check().is_ok()) && question.is_ok() {
+                        accepted.push(format!("{}.{} = {value}", section.name, key.name));
+                    }
+                    looked_at += 1;
+                }
+            }
+        }
+        assert!(accepted.is_empty() && looked_at > 200, "{looked_at}: {accepted:?}");
     }
 
     /// The example of each key is one that may be written.

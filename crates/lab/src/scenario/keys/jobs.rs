@@ -1,101 +1,117 @@
 //! The keys of jobs from traces.
 
-use crate::scenario::schema::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::schema::section::{FILE, Key, RATE, SIZE, Section, TIME, key};
+use crate::scenario::keys::key_type::{Ends, KeyType, words};
+use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
+use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, key, kind};
+use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
+use anabranch_workload::{Format, SendEnds, Streams};
+
+const HOST_LIST: KeyType =
+    KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
+const FIRST_AND_LAST: KeyType =
+    KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
 // What a job says, alone or among others.
-const FORMAT: Key =
-    key("format", "`goal`, `msccl`, `mscclpp`, `simai` or `chakra`", Required, "What the file is.");
+const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "What the file is.")
+    .with_example("\"goal\"");
 const JOB_FILE: Key =
-    key("file", FILE, Required, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on.");
+    key("file", FILE, Required, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on.")
+        .with_example("\"leaf_spine.topo\"");
 const PLACEMENT: Key = key(
     "placement",
-    "`blocks`, `random` and others",
+    PLACEMENTS,
     Value("\"blocks\""),
     "Where the ranks are, a rank a host: in host order, or at random.",
-);
+)
+.with_example("\"random\"");
 const HOSTS: Key = key(
     "rank_hosts",
-    "numbers of hosts, or a file with one per line",
+    KeyType::Either(&[HOST_LIST, KeyType::File("a file with one per line")]),
     Described("as `placement` says"),
     "The host of each rank, in the order of the ranks.",
-);
+)
+.with_example("[0, 8, 1, 9]");
 const ENDS: Key = key(
     "ends",
-    "`acknowledged` or `posted`",
+    KeyType::Choice(&words(SendEnds::ALL)),
     Described("`acknowledged`; of `msccl` and `mscclpp`, `posted`"),
     "When a send is over, so that what follows it may begin.",
-);
+)
+.with_example("\"posted\"");
 const BYTES: Key = key(
     "bytes",
     SIZE,
     Described("must be said for these"),
     "Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank.",
-);
+)
+.with_example("\"8MiB\"");
 const CHUNK: Key = key(
     "chunk",
     SIZE,
     Described("128KB, where it may be"),
     "Of `simai` and `chakra`: most bytes of a message.",
-);
+)
+.with_example("\"128KB\"");
 const WITHOUT_PIPELINE: Key = key(
     "without_pipeline",
-    "`true` or `false`",
+    KeyType::Bool,
     Value("false"),
     "Of `simai`: leave out what pipeline stages send each other, of which the file has no time.",
-);
+)
+.with_example("true");
 const LAYERS: Key = key(
     "layers",
-    "two numbers, from 1",
+    FIRST_AND_LAST,
     Described("all"),
     "Of `simai`: the first and the last of the file's layers that are simulated.",
-);
-const RANKS: Key = key(
-    "ranks",
-    "a number, 1 or more",
-    Described("all"),
-    "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
-             data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.",
-);
+)
+.with_example("[1, 8]");
+const RANKS: Key = key("ranks", COUNT, Described("all"), "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
+             data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.").with_example("32");
 const COMM_GROUPS: Key = key(
     "comm_groups",
     FILE,
     Described("collectives of all ranks alone"),
     "Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it.",
-);
+)
+.with_example("\"comm_group.json\"");
 const REPLICATE: Key = key(
     "replicate",
-    "a number, 2 or more",
+    KeyType::Whole(Ends::from(2)),
     Described("each rank has a file"),
     "Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does.",
-);
+)
+.with_example("8");
 const WITHOUT_MISSING: Key = key(
     "without_missing",
-    "`true` or `false`",
+    KeyType::Bool,
     Value("false"),
     "Of `chakra`: nodes that others wait for and that are not in the trace count as over.",
-);
+)
+.with_example("true");
 const WITHOUT_CONTROL: Key = key(
     "without_control",
-    "`true` or `false`",
+    KeyType::Bool,
     Value("false"),
     "Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has it.",
-);
+)
+.with_example("true");
 const STREAMS: Key = key(
     "streams",
-    "`one` or `each`",
+    KeyType::Choice(&words(Streams::ALL)),
     Value("\"one\""),
     "Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`).",
-);
+)
+.with_example("\"each\"");
 const JOB_SERVER: Key = key(
     "server",
-    "a table",
+    KeyType::Table("[workload.server]"),
     Described("every message crosses the network"),
     "`[workload.server]`: ranks of one server have another way to each other, as NVLink.",
 );
 const JOB_ALGORITHM: Key = key(
     "algorithm",
-    "tables",
+    KeyType::Tables("[[workload.algorithm]]"),
     Described("rings"),
     "`[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done.",
 );
@@ -107,7 +123,7 @@ pub(super) const TRACE: Section = Section {
     kind: Some("trace"),
     meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
     keys: &[
-        key("kind", "`trace`", Required, "Which workload it is."),
+        kind("trace", "Which workload it is."),
         FORMAT,
         JOB_FILE,
         PLACEMENT,
@@ -135,8 +151,8 @@ pub(super) const JOBS: Section = Section {
     kind: Some("jobs"),
     meaning: "Several jobs from files of other tools, each on hosts of its own.",
     keys: &[
-        key("kind", "`jobs`", Required, "Which workload it is."),
-        key("job", "tables", Required, "`[[workload.job]]`, one for each."),
+        kind("jobs", "Which workload it is."),
+        key("job", KeyType::Tables("[[workload.job]]"), Required, "`[[workload.job]]`, one for each."),
     ],
 };
 
@@ -164,7 +180,7 @@ pub(super) const JOB: Section = Section {
         STREAMS,
         JOB_SERVER,
         JOB_ALGORITHM,
-        key("start", TIME, Value("\"0us\""), "When it begins."),
+        key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\""),
     ],
 };
 
@@ -176,9 +192,11 @@ pub(super) const SERVER: Section = Section {
     meaning: "Servers of some ranks each, in the order of the ranks. What ranks of one send each other is no packet of the \
               network: it takes the sender's link within the server, one after the other, and then its latency.",
     keys: &[
-        key("ranks", "a number, 2 or more", Required, "Ranks of each server."),
-        key("link", RATE, Required, "Rate of each rank's link within its server."),
-        key("link_latency", TIME, Required, "From the end of sending to the arrival."),
+        key("ranks", KeyType::Whole(Ends::from(2)), Required, "Ranks of each server.").with_example("32"),
+        key("link", RATE, Required, "Rate of each rank's link within its server.")
+            .with_example("\"400Gbps\""),
+        key("link_latency", TIME, Required, "From the end of sending to the arrival.")
+            .with_example("\"500ns\""),
     ],
 };
 
@@ -190,17 +208,14 @@ pub(super) const ALGORITHM: Section = Section {
     meaning: "How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes` \
               that is not above its size counts.",
     keys: &[
-        key(
-            "algorithm",
-            "`allreduce-ring`, `allreduce-halving-doubling` and others",
-            Required,
-            "The algorithm, which also says of which collective.",
-        ),
+        key("algorithm", ALGORITHMS, Required, "The algorithm, which also says of which collective.")
+            .with_example("\"allreduce-ring\""),
         key(
             "min_bytes",
-            "a size",
+            KeyType::Size(Ends::ANY),
             Value("\"0B\""),
             "The size of a collective, as its trace gives it, from which on it counts.",
-        ),
+        )
+        .with_example("\"200KB\""),
     ],
 };

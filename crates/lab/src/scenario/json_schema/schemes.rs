@@ -1,0 +1,157 @@
+//! Schemas of schemes and setups: the parameters of their parts.
+
+use super::tables::{by_kind, closed, is_kind, object};
+use super::{reference, value};
+use crate::scenario::keys::section;
+use crate::scenario::resolve::scheme::catalog::{KindListing, Registry};
+use crate::scenario::schema::parameter_path::PRESET;
+use anabranch_base::Parameter;
+use anabranch_proto::cc::DcqcnConfig;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The parts of schemes that have kinds.
+pub(super) const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric.program"];
+
+/// The kinds of a part; the parameters of the fabric, and of the scheme itself, are those of one kind without a name.
+pub(super) fn kinds(part: &str) -> Vec<KindListing> {
+    let parts = Registry::new().parts();
+    parts.into_iter().find(|listing| listing.part == part).map(|listing| listing.kinds).unwrap_or_default()
+}
+
+/// A scheme in a file of its own: whole, or over a base.
+pub(super) fn file() -> Value {
+    let mut scheme = definition();
+    scheme["required"] = json!(["name"]);
+    scheme["if"] = json!({ "not": { "required": ["base"] } });
+    scheme["then"] = json!({ "required": ["transport", "cc", "lb", "fabric"] });
+    scheme
+}
+
+fn definition() -> Value {
+    let mut scheme = object(section("scheme"), &[]);
+    for parameter in own().iter().filter(|parameter| !parameter.name().contains('.')) {
+        scheme["properties"][parameter.name()] = value::of_parameter(parameter);
+    }
+    scheme
+}
+
+/// The parameters of a scheme beside those of its parts.
+fn own() -> Vec<Parameter> {
+    kinds("").into_iter().flat_map(|kind| kind.parameters).collect()
+}
+
+/// Adds the schemas of schemes, setups and their parts.
+pub(super) fn define(definitions: &mut Map<String, Value>) {
+    definitions.insert("scheme".to_owned(), file());
+    for part in PARTS {
+        let kinds = kinds(part);
+        define_part(part, &kinds, definitions);
+        if part != "fabric.program" {
+            definitions.insert(format!("setup.{part}"), of_setup(part, &kinds));
+        }
+    }
+    let fabric: Vec<Parameter> = kinds("fabric").into_iter().flat_map(|kind| kind.parameters).collect();
+    let mut properties = tree(&fabric);
+    definitions
+        .insert("setup.fabric".to_owned(), closed("What the setup says of switches.", properties.clone()));
+    properties.insert("program".to_owned(), reference("fabric.program"));
+    definitions.insert("fabric".to_owned(), closed("What the switches do for a scheme.", properties));
+    let mixed = own().into_iter().filter(|parameter| parameter.name().starts_with("mix."));
+    let mut mix = tree(&mixed.map(|parameter| parameter.without_table("mix")).collect::<Vec<_>>());
+    mix.insert("lb".to_owned(), reference("lb"));
+    let mut mix = closed("Hosts with another load balancer than the rest.", mix);
+    mix["required"] = json!(["every", "lb"]);
+    definitions.insert("mix".to_owned(), mix);
+}
+
+/// A part: one of its kinds, or settings of the base's part, whichever kind it is.
+fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, Value>) {
+    let mut chain = Vec::new();
+    let mut references = vec![json!({})];
+    let names: Vec<&str> = kinds.iter().filter_map(|kind| kind.name.as_deref()).collect();
+    for (kind, name) in kinds.iter().zip(&names) {
+        let mut properties =
+            Map::from_iter([("kind".to_owned(), json!({ "enum": [name], "description": kind.meaning }))]);
+        properties.append(&mut tree(&with_preset(part, kind)));
+        let own = format!("{part}:{name}");
+        chain.push((is_kind("kind", &[name]), reference(&own)));
+        references.push(reference(&own));
+        definitions.insert(own, closed(&kind.meaning, properties));
+    }
+    let unknown = json!({ "properties": { "kind": { "enum": names } } });
+    let settings = closed("Parameters of the base's part, whichever kind it is.", of_all(part, kinds));
+    let otherwise = json!({ "if": { "required": ["kind"] }, "then": unknown, "else": settings });
+    let mut schema = by_kind(chain, otherwise);
+    schema["type"] = "object".into();
+    schema["anyOf"] = references.into();
+    definitions.insert(part.to_owned(), schema);
+}
+
+/// The parameters of a kind; those of DCQCN are also chosen together.
+fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
+    let mut parameters = kind.parameters.clone();
+    if PRESET.split_once('.').is_some_and(|(of, _)| of == part) && kind.name.as_deref() == Some("dcqcn") {
+        parameters.push(preset());
+    }
+    parameters
+}
+
+/// All parameters of DCQCN together, as a parameter.
+pub(super) fn preset() -> Parameter {
+    let name = PRESET.rsplit('.').next().unwrap_or_default();
+    let is_known = |preset: &String| DcqcnConfig::preset(preset).is_some();
+    let rule = format!("be one of {}", DcqcnConfig::PRESETS.join(", "));
+    Parameter::required::<String>(name, "All parameters, as this source has them.").must(rule, is_known)
+}
+
+/// The parameters of every kind of a part. One that kinds have with different values may have any of these.
+fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
+    let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for kind in kinds {
+        for (name, schema) in tree(&with_preset(part, kind)) {
+            let is_table = schema["properties"].is_object();
+            let schema = if is_table { schema } else { reference(&format!("parameter:{part}.{name}")) };
+            let known = found.entry(name).or_default();
+            if !known.contains(&schema) {
+                known.push(schema);
+            }
+        }
+    }
+    found.into_iter().map(|(name, schemas)| (name, value::any_of(schemas))).collect()
+}
+
+/// A part of a setup: parameters of every kind that has them, and tables of single kinds.
+fn of_setup(part: &str, kinds: &[KindListing]) -> Value {
+    let mut properties = of_all(part, kinds);
+    for kind in kinds {
+        let Some(name) = &kind.name else { continue };
+        let own = closed(&kind.meaning, tree(&with_preset(part, kind)));
+        let schemas = properties.remove(name).into_iter().chain([own]).collect();
+        properties.insert(name.clone(), value::any_of(schemas));
+    }
+    closed(&format!("What the setup says of each {part}."), properties)
+}
+
+/// The properties of parameters; one with a dot in its name is in a table, one with `[]` in a list of tables.
+pub(super) fn tree(parameters: &[Parameter]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut tables: BTreeMap<&str, Vec<Parameter>> = BTreeMap::new();
+    for parameter in parameters {
+        match parameter.name().split_once('.') {
+            None => drop(properties.insert(parameter.name().to_owned(), value::of_parameter(parameter))),
+            Some((table, _)) => {
+                tables.entry(table).or_default().push(parameter.clone().without_table(table));
+            }
+        }
+    }
+    for (table, parameters) in tables {
+        let below = closed(&format!("`{table}` of this part."), tree(&parameters));
+        let (name, below) = match table.strip_suffix("[]") {
+            Some(name) => (name, json!({ "type": "array", "items": below })),
+            None => (table, below),
+        };
+        properties.insert(name.to_owned(), below);
+    }
+    properties
+}

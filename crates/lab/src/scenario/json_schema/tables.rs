@@ -1,0 +1,201 @@
+//! Schemas of the tables of scenarios and figures, and what they must have.
+
+use super::{reference, value};
+use crate::scenario::keys::key_type::KeyType;
+use crate::scenario::keys::section::{Key, KeyDefault, Section};
+use crate::scenario::keys::series::{PointsOf, SeriesKind};
+use crate::scenario::keys::{BY_FILE, all, section};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// A table with the keys of a section and no others.
+pub(super) fn object(section: &Section, required: &[&str]) -> Value {
+    let properties = section.keys.iter().map(|key| (key.name.to_owned(), value::of_key(key)));
+    let mut object = closed(section.meaning, properties.collect());
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object
+}
+
+/// A table with these keys and no others.
+pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
+    json!({
+        "type": "object",
+        "description": meaning,
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// A table whose keys follow from the first condition that holds, or from `otherwise`.
+pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
+    kinds.into_iter().rev().fold(
+        otherwise,
+        |otherwise, (condition, then)| json!({ "if": condition, "then": then, "else": otherwise }),
+    )
+}
+
+/// The condition of a table of this kind.
+pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
+    json!({ "required": [key], "properties": { key: { "enum": kinds } } })
+}
+
+/// Adds the definitions of all tables.
+pub(super) fn define(definitions: &mut Map<String, Value>) {
+    let tables: BTreeSet<&str> =
+        all().map(|section| section.table).filter(|table| !table.is_empty()).collect();
+    for table in tables {
+        let name = name_of(table);
+        let sections = sections_of(table);
+        match sections[..] {
+            _ if table == "[[measure]]" => measures(definitions),
+            [only] => drop(definitions.insert(name.to_owned(), object(only, &[]))),
+            _ => alternatives(name, &sections, definitions),
+        }
+    }
+    for name in ["quick", "paper"] {
+        let mut keys = object(section("scenario"), &[]);
+        keys["properties"]["model"] = value::of_key(figure_key("model"));
+        keys["description"] = "What is different at this scale.".into();
+        definitions.insert(name.to_owned(), keys);
+    }
+    definitions.insert("observer".to_owned(), json!({ "type": "object", "required": ["kind"] }));
+    definitions.insert("point.sweep".to_owned(), json!({ "type": "object" }));
+    definitions.insert("complete".to_owned(), complete());
+}
+
+/// The sections of a table. Sections that a file chooses precede those of the same kinds without a file.
+fn sections_of(table: &str) -> Vec<&'static Section> {
+    let mut sections: Vec<&Section> = all().filter(|section| section.table == table).collect();
+    sections.sort_by_key(|section| section.kind.is_some());
+    sections
+}
+
+fn figure_key(name: &str) -> &'static Key {
+    section("figure").keys.iter().find(|key| key.name == name).expect("a figure has the key")
+}
+
+fn name_of(table: &str) -> &str {
+    table.trim_matches(['[', ']'])
+}
+
+/// A table whose `kind` chooses among sections. Without a kind, as in `[quick]`, it may have the keys of any one of them.
+fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
+    let of = |section: &Section| format!("{name}:{}", section.name);
+    let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
+    let kinds: Vec<&str> = sections.iter().filter_map(|section| section.kind).collect();
+    let has_kind = json!({ "required": ["kind"] });
+    let unknown = json!({ "properties": { "kind": { "enum": kinds } } });
+    let part = json!({ "anyOf": references });
+    let chain = sections.iter().map(|section| (condition(section), reference(&of(section)))).collect();
+    let mut table = by_kind(chain, json!({ "if": has_kind, "then": unknown, "else": part }));
+    table["type"] = "object".into();
+    let all = std::iter::once(json!({})).chain(references);
+    table["anyOf"] = all.collect();
+    definitions.insert(name.to_owned(), table);
+    definitions.extend(sections.iter().map(|section| (of(section), object(section, &[]))));
+}
+
+/// The condition under which a table has the keys of a section: its kind; without one the name of its file.
+fn condition(section: &Section) -> Value {
+    let mut conditions = Vec::new();
+    match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {
+        (Some(kind), _) => conditions.push(is_kind("kind", &[kind])),
+        // Kinds that another section has without a file.
+        (None, Some(KeyType::Choice(kinds))) => {
+            conditions.push(json!({ "allOf": [is_kind("kind", kinds), { "required": ["file"] }] }));
+        }
+        (None, _) => {}
+    }
+    if let Some((_, end)) = BY_FILE.iter().find(|(name, _)| *name == section.name) {
+        let pattern = format!("{}$", end.replace('.', "\\."));
+        conditions.push(json!({
+            "not": { "required": ["kind"] },
+            "required": ["file"],
+            "properties": { "file": { "type": "string", "pattern": pattern } },
+        }));
+    }
+    value::any_of(conditions)
+}
+
+/// `[[measure]]`: the keys follow from the things that its series is about.
+fn measures(definitions: &mut Map<String, Value>) {
+    let keys = section("measure").keys;
+    let mut chain = Vec::new();
+    for points in [PointsOf::Links, PointsOf::Switches, PointsOf::Qps, PointsOf::Acks] {
+        for delays in [false, true] {
+            let has = |kind: &&SeriesKind| kind.points == points && (kind.name == DELAY) == delays;
+            let series: Vec<&str> = SeriesKind::ALL.iter().filter(has).map(|kind| kind.name).collect();
+            if series.is_empty() {
+                continue;
+            }
+            let of_these = |key: &&Key| match key.name {
+                "above" => delays,
+                "series" | "every" => true,
+                other => other == points.key(),
+            };
+            let properties =
+                keys.iter().filter(of_these).map(|key| (key.name.to_owned(), value::of_key(key)));
+            let mut table = closed(section("measure").meaning, properties.collect());
+            if points == PointsOf::Acks {
+                // No interval: the resolved form has a zero there.
+                table["properties"]["every"] = json!({ "type": "string" });
+            }
+            table["required"] = json!([points.key()]);
+            chain.push((is_kind("series", &series), table));
+        }
+    }
+    let all = object(section("measure"), &["series"]);
+    let mut table = by_kind(chain, json!({}));
+    table["type"] = "object".into();
+    table["description"] = all["description"].clone();
+    table["properties"] = all["properties"].clone();
+    table["properties"]["every"] = json!({ "type": "string" });
+    table["required"] = all["required"].clone();
+    definitions.insert("measure".to_owned(), table);
+}
+
+/// The series that has `above`.
+const DELAY: &str = "queue-delay";
+
+/// The required keys of a scenario in which nothing varies.
+fn complete() -> Value {
+    let needs = |table: &str| {
+        let sections = sections_of(table).into_iter();
+        let chain = sections.map(|section| (condition(section), needed_keys(section))).collect();
+        by_kind(chain, json!({ "required": ["kind"] }))
+    };
+    json!({
+        "required": ["topology", "workload"],
+        "if": { "not": { "required": ["scheme"] } },
+        "then": { "required": ["schemes"] },
+        "properties": {
+            "topology": needs("[topology]"),
+            "workload": needs("[workload]"),
+            "fault": { "items": needs("[[fault]]") },
+        },
+    })
+}
+
+/// The required keys of a table. A key that the tables of a list below it may have too is not required beside such a list.
+fn needed_keys(section: &Section) -> Value {
+    let is_below = |key: &Key| {
+        section.keys.iter().find(|other| match other.is {
+            KeyType::Tables(table) => {
+                all().any(|below| below.table == table && below.keys.iter().any(|its| its.name == key.name))
+            }
+            _ => false,
+        })
+    };
+    let required =
+        section.keys.iter().filter(|key| key.default == KeyDefault::Required && key.name != "kind");
+    let (beside, needed): (Vec<&Key>, Vec<&Key>) = required.partition(|key| is_below(key).is_some());
+    let names: Vec<&str> = needed.iter().map(|key| key.name).collect();
+    let mut schema = json!({ "required": names });
+    if let Some((key, tables)) = beside.first().and_then(|key| Some((key, is_below(key)?))) {
+        schema["if"] = json!({ "not": { "required": [tables.name] } });
+        schema["then"] = json!({ "required": [key.name] });
+    }
+    schema
+}

@@ -1,0 +1,90 @@
+//! The types that declare a table of a file and its keys.
+
+use super::key_type::{Ends, High, KeyType};
+
+/// A table of a scenario, or of another file.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Its name here, and in `anabranch docs`: `fat-tree`.
+    pub name: &'static str,
+    /// Its header in a file: `[topology]`; empty for the keys above all tables.
+    pub table: &'static str,
+    /// The `kind` that has these keys, where that decides.
+    pub kind: Option<&'static str>,
+    /// One sentence for the reference.
+    pub meaning: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// The values that are allowed, with their unit and range.
+    pub is: KeyType,
+    /// The value of a key that is not written.
+    pub default: KeyDefault,
+    /// One sentence for the reference.
+    pub meaning: &'static str,
+    /// A value, where the default is not the best example.
+    example: Option<&'static str>,
+}
+
+/// The value of a key that is not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyDefault {
+    /// None: the key must be written.
+    Required,
+    /// This value, as a scenario would write it.
+    Value(&'static str),
+    /// A value that depends on other things, in words.
+    Described(&'static str),
+}
+
+impl Key {
+    /// Whether it is a table of its own, or several.
+    pub fn is_table(&self) -> bool {
+        matches!(self.is, KeyType::Table(_) | KeyType::Tables(_))
+    }
+
+    /// An example of its value as it is written: the declared one, or the default.
+    pub fn example(&self) -> &'static str {
+        self.known_example().unwrap_or("...")
+    }
+
+    pub(super) fn known_example(&self) -> Option<&'static str> {
+        match (self.example, self.default, self.is) {
+            (Some(example), ..) | (None, KeyDefault::Value(example), _) => Some(example),
+            (None, _, KeyType::Bool) => Some("true"),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn with_example(self, example: &'static str) -> Key {
+        Key { example: Some(example), ..self }
+    }
+}
+
+pub(super) const fn key(name: &'static str, is: KeyType, default: KeyDefault, meaning: &'static str) -> Key {
+    Key { name, is, default, meaning, example: None }
+}
+
+/// The key `kind` of a table that has the keys of this kind.
+pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
+    key("kind", KeyType::Word(kind), KeyDefault::Required, meaning)
+}
+
+pub(super) const COUNT: KeyType = KeyType::Whole(Ends::from(1));
+pub(super) const RATE: KeyType = KeyType::Rate(Ends::ABOVE_ZERO);
+pub(super) const TIME: KeyType = KeyType::Time(Ends::ANY);
+pub(super) const TIME_ABOVE: KeyType = KeyType::Time(Ends::ABOVE_ZERO);
+pub(super) const SIZE: KeyType = KeyType::Size(Ends::ABOVE_ZERO);
+pub(super) const FILE: KeyType = KeyType::File("a file's name, from the scenario's folder");
+pub(super) const TEXT: KeyType = KeyType::Text("text");
+pub(super) const NAMES: KeyType =
+    KeyType::List { name: "a list of names", of: Some(&TEXT), least: 1, most: None };
+pub(super) const LINK_NAMES: KeyType = KeyType::Selector("names of links");
+pub(super) const SWITCH_NAMES: KeyType = KeyType::Selector("names of switches");
+pub(super) const SHARE: KeyType = KeyType::Number(Ends::from(0.0).with_high(High::To(1.0)));

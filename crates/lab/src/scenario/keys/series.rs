@@ -1,0 +1,116 @@
+//! The series of `[[measure]]`.
+
+use super::key_type::words;
+use anabranch_engine::Series;
+use serde::Serialize;
+
+/// A series that can be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesKind {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// The series.
+    pub(in crate::scenario) series: Series,
+    /// The things that its points belong to.
+    pub points: PointsOf,
+    /// The meaning, as lists print it.
+    pub meaning: &'static str,
+}
+
+/// The things that the points of a series belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointsOf {
+    /// Links, one an interval.
+    Links,
+    /// Switches, one an interval.
+    Switches,
+    /// Queue pairs, one an interval.
+    Qps,
+    /// Queue pairs, one an acknowledgement.
+    Acks,
+}
+
+impl PointsOf {
+    /// The key that names these things.
+    pub fn key(self) -> &'static str {
+        match self {
+            PointsOf::Links => "links",
+            PointsOf::Switches => "switches",
+            PointsOf::Qps | PointsOf::Acks => "qps",
+        }
+    }
+}
+
+impl SeriesKind {
+    /// Every series.
+    pub const ALL: &[SeriesKind] = &[
+        of(Series::LinkUtilisation, "link-utilisation", PointsOf::Links, "what a link carries, in Gb/s"),
+        of(
+            Series::QueueDelay,
+            "queue-delay",
+            PointsOf::Links,
+            "queueing delay at the link's egress port; `above`: only delays above a time",
+        ),
+        of(Series::QueueDepth, "queue-depth", PointsOf::Links, "bytes queued at the link's egress port"),
+        of(Series::ArrivalRate, "arrival-rate", PointsOf::Links, "arrival rate at the link's egress port"),
+        of(
+            Series::Drops,
+            "drops",
+            PointsOf::Links,
+            "packets dropped at the link's egress port; trimmed packets are not counted",
+        ),
+        of(
+            Series::Pauses,
+            "pauses",
+            PointsOf::Links,
+            "XOFF events: times that the link's data class was paused",
+        ),
+        of(
+            Series::PauseTime,
+            "pause-time",
+            PointsOf::Links,
+            "time for which PFC paused the link's data class",
+        ),
+        of(
+            Series::PauseVictims,
+            "pause-victims",
+            PointsOf::Links,
+            "victim flows: queue pairs blocked at a paused port although their egress port at the next switch is free",
+        ),
+        of(
+            Series::HeldOutside,
+            "set-aside",
+            PointsOf::Switches,
+            "bytes that a switch program holds outside the buffer",
+        ),
+        of(
+            Series::TableEntries,
+            "table-entries",
+            PointsOf::Switches,
+            "entries in the tables of a program in a switch",
+        ),
+        of(Series::FlowThroughput, "flow-throughput", PointsOf::Qps, "throughput of a queue pair"),
+        of(Series::SenderRtt, "sender-rtt", PointsOf::Acks, "round trips as a sender measures them"),
+        of(Series::SenderEcn, "sender-ecn", PointsOf::Acks, "ECN marks echoed to the sender"),
+    ];
+    /// The words of `series`, each with its series.
+    pub(in crate::scenario) const BY_NAME: [(&'static str, SeriesKind); Self::ALL.len()] = by_name();
+}
+
+/// The words of `series`.
+pub(super) const SERIES_NAMES: &[&str] = &words(SeriesKind::BY_NAME);
+
+const fn of(series: Series, name: &'static str, points: PointsOf, meaning: &'static str) -> SeriesKind {
+    SeriesKind { name, series, points, meaning }
+}
+
+const fn by_name() -> [(&'static str, SeriesKind); SeriesKind::ALL.len()] {
+    let mut all = [("", SeriesKind::ALL[0]); SeriesKind::ALL.len()];
+    let mut place = 0;
+    while place < all.len() {
+        all[place] = (SeriesKind::ALL[place].name, SeriesKind::ALL[place]);
+        place += 1;
+    }
+    all
+}

@@ -1,0 +1,262 @@
+//! The keys of `[workload]`, except for jobs.
+
+use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
+use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
+use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIME, TIME_ABOVE, key, kind};
+use anabranch_workload::collective::{Algorithm, Clock, Placement};
+use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
+
+pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
+pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));
+const HOST_LIST: KeyType =
+    KeyType::List { name: "a list of hosts", of: Some(&KeyType::Host), least: 1, most: None };
+const GROUPS: KeyType = KeyType::List { name: "lists of hosts", of: Some(&HOST_LIST), least: 1, most: None };
+
+const BYTES: Key = key("bytes", SIZE, Required, "Length of each message.").with_example("\"8MiB\"");
+
+pub(super) const PERMUTATION: Section = Section {
+    name: "permutation",
+    table: "[workload]",
+    kind: Some("permutation"),
+    meaning: "Every host sends one message and receives one, never its own.",
+    keys: &[
+        kind("permutation", "Which workload it is."),
+        BYTES,
+        key(
+            "hosts",
+            KeyType::Whole(Ends::from(2).with_high(High::Hosts)),
+            Described("all"),
+            "Hosts that take part, the first ones.",
+        )
+        .with_example("128"),
+        key("cross_tor", KeyType::Bool, Value("false"), "Nobody sends within its own ToR."),
+    ],
+};
+
+pub(super) const TORNADO: Section = Section {
+    name: "tornado",
+    table: "[workload]",
+    kind: Some("tornado"),
+    meaning: "Host i sends to its twin in the other half of the fabric.",
+    keys: &[
+        kind("tornado", "Which workload it is."),
+        BYTES,
+        key(
+            "senders",
+            KeyType::Whole(Ends::from(1).with_high(High::Hosts)),
+            Described("all"),
+            "Hosts that send, the first ones.",
+        )
+        .with_example("128"),
+    ],
+};
+
+pub(super) const INCAST: Section = Section {
+    name: "incast",
+    table: "[workload]",
+    kind: Some("incast"),
+    meaning: "Many hosts send to one.",
+    keys: &[
+        kind("incast", "Which workload it is."),
+        BYTES,
+        key(
+            "degree",
+            KeyType::Whole(Ends::from(1).with_high(High::HostsButOne)),
+            Described("all but one"),
+            "Hosts that send.",
+        )
+        .with_example("8"),
+        key("target", KeyType::Host, Value("0"), "The host that receives."),
+    ],
+};
+
+pub(super) const POISSON: Section = Section {
+    name: "poisson",
+    table: "[workload]",
+    kind: Some("poisson"),
+    meaning: "Messages arrive at random, from and to random hosts.",
+    keys: &[
+        kind("poisson", "Which workload it is."),
+        key("sizes", KeyType::Either(&[KeyType::Choice(SizeDistribution::NAMES), KeyType::File("a file's name")]), Required, "The distribution of lengths.").with_example("\"websearch\""),
+        key("load", KeyType::Number(Ends::ABOVE_ZERO.with_high(High::To(MOST_LOAD))), Required, "Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the fabric, where \
+             hosts differ.").with_example("0.6"),
+        key("hosts", KeyType::Whole(Ends::from(2).with_high(High::Hosts)), Described("all"), "Hosts that take part, the first ones.").with_example("128"),
+        key("duration", TIME_ABOVE, Required, "For how long messages arrive; all are run to their end.").with_example("\"200us\""),
+        key("inter", KeyType::Either(&[SHARE, KeyType::Word("uniform")]), Described("`uniform`"), "Share of the messages to hosts of other data centres; all other hosts alike unless said.").with_example("0.2"),
+        key("incast", KeyType::Table("[workload.incast]"), Described("none"), "Incasts beside it."),
+        key("pipeline", KeyType::Table("[workload.pipeline]"), Described("none"), "A pipeline beside it."),
+    ],
+};
+
+pub(super) const INCASTS: Section = Section {
+    name: "incasts",
+    table: "[workload.incast]",
+    kind: None,
+    meaning: "Incasts beside messages that arrive at random.",
+    keys: &[
+        key(
+            "degree",
+            KeyType::Whole(Ends::from(1).with_high(High::HostsButOne)),
+            Required,
+            "Hosts that send at once.",
+        )
+        .with_example("8"),
+        key("bytes", SIZE, Required, "Length of each message.").with_example("\"8MiB\""),
+        key(
+            "load",
+            KeyType::Number(Ends::ABOVE_ZERO),
+            Required,
+            "Offered load of this part, in addition to the background's.",
+        )
+        .with_example("0.6"),
+    ],
+};
+
+pub(super) const PIPELINE: Section = Section {
+    name: "pipeline",
+    table: "[workload.pipeline]",
+    kind: None,
+    meaning: "Messages from each host to that of the same place in the next data centre.",
+    keys: &[
+        key("bytes", SIZE, Required, "Length of each message.").with_example("\"8MiB\""),
+        key(
+            "load",
+            KeyType::Number(Ends::ABOVE_ZERO),
+            Required,
+            "Offered load of this part, in addition to the background's.",
+        )
+        .with_example("0.6"),
+        key(
+            "persistent",
+            KeyType::Bool,
+            Value("false"),
+            "A stage sends all its messages on one queue pair, which stays open, instead of each on its own.",
+        )
+        .with_example("true"),
+    ],
+};
+
+pub(super) const COLLECTIVE: Section = Section {
+    name: "collective",
+    table: "[workload]",
+    kind: Some("collective"),
+    meaning: "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.",
+    keys: &[
+        kind("collective", "Which workload it is."),
+        key("algorithm", ALGORITHMS, Required, "How it is done.").with_example("\"allreduce-ring\""),
+        key(
+            "bytes",
+            SIZE,
+            Required,
+            "The size that each rank has (of an AllToAll, what it sends to all others).",
+        )
+        .with_example("\"8MiB\""),
+        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks of a job.")
+            .with_example("32"),
+        key("jobs", COUNT, Value("1"), "Jobs at once."),
+        key(
+            "placement",
+            PLACEMENTS,
+            Value("\"blocks\""),
+            "Where the ranks are: in host order, or at random.",
+        )
+        .with_example("\"random\""),
+        key("groups", GROUPS, Described("by `ranks` and `jobs`"), "The hosts of each job, one by one.")
+            .with_example("[[0, 1, 2, 3]]"),
+        key(
+            "chunk",
+            SIZE,
+            Described("128KB, and none for an AllToAll"),
+            "A block goes in chunks of so much, which follow each other.",
+        )
+        .with_example("\"128KB\""),
+        key(
+            "connections",
+            COUNT,
+            Described("all others, for an AllToAll"),
+            "Destinations to which a rank sends at the same time.",
+        )
+        .with_example("16"),
+        key(
+            "depth",
+            COUNT,
+            Described("no limit"),
+            "Most chunks that a rank has outstanding to any other rank.",
+        )
+        .with_example("1"),
+        key(
+            "clock",
+            KeyType::Choice(&words(Clock::ALL)),
+            Described("`ack`, with a depth"),
+            "What ends a chunk: its ACK, or its arrival.",
+        )
+        .with_example("\"ack\""),
+        key(
+            "jitter",
+            TIME,
+            Value("\"0us\""),
+            "Of an `alltoall`: each rank begins at a time drawn from 0 to this.",
+        )
+        .with_example("\"500us\""),
+    ],
+};
+
+pub(super) const MESSAGES: Section = Section {
+    name: "messages",
+    table: "[workload]",
+    kind: Some("messages"),
+    meaning: "The messages of a list.",
+    keys: &[
+        kind("messages", "Which workload it is."),
+        key(
+            "message",
+            KeyType::Tables("[[workload.message]]"),
+            Required,
+            "`[[workload.message]]`, one for each.",
+        ),
+    ],
+};
+
+pub(super) const MESSAGE: Section = Section {
+    name: "message",
+    table: "[[workload.message]]",
+    kind: None,
+    meaning: "A message.",
+    keys: &[
+        key("from", KeyType::Host, Required, "The host that sends.").with_example("0"),
+        key("to", KeyType::Host, Required, "The host that receives.").with_example("1"),
+        key("bytes", SIZE, Required, "Its length.").with_example("\"8MiB\""),
+        key("start", TIME, Value("\"0us\""), "When it is posted.").with_example("\"100us\""),
+    ],
+};
+
+pub(super) const CM: Section = Section {
+    name: "cm",
+    table: "[workload]",
+    kind: Some("cm"),
+    meaning: "A connection matrix of htsim, with triggers.",
+    keys: &[
+        key("kind", KeyType::Word("cm"), Described("by the file's name"), "Which workload it is."),
+        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("start_unit", TIME_ABOVE, Value("\"1ps\""), "The unit of its start times."),
+    ],
+};
+
+pub(super) const NS3_FLOWS: Section = Section {
+    name: "ns3-flows",
+    table: "[workload]",
+    kind: Some("ns3-flows"),
+    meaning: "A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.",
+    keys: &[
+        kind("ns3-flows", "Which workload it is."),
+        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("origin", TIME, Value("\"2s\""), "The time in the file that is 0 here."),
+        key(
+            "format",
+            KeyType::Choice(&words(FlowFormat::ALL)),
+            Described("by the numbers of its columns"),
+            "Whose columns its flows have, where the file does not tell.",
+        )
+        .with_example("\"hpcc\""),
+    ],
+};
