@@ -66,6 +66,12 @@ playground: toolchain ## Build the simulator in a page, without a server: target
 book: playground ## Build the book (docs/) as a site: target/book/index.html
 	cargo run --quiet --package xtask --features playground,book -- book
 
+.PHONY: dist
+dist: toolchain ## Build a release, optimised at link time: archive, wheel and checksums in target/dist (many minutes)
+	test -x $(PYTHON_TESTS)/bin/python || python3 -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/python -m pip install --quiet maturin || true
+	PATH="$(PYTHON_TESTS)/bin:$$PATH" cargo xtask dist $(PROFILE)
+
 .PHONY: lint
 lint: toolchain ## Check format, lints, documentation and architecture
 	cargo xtask lint

@@ -1,12 +1,12 @@
 //! Instructions per packet-hop: the cost of the packet path, counted by callgrind and so without a clock's noise.
 
-use crate::{cargo, step};
+use crate::{cargo, compiler, is_available, step};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const FILE: &str = "xtask/instructions.toml";
 const HEAD: &str = "\
@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 0.03;
 
 /// The cases of `anabranch bench`, shortened. Those that differ in the number of hosts alone execute the same code:
 /// caches, which they measure, are not counted in instructions.
-const CASES: [(&str, &str, &str); 8] = [
+pub const CASES: [(&str, &str, &str); 8] = [
     ("perm128", "128", "reps"),
     ("perm128", "128", "ops"),
     ("perm128", "128", "rocev2"),
@@ -49,9 +49,9 @@ pub fn check(root: &Path) -> Result<()> {
     let text = std::fs::read_to_string(root.join(FILE))
         .with_context(|| format!("{FILE} cannot be read; write: cargo xtask instructions --record"))?;
     let stored: Stored = toml::from_str(&text).context(FILE)?;
-    let compiler = compiler()?;
-    if stored.compiler != compiler {
-        println!("SKIPPED: {FILE} is of {}, and this is {compiler}", stored.compiler);
+    let here = compiler::version()?;
+    if stored.compiler != here {
+        println!("SKIPPED: {FILE} is of {}, and this is {here}", stored.compiler);
         return Ok(());
     }
     let Some(counted) = count(root)? else { return Ok(()) };
@@ -68,7 +68,7 @@ pub fn check(root: &Path) -> Result<()> {
 /// As [`check`].
 pub fn record(root: &Path) -> Result<()> {
     let Some(counted) = count(root)? else { return Ok(()) };
-    let mut text = format!("{HEAD}compiler = {:?}\n\n[per_hop]\n", compiler()?);
+    let mut text = format!("{HEAD}compiler = {:?}\n\n[per_hop]\n", compiler::version()?);
     for (case, per_hop) in counted {
         let _ = writeln!(text, "{case:?} = {per_hop:.1}");
     }
@@ -77,9 +77,7 @@ pub fn record(root: &Path) -> Result<()> {
 
 /// The instructions per packet-hop of every case; none without valgrind.
 fn count(root: &Path) -> Result<Option<BTreeMap<String, f64>>> {
-    let quiet =
-        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !quiet.is_ok_and(|status| status.success()) {
+    if !is_available("valgrind") {
         println!("SKIPPED: instructions per packet-hop: there is no valgrind");
         return Ok(None);
     }
@@ -126,15 +124,6 @@ fn run(program: &Path, case: &[&str]) -> Result<Counted> {
 fn number_after(text: &str, before: &str) -> Option<u64> {
     let rest = text.split_once(before)?.1.trim_start();
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
-}
-
-/// The compiler's version and the machine that it builds for.
-fn compiler() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context("rustc did not start")?;
-    let text = String::from_utf8(output.stdout)?;
-    let line =
-        |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or("unknown").trim();
-    Ok(format!("rustc {}, {}", line("release:"), line("host:")))
 }
 
 /// The cases whose cost is above what is stored, or that are not stored.

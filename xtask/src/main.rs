@@ -5,6 +5,8 @@
 mod book;
 mod circles;
 mod comments;
+mod compiler;
+mod dist;
 mod edges;
 mod files;
 mod fuzz;
@@ -37,6 +39,7 @@ usage: cargo xtask TASK
   reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   book             build docs/ as a site: target/book (with the feature book: make book)
+  dist [PROFILE]   build a release: target/dist (minutes; with PROFILE dev, only to try the packing: make dist)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         ["book"] => book::build(&root()).map(|site| println!("{}", site.display())),
         #[cfg(not(feature = "book"))]
         ["book"] => return misused("write: cargo run --package xtask --features book -- book"),
+        ["dist"] => dist::build(&root(), dist::PROFILE),
+        ["dist", profile] => dist::build(&root(), profile),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),
@@ -156,6 +161,13 @@ fn step(command: &mut Command) -> Result<()> {
         bail!("`{line}` failed ({status})");
     }
     Ok(())
+}
+
+/// Whether a program is installed.
+fn is_available(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok()
 }
 
 /// A command as one would type it.

@@ -40,6 +40,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header; anabranch_version has that of the library. */
+#define ANABRANCH_VERSION "0.1.0"
+#define ANABRANCH_VERSION_MAJOR 0
+#define ANABRANCH_VERSION_MINOR 1
+#define ANABRANCH_VERSION_PATCH 0
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -49,6 +55,9 @@ typedef struct anabranch anabranch;
 
 /* A callback function with its argument. */
 typedef void (*anabranch_function)(void *argument);
+
+/* The version of the library, as in ANABRANCH_VERSION. */
+const char *anabranch_version(void);
 
 /* Creates a fabric without messages from the text of a scenario (TOML) with `topology`, one scheme, and any other keys of
  * scenarios but `workload`. Returns NULL on an error, and writes its description to `error`, truncated to `error_bytes`. */

@@ -85,6 +85,18 @@ fn required(function: Option<Function>, argument: *mut c_void) -> Result<Callbac
     callback(function, argument).ok_or_else(|| OnlineError::Call("the function is NULL; give one".to_owned()))
 }
 
+/// The version of this package, for C.
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => panic!("the version has a zero byte"),
+};
+
+/// See `anabranch.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn anabranch_version() -> *const c_char {
+    VERSION.as_ptr()
+}
+
 /// See `anabranch.h`.
 ///
 /// # Safety

@@ -104,6 +104,26 @@ fn the_example_in_the_header_runs() {
 }
 
 #[test]
+fn header_and_library_have_the_version_of_the_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("version.c");
+    let text = r#"
+        #include "anabranch.h"
+        #include <stdio.h>
+        int main(void) {
+            printf("%s %s %d.%d.%d", anabranch_version(), ANABRANCH_VERSION, ANABRANCH_VERSION_MAJOR,
+                   ANABRANCH_VERSION_MINOR, ANABRANCH_VERSION_PATCH);
+            return 0;
+        }
+    "#;
+    std::fs::write(&source, text).unwrap();
+    let Some(program) = compiled(&source, folder.path()) else { return };
+    let printed = String::from_utf8(Command::new(program).output().unwrap().stdout).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(printed, format!("{version} {version} {version}"));
+}
+
+#[test]
 fn what_is_wrong_reaches_c() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled_ring(folder.path()) else { return };
