@@ -30,7 +30,8 @@ use std::process::{Command, ExitCode, Stdio};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  lint             format, clippy, fuzz targets, architecture, documentation, and licences where cargo-deny is installed
+  lint             format, clippy, fuzz targets, architecture, documentation; with cargo-deny also licences
+                   and advisories
   lint --record    write anew which faults of style are let pass (xtask/recorded.toml); with --force more than before
   architecture     which crate may depend on which, purity of the protocol cores, sizes of files and crates, and style
   style            circles between modules, lengths of functions and files, doc comments, words (xtask/glossary.toml)
@@ -99,11 +100,32 @@ fn lint() -> Result<()> {
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    let deny = cargo(&root).args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if deny.is_ok_and(|status| status.success()) {
-        step(cargo(&root).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    dependencies(&root)
+}
+
+/// Licences, sources and bans of dependencies by cargo-deny, and advisories where their database is at hand.
+fn dependencies(root: &Path) -> Result<()> {
+    if !is_available("cargo-deny") {
+        println!(
+            "SKIPPED: licences and advisories: there is no cargo-deny; write: cargo install --locked cargo-deny"
+        );
+        return Ok(());
     }
-    Ok(())
+    step(cargo(root).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    // Offline, cargo-deny fails without a database as it does on an advisory, so the folder of one is looked for.
+    if !has_advisories() {
+        println!("SKIPPED: advisories: there is no database; write: cargo deny fetch db");
+        return Ok(());
+    }
+    step(cargo(root).args(["deny", "--offline", "check", "advisories"]))
+}
+
+/// Whether cargo-deny has a database of advisories.
+fn has_advisories() -> bool {
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let listed = cargo_home.and_then(|folder| std::fs::read_dir(folder.join("advisory-dbs")).ok());
+    listed.is_some_and(|entries| entries.flatten().any(|entry| entry.path().is_dir()))
 }
 
 /// Writes the references of parameters and keys, which a test of the command holds against the code.
