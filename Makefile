@@ -58,6 +58,18 @@ bench: toolchain ## Measure packet-hops per second, then the parts alone
 instructions: toolchain ## Count instructions per packet-hop against those stored (needs valgrind)
 	cargo xtask instructions
 
+.PHONY: loom
+loom: toolchain ## Try every order of the threads at the barrier and the board of a run
+	RUSTFLAGS="--cfg loom" cargo test --package anabranch-engine --lib --target-dir $(TARGET_DIR)/loom loom_
+
+.PHONY: miri
+miri: toolchain ## Check every use of memory behind the C library (needs nightly Rust with miri)
+	@cargo +nightly miri --version >/dev/null 2>&1 || { \
+		echo "There is no miri. Write: rustup toolchain install nightly --component miri,rust-src"; \
+		exit 1; }
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --package anabranch-capi --lib \
+		--target-dir $(TARGET_DIR)/miri ffi_tests
+
 .PHONY: playground
 playground: toolchain ## Build the simulator in a page, without a server: target/playground.html
 	cargo run --quiet --package xtask --features playground,book -- playground

@@ -1,6 +1,7 @@
 //! Checks and chores of the workspace: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
+mod api;
 #[cfg(feature = "book")]
 mod book;
 mod circles;
@@ -40,6 +41,7 @@ usage: cargo xtask TASK
   reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   book             build docs/ as a site: target/book (with the feature book: make book)
+  api              the public interface of proto, sim and the C header against xtask/api; --record writes it anew
   dist [PROFILE]   build a release: target/dist (minutes; with PROFILE dev, only to try the packing: make dist)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
@@ -65,6 +67,8 @@ fn main() -> ExitCode {
         ["book"] => book::build(&root()).map(|site| println!("{}", site.display())),
         #[cfg(not(feature = "book"))]
         ["book"] => return misused("write: cargo run --package xtask --features book -- book"),
+        ["api"] => api::check(&root()),
+        ["api", "--record"] => api::record(&root()),
         ["dist"] => dist::build(&root(), dist::PROFILE),
         ["dist", profile] => dist::build(&root(), profile),
         ["fuzz"] => fuzz::run(&root(), 60),
@@ -153,6 +157,7 @@ fn architecture() -> Result<()> {
     style::check(&root)?;
     files::check(&root)?;
     shares::check(&root)?;
+    api::check(&root)?;
     // base is checked alone too: a module keeps only what its crate uses of the others.
     for package in ["anabranch-base", "anabranch-proto"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;

@@ -5,6 +5,8 @@
 
 mod engine;
 mod error;
+#[cfg(test)]
+mod ffi_tests;
 mod online;
 
 pub use error::OnlineError;

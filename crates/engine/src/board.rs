@@ -4,9 +4,9 @@
 //! cluster, which never run at the same time; times of delivery belong to the receiving host. No other node writes an
 //! entry, or reads it before the run has stopped. So the atomics only make access safe, and relaxed ordering suffices.
 
+use crate::threads::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use anabranch_base::{GateId, HostId, MessageId, Time};
 use anabranch_workload::{Done, Gate, Message, Opens, Start, Workload};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The progress of every message and gate.
 pub struct Board<'a> {

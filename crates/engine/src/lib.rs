@@ -36,6 +36,7 @@ mod span;
 mod spec;
 mod switch;
 mod telemetry;
+mod threads;
 
 pub use collect::RunResult;
 pub use control::Control;

@@ -1,7 +1,8 @@
 //! The barrier at which threads wait for each other between windows.
 
+use crate::threads::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::threads::{spin_loop, yield_now};
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 /// A barrier at which the last thread to arrive calls a function before any thread continues. Windows are short, so
@@ -30,8 +31,13 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
-            // With more threads than cores, the thread that is waited for may have no core while others spin.
-            spins: if threads > available_parallelism().map_or(1, NonZero::get) { 0 } else { SPINS },
+            // With more threads than cores, the thread that is waited for may have no core while others spin. Loom runs one
+            // thread at a time.
+            spins: if cfg!(loom) || threads > available_parallelism().map_or(1, NonZero::get) {
+                0
+            } else {
+                SPINS
+            },
         }
     }
 
@@ -54,9 +60,9 @@ impl Barrier {
             }
             if spins < self.spins {
                 spins += 1;
-                std::hint::spin_loop();
+                spin_loop();
             } else {
-                std::thread::yield_now();
+                yield_now();
             }
         }
         Ok(())

@@ -1,5 +1,8 @@
 //! Every check fires: the state of a run is damaged on purpose, and the run must end with the broken invariant.
 
+#[cfg(loom)]
+mod loom_orders;
+
 use super::*;
 use crate::Ideal;
 use crate::fault_spec::FaultKind;

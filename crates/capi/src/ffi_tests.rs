@@ -1,0 +1,116 @@
+//! The functions that C calls, called from Rust: under miri (`make miri`) every use of memory in them is checked.
+
+use super::*;
+use std::ptr::{null, null_mut};
+
+const SCENARIO: &CStr = c"schemes = [\"reps\"]
+topology = { kind = \"single-switch\", hosts = 3, link = \"100Gbps\", link_latency = \"1us\" }
+";
+
+/// What the callbacks of a test share with it.
+struct Shared {
+    simulation: *mut Anabranch,
+    times: Vec<u64>,
+}
+
+impl Shared {
+    fn new() -> Self {
+        // SAFETY: the text ends with a zero byte, and there is no room for an error.
+        let simulation = unsafe { anabranch_new(SCENARIO.as_ptr(), null_mut(), 0) };
+        assert!(!simulation.is_null());
+        Self { simulation, times: Vec::new() }
+    }
+}
+
+/// Notes the time; `argument` is a [`Shared`].
+extern "C" fn note(argument: *mut c_void) {
+    let shared: *mut Shared = argument.cast();
+    // SAFETY: the test passes a `Shared`, which it does not touch while the simulation runs.
+    unsafe { (*shared).times.push(anabranch_time_ps((*shared).simulation)) };
+}
+
+/// Notes the time, and sends a message on.
+extern "C" fn forward(argument: *mut c_void) {
+    note(argument);
+    let shared: *mut Shared = argument.cast();
+    // SAFETY: as in `note`; the simulation may be used in a callback.
+    unsafe {
+        let simulation = (*shared).simulation;
+        assert_eq!(anabranch_send(simulation, 1, 2, 1000, 7, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_receive(simulation, 1, 2, 1000, 7, Some(note), argument), SUCCESS);
+    }
+}
+
+/// The last error of a simulation.
+fn error_of(simulation: *const Anabranch) -> String {
+    // SAFETY: the simulation is null or alive, and the text is copied before the next call.
+    unsafe { CStr::from_ptr(anabranch_error(simulation)) }.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn callbacks_post_while_the_simulation_runs() {
+    let mut shared = Shared::new();
+    let argument: *mut c_void = (&raw mut shared).cast();
+    let simulation = shared.simulation;
+    // SAFETY: the simulation is alive, and `shared` outlives it.
+    unsafe {
+        assert_eq!(anabranch_send(simulation, 0, 1, 1000, 7, None, null_mut()), SUCCESS);
+        assert_eq!(anabranch_receive(simulation, 0, 1, 1000, 7, Some(forward), argument), SUCCESS);
+        assert_eq!(anabranch_schedule(simulation, 5, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
+        let times = (*argument.cast::<Shared>()).times.clone();
+        assert!(times.len() == 4 && times[0] == 5 && times.is_sorted(), "{times:?}");
+        assert_eq!(anabranch_time_ps(simulation), times[3]);
+        anabranch_free(simulation);
+    }
+}
+
+#[test]
+fn a_simulation_ends_in_the_middle_of_a_run() {
+    let shared = Shared::new();
+    // SAFETY: the simulation is alive until it is freed.
+    unsafe {
+        assert_eq!(anabranch_send(shared.simulation, 0, 1, 100_000, 0, None, null_mut()), SUCCESS);
+        anabranch_free(shared.simulation);
+    }
+}
+
+#[test]
+fn null_is_an_error_and_no_fault() {
+    // SAFETY: null is allowed everywhere.
+    unsafe {
+        anabranch_free(null_mut());
+        assert_eq!(anabranch_send(null_mut(), 0, 1, 1, 0, None, null_mut()), FAILED);
+        assert_eq!(anabranch_receive(null_mut(), 0, 1, 1, 0, Some(note), null_mut()), FAILED);
+        assert_eq!(anabranch_schedule(null_mut(), 0, Some(note), null_mut()), FAILED);
+        assert_eq!(anabranch_run(null_mut()), FAILED);
+        assert_eq!(anabranch_time_ps(null()), 0);
+        assert!(anabranch_new(null(), null_mut(), 0).is_null());
+    }
+    assert_eq!(error_of(null()), "there is no simulation");
+    let shared = Shared::new();
+    // SAFETY: the simulation is alive until it is freed.
+    unsafe {
+        assert_eq!(anabranch_receive(shared.simulation, 0, 1, 1, 0, None, null_mut()), FAILED);
+        assert!(error_of(shared.simulation).contains("the function is NULL"));
+        anabranch_free(shared.simulation);
+    }
+}
+
+#[test]
+fn an_error_is_cut_to_the_room_that_there_is() {
+    let mut room = [b'x' as c_char; 6];
+    // SAFETY: the text ends with a zero byte, and the room is one byte longer than said.
+    assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 5) }.is_null());
+    assert!(room[..4].iter().all(|&byte| byte != 0 && byte != b'x' as c_char), "{room:?}");
+    assert_eq!(room[4..], [0, b'x' as c_char]);
+    // SAFETY: as above, with no room at all.
+    assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 0) }.is_null());
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    // SAFETY: the version is a text that lives as long as the program.
+    let version = unsafe { CStr::from_ptr(anabranch_version()) };
+    assert_eq!(version.to_str(), Ok(env!("CARGO_PKG_VERSION")));
+}

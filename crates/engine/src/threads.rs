@@ -1,0 +1,6 @@
+//! Atomics and waiting: those of the standard library, or those of loom, which tries every order of threads (`make loom`).
+
+#[cfg(loom)]
+pub use loom::{hint::spin_loop, sync::atomic, thread::yield_now};
+#[cfg(not(loom))]
+pub use std::{hint::spin_loop, sync::atomic, thread::yield_now};
