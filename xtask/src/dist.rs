@@ -61,7 +61,11 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         profile,
         version: command.context("there is no anabranch-cli")?.version.to_string(),
         target: compiler::host()?,
-        cargo_target: metadata.target_directory.join("dist-build").into(),
+        cargo_target: match profile {
+            PROFILE => metadata.target_directory.join("dist-build").into(),
+            // The packing alone is tried with what daily work has built already.
+            _ => metadata.target_directory.clone().into(),
+        },
         output: metadata.target_directory.join("dist").into(),
         trained: None,
     };
@@ -110,8 +114,11 @@ impl Release<'_> {
 
     /// The folder where cargo leaves what it builds.
     fn built(&self) -> PathBuf {
-        let folder = if self.profile == "dev" { "debug" } else { self.profile };
-        self.cargo_target.join(&self.target).join(folder)
+        match self.profile {
+            PROFILE => self.cargo_target.join(&self.target).join(PROFILE),
+            "dev" => self.cargo_target.join("debug"),
+            other => self.cargo_target.join(other),
+        }
     }
 
     /// Builds the command, and returns its path.
