@@ -75,10 +75,9 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         release.trained = training::profile(&release)?;
     }
     let archive = release.archive()?;
-    let wheel = release.wheel()?;
     check::archive(&release, &archive)?;
-    if let Some(wheel) = &wheel {
-        check::wheel(wheel)?;
+    if let Some(wheel) = release.wheel()? {
+        check::wheel(&wheel)?;
     }
     release.checksums()?;
     println!("dist: {}", release.output.display());
