@@ -63,7 +63,7 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         target: compiler::host()?,
         cargo_target: match profile {
             PROFILE => metadata.target_directory.join("dist-build").into(),
-            // The packing alone is tried with what daily work has built already.
+            // The packing alone is tried with the build scripts and macros of daily work.
             _ => metadata.target_directory.clone().into(),
         },
         output: metadata.target_directory.join("dist").into(),
@@ -103,6 +103,7 @@ impl Release<'_> {
             "--target-dir",
         ]);
         cargo.arg(&self.cargo_target);
+        // With a target, flags are for what runs there, and not for build scripts and macros.
         let trained = self.trained.as_ref().map(|path| format!("-Cprofile-use={}", path.display()));
         if let Some(flag) = flag.or(trained) {
             // Encoded, so that a path may hold spaces.
@@ -113,11 +114,8 @@ impl Release<'_> {
 
     /// The folder where cargo leaves what it builds.
     fn built(&self) -> PathBuf {
-        match self.profile {
-            PROFILE => self.cargo_target.join(&self.target).join(PROFILE),
-            "dev" => self.cargo_target.join("debug"),
-            other => self.cargo_target.join(other),
-        }
+        let folder = if self.profile == "dev" { "debug" } else { self.profile };
+        self.cargo_target.join(&self.target).join(folder)
     }
 
     /// Builds the command, and returns its path.

@@ -160,7 +160,7 @@ impl Libraries {
                 if name == "*"
                     && let Target::Module(target) = self.resolve(module, &path)
                     && let found @ (Target::Module(_) | Target::Items(..)) =
-                        self.resolve(&target, &[&[first.clone()], rest].concat())
+                        self.resolve(&target, &[std::slice::from_ref(first), rest].concat())
                 {
                     return found;
                 }
