@@ -16,6 +16,7 @@ mod how_sure;
 mod interrupted;
 mod league;
 mod listing;
+mod papers;
 mod pcap;
 mod rank_hosts;
 mod sensitivity;
