@@ -1,7 +1,8 @@
 //! Comparison of result sets: the same schemes, points of the sweep and seeds side by side.
 
 use crate::groups::{Group, groups, schemes};
-use crate::page::escape;
+use crate::page::{escape, paragraphs};
+use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -277,17 +278,22 @@ impl Comparison {
         rows
     }
 
-    /// The answer, a sentence per set but the first: the time of its slowest job or message over the first set's.
+    /// The answer, a sentence per set but the first: the time of its slowest job or message over the first set's. Of many
+    /// schemes it names those that differ most, and a note the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
+        self.answer().lines()
+    }
+
+    fn answer(&self) -> Verdict {
         let jobs = self.rows.iter().any(|row| row.quantity == "cct_max_us");
         let (quantity, words) = match jobs {
             true => ("cct_max_us", "CCT of the slowest job"),
             false => ("fct_max_us", "FCT of the slowest message"),
         };
-        let of_set = |place: usize| {
+        let of_set = |place: usize| -> (String, Option<String>) {
             let letter = letter(place);
             if self.rows.iter().all(|row| row.is_as_the_first(place)) {
-                return format!("{letter} is as A in every quantity, at every seed.");
+                return (format!("{letter} is as A in every quantity, at every seed."), None);
             }
             let mut schemes: Vec<&str> = self.rows.iter().map(|row| row.scheme.as_str()).collect();
             schemes.dedup();
@@ -309,12 +315,22 @@ impl Comparison {
                         format!("{low:.3} to {high:.3} times, at {} points", ratios.len())
                     }
                 };
-                format!("{scheme} {how}")
+                let apart = ratios.iter().map(|ratio| ratio.of_means.max(1.0 / ratio.of_means));
+                (apart.fold(0.0, f64::max), format!("{scheme} {how}"))
             };
-            let schemes: Vec<String> = schemes.iter().map(of_scheme).collect();
-            format!("{words}, {letter} over A: {}.", schemes.join("; "))
+            let mut schemes: Vec<(f64, String)> = schemes.iter().map(of_scheme).collect();
+            let (mut which, of_many) = ("", schemes.len() > MOST_IN_HEADLINE);
+            if of_many {
+                schemes.sort_by(|one, other| other.0.total_cmp(&one.0));
+                which = ", where they differ most";
+            }
+            let texts: Vec<String> = schemes.into_iter().map(|(_, text)| text).collect();
+            let (named, others) = texts.split_at(MOST_IN_HEADLINE.min(texts.len()));
+            let headline = format!("{words}, {letter} over A{which}: {}.", named.join("; "));
+            (headline, of_many.then(|| format!("The others, {letter} over A: {}.", others.join("; "))))
         };
-        (1..self.names.len()).map(of_set).chain(self.unlike()).collect()
+        let (sentences, others): (Vec<String>, Vec<_>) = (1..self.names.len()).map(of_set).unzip();
+        Verdict { sentences, notes: others.into_iter().flatten().chain(self.unlike()).collect() }
     }
 
     /// A sentence where fabric or workload of the sets differ.
@@ -344,8 +360,7 @@ impl Comparison {
         for line in self.legend() {
             body.push_str(&format!("<p class=\"sub\">{}</p>", escape(&line)));
         }
-        let sentences: String =
-            self.verdict().iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
+        let sentences = paragraphs(&self.answer());
         body.push_str(&format!(
             "</header>\n<main>\n<section class=\"verdict\">{sentences}</section>\n\
              <section><h2>The same seeds side by side</h2>"
@@ -478,7 +493,7 @@ mod tests {
             text[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
             "{text:?}"
         );
-        assert!(text[1].starts_with("They differ in [topology]: "), "{text:?}");
+        assert!(text[1].starts_with("Note: They differ in [topology]: "), "{text:?}");
         let of = |quantity| compared.rows.iter().find(|row| row.quantity == quantity).unwrap();
         assert_eq!((of("fct_max_us").means[1], of("drops").means[1]), (None, Some(2.5)));
         assert_eq!(
@@ -491,6 +506,23 @@ mod tests {
             "nothing of the scheme that one has alone: {:?}",
             compared.differences
         );
+    }
+
+    #[test]
+    fn of_many_schemes_those_that_differ_most_are_in_the_headline() {
+        let both = |times: [f64; 5]| {
+            let mut whole = set("s0", "1bdp", &[(1, times[0])]);
+            for (number, time) in times.into_iter().enumerate().skip(1) {
+                whole.runs.extend(set(&format!("s{number}"), "1bdp", &[(1, time)]).runs);
+            }
+            whole
+        };
+        let compared =
+            side_by_side(&both([10.0; 5]), &both([11.0, 5.0, 10.0, 40.0, 12.0])).unwrap().verdict();
+        insta::assert_snapshot!(compared.join("\n"), @r"
+    FCT of the slowest message, B over A, where they differ most: s3 4.000 times; s1 0.500 times; s4 1.200 times.
+    Note: The others, B over A: s0 1.100 times; s2 the same.
+    ");
     }
 
     #[test]

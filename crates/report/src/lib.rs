@@ -29,7 +29,7 @@ pub use measure::{Measure, MeasureError};
 pub use page::{CatalogueRow, GalleryEntry, LeagueEntry, Provenance, gallery, html, league};
 pub use ranking::summary_json;
 pub use sensitivity::unsaid_table;
-pub use table::{USUAL_WIDTH, per_seed, table};
+pub use table::{USUAL_WIDTH, brief, per_seed, table};
 pub use terms::{TERMS, Term};
 pub use verdict::{method, verdict};
 

@@ -3,12 +3,13 @@
 use super::document::{document, picture, pictures};
 use super::explain::{self, SchemeTime, TimesPlot};
 use super::markup::{escape, prose};
+use super::paragraphs;
 use super::plot::Plot;
 use crate::ground::ground;
 use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
 use crate::ranking::{Quantity, Recovery, Standing, ranked_quantity, standings};
-use crate::verdict;
+use crate::verdict::{Verdict, answer};
 use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub struct LeagueEntry {
     /// The page of its results, as a link.
     page: Option<String>,
     quantity: Quantity,
-    verdict: Vec<String>,
+    verdict: Verdict,
     ground: Option<String>,
     /// Runs that failed or never ran.
     missing: Vec<String>,
@@ -104,7 +105,7 @@ impl LeagueEntry {
             sizes,
             page,
             quantity,
-            verdict: verdict::answer(set),
+            verdict: answer(set),
             ground: ground(set),
             missing: missing.collect(),
             rows,
@@ -151,7 +152,7 @@ impl LeagueEntry {
 
     /// The answer in a sentence.
     pub fn answer(&self) -> &str {
-        self.verdict.first().map_or("nothing finished", String::as_str)
+        self.verdict.sentences.first().map_or("nothing finished", String::as_str)
     }
 
     /// The scenario as JSON: a row for each scheme.
@@ -186,7 +187,7 @@ impl LeagueEntry {
             "scenario": self.name,
             "title": self.title,
             "ranked_by": self.quantity.field,
-            "verdict": self.verdict,
+            "verdict": self.verdict.lines(),
             "explained_by": self.explained_by.as_ref().map(|(measure, correlation)| {
                 json!({ "measure": measure, "rank_correlation": correlation })
             }),
@@ -435,8 +436,7 @@ fn shade(over_best: f64) -> usize {
 
 /// The section of a scenario. On the page there are `before` plots before its own.
 fn details(entry: &LeagueEntry, before: usize) -> String {
-    let sentences: String =
-        entry.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
+    let sentences = paragraphs(&entry.verdict);
     let ground =
         entry.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
     let link = entry.page.as_deref().map_or(String::new(), |page| {

@@ -33,6 +33,7 @@ pub use league::{LeagueEntry, league};
 pub(crate) use markup::escape;
 use markup::prose;
 pub use provenance::Provenance;
+pub(crate) use verdict::paragraphs;
 
 /// The page of a result set: title, provenance, claims, summary, plots, scenario. It loads nothing from elsewhere.
 pub fn html(set: &ResultSet, provenance: &Provenance) -> String {

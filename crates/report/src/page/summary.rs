@@ -54,7 +54,7 @@ pub(super) fn section(set: &ResultSet) -> String {
         html.push_str("</tr>");
     }
     html.push_str("</tbody></table></div>");
-    for note in &summary.notes {
+    for note in summary.basis.iter().chain(&summary.notes) {
         html.push_str(&format!("<p class=\"note\">{}</p>", prose(note)));
     }
     let words = terms::section(&html);

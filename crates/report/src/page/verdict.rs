@@ -1,6 +1,7 @@
 //! The answer at the top of a page, and above it the runs that are missing.
 
 use super::markup::{escape, prose};
+use crate::verdict::Verdict;
 use anabranch_results::{ResultSet, SearchAnswer};
 
 /// The runs that failed or never ran: above everything else, as the rest looks complete.
@@ -62,13 +63,20 @@ pub(super) fn section(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {
         return search_answer(answer);
     }
-    let sentences = crate::verdict::answer(set);
-    if sentences.is_empty() {
+    let verdict = crate::verdict::answer(set);
+    if verdict.sentences.is_empty() {
         return String::new();
     }
-    let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
     let method = prose(&crate::verdict::method(set));
-    format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
+    format!("<section class=\"verdict\">{}<p class=\"note\">{method}</p></section>\n", paragraphs(&verdict))
+}
+
+/// The sentences of a verdict, and its notes as a list.
+pub(crate) fn paragraphs(verdict: &Verdict) -> String {
+    let sentences = verdict.sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence)));
+    let notes: String = verdict.notes.iter().map(|note| format!("<li>{}</li>", prose(note))).collect();
+    let list = (!notes.is_empty()).then(|| format!("<ul class=\"notes\">{notes}</ul>"));
+    sentences.chain(list).collect()
 }
 
 fn search_answer(answer: &SearchAnswer) -> String {

@@ -93,21 +93,15 @@ fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
 fn what_is_known_of_neither_is_no_tie() {
     let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
     let two = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide)]);
-    assert_eq!(
-        verdict(&two),
-        [
-            "a alone can be placed: FCT 505.0 µs (± 2.5); not to be placed, as their seeds differ too much: b (1,771 ± 2,995 \
-          µs)."
-        ]
-    );
+    insta::assert_snapshot!(verdict(&two).join("\n"), @r"
+    a alone can be placed: FCT 505.0 µs (± 2.5).
+    Note: Not to be placed, as their seeds differ too much: b (1,771 ± 2,995 µs).
+    ");
     let three = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]);
-    assert_eq!(
-        verdict(&three),
-        [
-            "a is fastest: FCT 505.0 µs (± 2.5), 2.00 times faster than c (1,010 ± 2.5 µs); not to be placed, as their seeds \
-          differ too much: b (1,771 ± 2,995 µs)."
-        ]
-    );
+    insta::assert_snapshot!(verdict(&three).join("\n"), @r"
+    a is fastest: FCT 505.0 µs (± 2.5), 2.00 times faster than c (1,010 ± 2.5 µs).
+    Note: Not to be placed, as their seeds differ too much: b (1,771 ± 2,995 µs).
+    ");
     assert_eq!(
         shown(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]),
         ["1", "1-3", "2"]
@@ -120,13 +114,10 @@ fn one_whose_seeds_lie_far_apart_does_not_lead() {
     let schemes: &[(&str, &[f64])] =
         &[("w", &[100.0, 120.0, 1_180.0]), ("b", &[500.0, 501.0, 502.0]), ("c", &[503.0, 501.0, 502.0])];
     assert_eq!(shown(schemes), ["1-3", "1", "1"]);
-    assert_eq!(
-        verdict(&set(schemes)),
-        [
-            "b and c tie within a factor of 1.01: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
-          (466.7 ± 1,535 µs)."
-        ]
-    );
+    insta::assert_snapshot!(verdict(&set(schemes)).join("\n"), @r"
+    b and c tie within a factor of 1.01: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5).
+    Note: Not to be placed, as their seeds differ too much: w (466.7 ± 1,535 µs).
+    ");
 }
 
 /// c is slower than a at each seed; beside b it may be faster by 400 us or slower by 1,900.
@@ -173,14 +164,10 @@ fn two_seeds_do_not_rank_and_three_do() {
     let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);
     let found = standings(&two, &groups(&two));
     assert!(found.iter().all(|standing| standing.rank.is_none() && standing.tie_within.is_none()));
-    assert_eq!(
-        verdict(&two),
-        [
-            "a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); \
-             then d (122.0 ± 76 µs).",
-            "Two seeds do not rank: their t-test has one degree of freedom. Three or more do."
-        ]
-    );
+    insta::assert_snapshot!(verdict(&two).join("\n"), @r"
+    a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); then d (122.0 ± 76 µs).
+    Note: Two seeds do not rank: their t-test has one degree of freedom. Three or more do.
+    ");
     assert!(method(&two).ends_with("No ranks."), "{}", method(&two));
     let near = set(&[("a", &[100.0, 102.0]), ("b", &[101.0, 102.0])]);
     assert!(

@@ -58,16 +58,15 @@ pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Option<Str
     (!parts.is_empty()).then(|| {
         let mut letters = faults.chars();
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        let slow = least_hurt_is_slow(schemes).map(|slow| format!(". {slow}")).unwrap_or_default();
-        format!("{first}{} cost{}{slow}", letters.as_str(), parts.join(";"))
+        format!("{first}{} cost{}", letters.as_str(), parts.join(";"))
     })
 }
 
 /// The ratio to the fastest from which on the least hurt scheme is called slow.
 const SLOW: f64 = 1.5;
 
-/// A sentence where the scheme with the least cost is much slower than the fastest: these are two questions.
-fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
+/// A note where the scheme with the least cost is much slower than the fastest: these are two questions.
+pub(super) fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =
         hit.filter_map(|(name, of)| Some((*name, of.estimate?.mean, of.slowdown_by_fault?.mean))).collect();

@@ -7,6 +7,9 @@ use anabranch_results::Estimate;
 /// The smallest cost that is shown as one, in percent.
 pub(super) const LEAST_PERCENT: f64 = 0.05;
 
+/// The schemes that the first sentence names, at most.
+pub(crate) const MOST_IN_HEADLINE: usize = 3;
+
 /// The words for schemes whose seeds all gave one number.
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
@@ -54,37 +57,32 @@ impl NumberFormat {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
     }
 
-    /// The share of seeds that no fault hit, and the mean over the others, where the mean over all hides both.
-    fn partly_unhit(&self, standing: &Standing) -> Option<String> {
+    /// `rocev2 at 2 of 3 (1,386 µs where hit)`: the share of seeds that no fault hit, and the mean over the others,
+    /// where the mean over all hides both.
+    pub(super) fn partly_unhit(&self, (name, _, standing): &Ranked<'_>) -> Option<String> {
         let [unhit, all] = standing.unhit;
         let mean = self.number(standing.where_hit?);
-        Some(format!("unhit at {unhit} of {all} seeds, {mean} where hit"))
+        Some(format!("{name} at {unhit} of {all} ({mean}{} where hit)", self.unit()))
     }
 }
 
-/// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500
-/// where hit)`.
+/// `1,234 µs (± 12)`.
 pub(super) fn with_interval(standing: &Standing, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let mean = format.number(estimate.mean) + &format.unit();
-    let half = estimate.half_width.map(|half| format!("± {}", format.half(half)));
-    match half.into_iter().chain(format.partly_unhit(standing)).collect::<Vec<_>>()[..] {
-        [] => mean,
-        ref parts => format!("{mean} ({})", parts.join("; ")),
+    match estimate.half_width {
+        Some(half) => format!("{mean} (± {})", format.half(half)),
+        None => mean,
     }
 }
 
-/// `1,234 ± 12 µs`, likewise with the seeds that were not hit.
+/// `1,234 ± 12 µs`.
 pub(super) fn in_brackets(standing: &Standing, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let (mean, unit) = (format.number(estimate.mean), format.unit());
-    let text = match estimate.half_width {
+    match estimate.half_width {
         Some(half) => format!("{mean} ± {}{unit}", format.half(half)),
         None => format!("{mean}{unit}"),
-    };
-    match format.partly_unhit(standing) {
-        Some(partly) => format!("{text}; {partly}"),
-        None => text,
     }
 }
 
@@ -105,6 +103,15 @@ pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{}{before_last}{last}", rest.join(", ")),
     }
+}
+
+/// The names for a headline, which has at most [`MOST_IN_HEADLINE`]; it counts the others.
+pub(super) fn headline_names(mut names: Vec<String>) -> String {
+    if names.len() == MOST_IN_HEADLINE + 1 {
+        let others = names.split_off(MOST_IN_HEADLINE - 1).len();
+        return format!("{} and {others} more", names.join(", "));
+    }
+    list(names, MOST_IN_HEADLINE)
 }
 
 /// A percentage without digits that mean nothing.

@@ -1,4 +1,5 @@
-//! The verdict, in sentences above table and page: the fastest scheme, how sure that is, and the cost of the faults.
+//! The verdict above table and page: the fastest scheme, how sure that is, and the cost of the faults, in sentences;
+//! below them notes that qualify it.
 
 mod faults;
 mod format;
@@ -8,7 +9,8 @@ mod sweep;
 use crate::groups::{groups, named, points};
 use crate::ranking::{LEAST_SEEDS, RULE, Standing, ranked_quantity, standings};
 use anabranch_results::{MissingRun, ResultSet, RunRow};
-use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, unhit};
+use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, least_hurt_is_slow, unhit};
+pub(crate) use format::MOST_IN_HEADLINE;
 use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointStandings, ranking};
 use std::collections::BTreeMap;
@@ -16,20 +18,41 @@ use std::collections::BTreeMap;
 /// Sweep points that have a sentence each, at most.
 const MOST_SENTENCES: usize = 4;
 
+/// The answer of results, and what qualifies it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    /// The answer. The first sentence names at most three schemes.
+    pub sentences: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl Verdict {
+    fn of(sentence: String) -> Verdict {
+        Verdict { sentences: vec![sentence], notes: Vec::new() }
+    }
+
+    /// The sentences, and below them the notes as such.
+    pub fn lines(&self) -> Vec<String> {
+        let notes = self.notes.iter().map(|note| format!("Note: {note}"));
+        self.sentences.iter().cloned().chain(notes).collect()
+    }
+}
+
 /// The verdict: the fastest scheme, its lead over the next, the cost of the faults for each, and the number of missing
-/// runs. Sentences, in order; for a figure, whose answer is its claims, only the last.
+/// runs. Sentences, in order, then notes that begin with `Note:`; for a figure, whose answer is its claims, only the
+/// sentence about missing runs.
 pub fn verdict(set: &ResultSet) -> Vec<String> {
-    let mut sentences = missing(set);
-    sentences.extend(answer(set));
-    sentences
+    let mut lines = missing(set);
+    lines.extend(answer(set).lines());
+    lines
 }
 
 /// The verdict without the sentence about missing runs.
-pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
+pub(crate) fn answer(set: &ResultSet) -> Verdict {
     let groups = groups(set);
     // The answer of a figure is its claims.
     if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
-        return Vec::new();
+        return Verdict::default();
     }
     let standings = standings(set, &groups);
     let points = points(&groups);
@@ -43,9 +66,9 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
     let too_few_seeds = most_schemes > 1 && (2..LEAST_SEEDS).contains(&seeds);
     let too_few_seeds = too_few_seeds.then(|| TWO_SEEDS.to_owned());
     if points.len() > MOST_SENTENCES {
-        let mut sentences = sweep::sentences(set, &points, ranked_quantity(set));
-        sentences.extend(too_few_seeds);
-        return sentences;
+        let mut verdict = sweep::verdict(set, &points, ranked_quantity(set));
+        verdict.notes.extend(too_few_seeds);
+        return verdict;
     }
     let most = match points.len() > 1 || most_schemes > MOST_IN_FULL {
         true => FEW_NAMED,
@@ -54,43 +77,49 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
     of_each_point(set, points, most, too_few_seeds)
 }
 
-/// Sentences about each of a few points: rankings, costs, and what qualifies them. Lists have at most `most` names.
+/// The verdict on each of a few points: rankings, costs, and what qualifies them. Lists have at most `most` names.
 fn of_each_point(
     set: &ResultSet,
     mut points: Vec<PointStandings<'_>>,
     most: usize,
     too_few_seeds: Option<String>,
-) -> Vec<String> {
+) -> Verdict {
     let quantity = ranked_quantity(set);
     // A point without an answer is no headline.
     points.sort_by_key(|(_, schemes)| has_no_answer(schemes));
-    let (mut rankings, mut costs, mut rest, mut some_unhit) = (Vec::new(), Vec::new(), Vec::new(), false);
+    let (mut verdict, mut costs, mut some_unhit) = (Verdict::default(), Vec::new(), false);
     for (point, schemes) in &points {
         let prefix = match point.is_empty() {
             true => String::new(),
             false => format!("At {}: ", named(point)),
         };
+        let prefixed = |text: String| format!("{prefix}{text}.");
         let unhit = unhit(schemes, quantity, most);
         some_unhit |= unhit.is_some();
-        let ranking = || format!("{prefix}{}.", ranking(schemes, quantity, most));
-        match unhit {
+        let mut here = ranking(schemes, quantity, most);
+        let unranked = match unhit {
             // Where no fault hit any data the result says nothing about how schemes handle them, and that comes first.
-            Some(Unhit::All) if points.len() > 1 => rankings.push(format!("{prefix}{NO_DATA_HIT}.")),
-            Some(Unhit::All) => rankings.push(format!("{prefix}{NO_DATA_HIT}. {}", ranking())),
-            Some(Unhit::Some(unranked)) => {
-                rankings.push(ranking());
-                rest.push(format!("{prefix}{unranked}."));
+            Some(Unhit::All) if points.len() > 1 => {
+                here = Verdict::of(NO_DATA_HIT.to_owned());
+                None
             }
-            None => rankings.push(ranking()),
-        }
-        costs.extend(cost(schemes, set).map(|cost| format!("{prefix}{cost}.")));
-        rest.extend(no_evidence(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
-        rest.extend(left_out(schemes, most).map(|sentence| format!("{prefix}{sentence}.")));
+            Some(Unhit::All) => {
+                here.sentences[0] = format!("{NO_DATA_HIT}. {}", here.sentences[0]);
+                None
+            }
+            Some(Unhit::Some(unranked)) => Some(unranked),
+            None => None,
+        };
+        verdict.sentences.extend(here.sentences.into_iter().map(prefixed));
+        costs.extend(cost(schemes, set).map(prefixed));
+        let notes = here.notes.into_iter().chain(unranked);
+        let notes = notes.chain(least_hurt_is_slow(schemes)).chain(no_evidence(schemes, most));
+        verdict.notes.extend(notes.chain(left_out(schemes, most)).map(prefixed));
     }
-    let mut sentences: Vec<String> =
-        rankings.into_iter().chain(costs).chain(rest).chain(too_few_seeds).collect();
-    sentences.extend(some_unhit.then(|| hint_to_hit_more(set)));
-    sentences
+    verdict.sentences.extend(costs);
+    verdict.notes.extend(too_few_seeds);
+    verdict.notes.extend(some_unhit.then(|| hint_to_hit_more(set)));
+    verdict
 }
 
 /// Whether the schemes of a point give no answer: no fault hit any of their data, or none finished.

@@ -1,6 +1,9 @@
-//! The sentence about the ranking of a point's schemes.
+//! The headline about the ranking of a point's schemes, and its notes.
 
-use super::format::{NumberFormat, Ranked, in_brackets, list, list_ending, with_interval};
+use super::Verdict;
+use super::format::{
+    MOST_IN_HEADLINE, NOT_PLACED, NumberFormat, Ranked, headline_names, list, list_ending, with_interval,
+};
 use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, Standing};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
@@ -26,27 +29,37 @@ struct Ranking<'a> {
     of_these: &'static str,
 }
 
-/// The schemes of a point in a sentence: the fastest, its lead, and the others.
-pub(super) fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> String {
+/// The schemes of a point: a headline with the fastest and its lead, and notes about the others.
+pub(super) fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Verdict {
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
         false => "",
     };
     let format = NumberFormat::for_schemes(schemes, quantity);
-    Ranking { schemes, quantity, format, most, of_these }.sentence()
+    Ranking { schemes, quantity, format, most, of_these }.verdict()
 }
 
 impl Ranking<'_> {
-    fn sentence(&self) -> String {
+    fn verdict(&self) -> Verdict {
         let touched = self.schemes.iter().filter(|(_, standing)| !standing.is_untouched);
         let mut order: Vec<Ranked<'_>> =
             touched.filter_map(|(name, standing)| Some((*name, standing.estimate?, *standing))).collect();
         order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
         let leader = order.iter().find(|(_, _, standing)| standing.is_placed()).or(order.first());
-        let Some(leader) = leader.copied() else { return self.nothing_to_rank() };
-        if self.schemes.len() == 1 {
-            return format!("{}: {}", leader.0, self.value(&leader));
+        let Some(leader) = leader.copied() else { return Verdict::of(self.nothing_to_rank()) };
+        let mut verdict = match self.schemes.len() {
+            1 => Verdict::of(format!("{}: {}", leader.0, self.value(&leader))),
+            _ => self.placed(&leader, &order),
+        };
+        let unhit = order.iter().filter_map(|scheme| self.format.partly_unhit(scheme)).collect::<Vec<_>>();
+        if !unhit.is_empty() {
+            verdict.notes.push(format!("Unhit by the faults at some seeds: {}", list(unhit, self.most)));
         }
+        verdict
+    }
+
+    /// The leader of several schemes, and the others in the order of their means.
+    fn placed(&self, leader: &Ranked<'_>, order: &[Ranked<'_>]) -> Verdict {
         let is_tied = |scheme: &Ranked<'_>| match leader.2.rank {
             Some(rank) => scheme.2.is_placed() && scheme.2.rank == Some(rank),
             None => ties_by_mean(&leader.1, &scheme.1),
@@ -55,27 +68,40 @@ impl Ranking<'_> {
         let (placed, unplaced): (Vec<_>, Vec<_>) =
             rest.iter().copied().partition(|(_, _, standing)| standing.is_placed());
         let mut others = rank_groups(&placed, &self.format, self.most);
-        // A scheme that is named in the comparison with the first is not named again.
-        let (mut text, compared) = match (&tied[..], placed.first()) {
-            ([_], None) => (self.alone(&leader, !unplaced.is_empty()), 0),
-            ([_], Some(next)) => (self.fastest(&leader, next, &others.remove(0).text), 1),
-            (_, next) => {
-                // The next scheme is slower than all that tie.
-                let next = next.filter(|next| next.2.rank == leader.2.rank.map(|rank| rank + tied.len()));
-                let next = next.filter(|next| next.2.rank.is_some());
-                let next = next.map(|next| (next, others.remove(0).text));
-                let compared = usize::from(next.is_some());
-                (self.tie(&leader, &tied, next), compared)
-            }
+        let is_next = |next: &Ranked<'_>| match tied.len() {
+            1 => true,
+            // The next scheme is slower than all that tie.
+            tied => next.2.rank.is_some() && next.2.rank == leader.2.rank.map(|rank| rank + tied),
         };
-        if self.most == FEW_NAMED {
-            let before = tied.len().min(self.most) + compared;
-            text.push_str(&first_and_last(&others, self.most.saturating_sub(before)));
-        } else if !others.is_empty() {
-            let others = others.into_iter().map(|group| group.text).collect();
-            text.push_str(&format!("; then {}", list_ending(others, ", ", self.most)));
+        let next = placed.first().filter(|next| is_next(next)).map(|next| (next, others.remove(0)));
+        let mut verdict = match &tied[..] {
+            [_] => Verdict::of(self.first(leader, next.as_ref(), !unplaced.is_empty())),
+            _ => self.tie(leader, &tied, next.as_ref()),
+        };
+        let next = next.map(|(_, group)| group);
+        self.behind(&others, tied.len(), next.as_ref(), &mut verdict);
+        if let Some(next) = next.filter(|next| !next.tied.is_empty()) {
+            verdict.notes.push(format!("Tied with {}: {}", next.name, list(next.tied, self.most)));
         }
-        text + &self.not_placed(&unplaced)
+        verdict.notes.extend(self.not_placed(&unplaced));
+        verdict
+    }
+
+    /// The schemes behind those that lead and the next one: in the headline where there is room, else in a note.
+    fn behind(&self, others: &[RankGroup], tied: usize, next: Option<&RankGroup>, verdict: &mut Verdict) {
+        let named = tied + usize::from(next.is_some());
+        let text = match others {
+            [] => return,
+            _ if self.most == FEW_NAMED => first_and_last(others, self.most.saturating_sub(named)),
+            _ => list_ending(others.iter().map(RankGroup::with_tied).collect(), ", ", self.most),
+        };
+        let fits = named < MOST_IN_HEADLINE && matches!(others, [one] if one.tied.is_empty());
+        match verdict.notes.last_mut() {
+            _ if fits => verdict.sentences[0].push_str(&format!("; then {text}")),
+            // The note with the lead over the next one.
+            Some(lead) if next.is_some() => lead.push_str(&format!("; then {text}")),
+            _ => verdict.notes.push(format!("Behind: {text}")),
+        }
     }
 
     fn nothing_to_rank(&self) -> String {
@@ -104,7 +130,9 @@ impl Ranking<'_> {
         format!("{of_these}{} {why}: {}", leader.0, self.value(leader))
     }
 
-    fn fastest(&self, leader: &Ranked<'_>, next: &Ranked<'_>, next_named: &str) -> String {
+    /// One scheme before the next one, or with nothing to compare it with.
+    fn first(&self, leader: &Ranked<'_>, next: Option<&Next<'_>>, others_finished: bool) -> String {
+        let Some((next, group)) = next else { return self.alone(leader, others_finished) };
         let how_sure = match leader.2.is_one_run && next.2.is_one_run {
             _ if leader.1.seeds == 1 => " at its one seed",
             true => " by one run",
@@ -112,33 +140,35 @@ impl Ranking<'_> {
             false => "",
         };
         format!(
-            "{}{} is fastest{how_sure}: {}, {:.2} times faster than {next_named}",
+            "{}{} is fastest{how_sure}: {}, {:.2} times faster than {}",
             self.of_these,
             leader.0,
             self.value(leader),
             next.1.mean / leader.1.mean,
+            group.text,
         )
     }
 
-    /// Several schemes before the next one, which comes with its name and numbers.
-    fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<(&Ranked<'_>, String)>) -> String {
-        let names = list(tied.iter().map(|(name, ..)| (*name).to_owned()).collect(), self.most);
+    /// Several schemes before the next one. A headline has their numbers where it names all of them.
+    fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<&Next<'_>>) -> Verdict {
+        let names = headline_names(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
         let first = leader.1;
-        let same = tied.iter().all(|(_, estimate, of)| *estimate == first && of.where_hit.is_none());
-        let shown = |of: &Ranked<'_>| with_interval(of.2, &self.format);
+        let same = tied.iter().all(|(_, estimate, _)| *estimate == first);
         let values = match same {
-            true => format!("{}{}", shown(leader), if tied.len() == 2 { " both" } else { " each" }),
-            false if tied.len() > self.most + 1 => {
+            true => {
+                let each = if tied.len() == 2 { " both" } else { " each" };
+                with_interval(leader.2, &self.format) + each
+            }
+            false if tied.len() > MOST_IN_HEADLINE => {
                 let last = tied.last().map_or(first.mean, |(_, estimate, _)| estimate.mean);
                 let number = |mean| self.format.number(mean);
                 format!("{} to {}{}", number(first.mean), number(last), self.format.unit())
             }
-            false => list(tied.iter().map(shown).collect(), self.most),
+            false => {
+                let values = tied.iter().map(|of| with_interval(of.2, &self.format)).collect();
+                list(values, MOST_IN_HEADLINE)
+            }
         };
-        let lead = next.map(|(next, named)| {
-            let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
-            format!(", at least {:.2} times faster than {named}", next.1.mean / slowest)
-        });
         let within = tied.iter().filter_map(|(.., standing)| standing.tie_within).reduce(f64::max);
         let tie = match within.filter(|within| *within > 1.0) {
             _ if first.seeds == 1 => "lie within 1 % at one seed".to_owned(),
@@ -146,24 +176,32 @@ impl Ranking<'_> {
             Some(within) => format!("tie within a factor of {within:.2}"),
             None => "tie".to_owned(),
         };
-        format!(
-            "{}{names} {tie}: {} {values}{}",
-            self.of_these,
-            self.quantity.short,
-            lead.unwrap_or_default()
-        )
+        let (of_these, short) = (self.of_these, self.quantity.short);
+        let mut verdict = Verdict::of(format!("{of_these}{names} {tie}: {short} {values}"));
+        if tied.len() > MOST_IN_HEADLINE && tied.len() <= self.most + 1 {
+            let named = tied.iter().map(|of| if same { of.0.to_owned() } else { self.format.scheme(of) });
+            verdict.notes.push(format!("In the tie: {}", list(named.collect(), self.most)));
+        }
+        if let Some((next, group)) = next {
+            let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
+            let lead = format!("at least {:.2} times faster than {}", next.1.mean / slowest, group.text);
+            match tied.len() < MOST_IN_HEADLINE {
+                true => verdict.sentences[0].push_str(&format!(", {lead}")),
+                false => verdict.notes.push(format!("Each of them is {lead}")),
+            }
+        }
+        verdict
     }
 
-    fn not_placed(&self, unplaced: &[Ranked<'_>]) -> String {
+    fn not_placed(&self, unplaced: &[Ranked<'_>]) -> Option<String> {
         match unplaced.len() {
-            0 => String::new(),
+            0 => None,
             many if self.most == FEW_NAMED && many > self.most => {
-                format!("; {many} are not to be placed, as their seeds differ too much")
+                Some(format!("{many} are not to be placed, as their seeds differ too much"))
             }
             _ => {
                 let named = unplaced.iter().map(|of| self.format.scheme(of)).collect();
-                let named = list_ending(named, ", ", self.most);
-                format!("; not to be placed, as their seeds differ too much: {named}")
+                Some(format!("{NOT_PLACED}: {}", list_ending(named, ", ", self.most)))
             }
         }
     }
@@ -176,9 +214,25 @@ fn ties_by_mean(first: &Estimate, other: &Estimate) -> bool {
 
 /// Schemes of one rank.
 struct RankGroup {
-    /// `c (200.0 ± 5.0 µs; tied with d)`.
+    name: String,
+    /// `c (200.0 ± 5.0 µs)`: the first of them.
     text: String,
-    schemes: usize,
+    /// The others.
+    tied: Vec<String>,
+    most: usize,
+}
+
+/// The scheme behind those that lead, and its group.
+type Next<'a> = (&'a Ranked<'a>, RankGroup);
+
+impl RankGroup {
+    /// `c (200.0 ± 5.0 µs; tied with d)`.
+    fn with_tied(&self) -> String {
+        match (self.text.strip_suffix(')'), self.tied.is_empty()) {
+            (Some(open), false) => format!("{open}; tied with {})", list(self.tied.clone(), self.most)),
+            _ => self.text.clone(),
+        }
+    }
 }
 
 /// The schemes grouped by rank, so that a scheme which ties is not called the last.
@@ -187,26 +241,27 @@ fn rank_groups(placed: &[Ranked<'_>], format: &NumberFormat, most: usize) -> Vec
         (None, None) => one.1.mean == other.1.mean,
         (one, other) => one == other,
     };
-    let named = |group: &[Ranked<'_>]| {
-        let tied = group[1..].iter().map(|(name, ..)| (*name).to_owned()).collect();
-        let tied = if group.len() > 1 { format!("; tied with {}", list(tied, most)) } else { String::new() };
-        let text = format!("{} ({}{tied})", group[0].0, in_brackets(group[0].2, format));
-        RankGroup { text, schemes: group.len() }
+    let named = |group: &[Ranked<'_>]| RankGroup {
+        name: group[0].0.to_owned(),
+        text: format.scheme(&group[0]),
+        tied: group[1..].iter().map(|(name, ..)| (*name).to_owned()).collect(),
+        most,
     };
     placed.chunk_by(same).map(named).collect()
 }
 
-/// `; then c, 12 more and last z`: the first ones, and the last.
+/// `c, 12 more and last z`: the first ones, and the last.
 fn first_and_last(placed: &[RankGroup], first: usize) -> String {
     let Some((last, others)) = placed.split_last() else { return String::new() };
     let (named, counted) = others.split_at(first.min(others.len()));
-    let named: String = named.iter().map(|group| format!("{}, ", group.text)).collect();
+    let named: String = named.iter().map(|group| group.with_tied() + ", ").collect();
+    let last = last.with_tied();
     match counted {
-        [] => format!("; then {named}{}", last.text),
-        [one] => format!("; then {named}{}, {}", one.text, last.text),
+        [] => named + &last,
+        [one] => format!("{named}{}, {last}", one.with_tied()),
         _ => {
-            let more: usize = counted.iter().map(|group| group.schemes).sum();
-            format!("; then {named}{more} more and last {}", last.text)
+            let more: usize = counted.iter().map(|group| 1 + group.tied.len()).sum();
+            format!("{named}{more} more and last {last}")
         }
     }
 }

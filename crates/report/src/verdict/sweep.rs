@@ -1,41 +1,46 @@
 //! Sentences about a sweep with too many points for a sentence each.
 
+use super::Verdict;
 use super::faults::{NO_DATA_HIT, hint_to_hit_more};
-use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, list};
+use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, headline_names, list};
 use super::ranking::{MOST_NAMED, PointStandings};
 use crate::groups::{at_points, named};
 use crate::ranking::{Quantity, Standing};
 use anabranch_results::{Estimate, ResultSet};
 
-/// The sentences about all points: the fastest schemes, and those that are in no ranking.
-pub(super) fn sentences(set: &ResultSet, points: &[PointStandings<'_>], quantity: Quantity) -> Vec<String> {
-    let mut sentences = Vec::new();
+/// The verdict on all points: the fastest schemes, and notes about those that are in no ranking.
+pub(super) fn verdict(set: &ResultSet, points: &[PointStandings<'_>], quantity: Quantity) -> Verdict {
+    let mut verdict = Verdict::default();
     let (unhit, hit): (Vec<_>, Vec<_>) =
         points.iter().partition(|(_, schemes)| schemes.iter().all(|(_, standing)| standing.no_seed_hit()));
     if !hit.is_empty() {
-        sentences.push(fastest(&hit, quantity));
+        verdict.sentences = fastest(&hit, quantity);
     }
     if !unhit.is_empty() {
         let unhit: Vec<String> = unhit.iter().map(|(point, _)| named(point)).collect();
-        sentences.push(format!("{NO_DATA_HIT}, {}.", at_points(&unhit, points.len())));
-        sentences.push(hint_to_hit_more(set));
+        let no_data_hit = format!("{NO_DATA_HIT}, {}.", at_points(&unhit, points.len()));
+        match hit.is_empty() {
+            true => verdict.sentences.push(no_data_hit),
+            false => verdict.notes.push(no_data_hit),
+        }
+        verdict.notes.push(hint_to_hit_more(set));
     }
-    sentences.extend(not_ranked(points));
+    verdict.notes.extend(not_ranked(points));
     let is_one_run = |(_, schemes): &&PointStandings<'_>| schemes.iter().any(|(_, of)| of.is_one_run);
     let of_one_run = points.iter().filter(is_one_run).count();
     if of_one_run > 0 {
-        sentences.push(format!(
+        verdict.notes.push(format!(
             "{SEEDS_CHANGE_NOTHING} for some schemes at {of_one_run} of {} sweep points: {NO_EVIDENCE}.",
             points.len()
         ));
     }
-    sentences
+    verdict
 }
 
-/// The fastest schemes, and the points at which they are.
-fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> String {
+/// The fastest schemes, and the points at which they are, in a sentence for each.
+fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
-        return range;
+        return vec![range];
     }
     let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for (point, schemes) in points {
@@ -54,21 +59,20 @@ fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> String {
             None => by_winner.push((winners, vec![named(point)])),
         }
     }
-    let parts: Vec<String> = by_winner
+    by_winner
         .iter()
         .map(|(winners, indexes)| {
             let what = match winners[..] {
                 [] => "None finished".to_owned(),
                 [one] => format!("{one} is fastest"),
-                _ => format!(
-                    "{} tie",
-                    list(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
-                ),
+                _ => {
+                    let names = winners.iter().map(|name| (*name).to_owned()).collect();
+                    format!("{} tie", headline_names(names))
+                }
             };
-            format!("{what} {}", at_points(indexes, points.len()))
+            format!("{what} {}.", at_points(indexes, points.len()))
         })
-        .collect();
-    format!("{}.", parts.join(". "))
+        .collect()
 }
 
 /// A reason why a scheme is in no ranking, and the test for it.

@@ -6,16 +6,16 @@ use crate::ranking::{Recovery, summary_json};
 use crate::scenario_text::set_scenario;
 use anabranch_results::FaultRow;
 
+/// The verdict, a line for each sentence and note.
+fn text(set: &ResultSet) -> String {
+    verdict(set).join("\n")
+}
+
 #[test]
 fn the_fastest_is_named_with_the_next_and_the_others() {
     let three =
         set(&[("b", &[200.0, 202.0, 204.0]), ("a", &[100.0, 101.0, 102.0]), ("c", &[400.0, 404.0, 408.0])]);
-    assert_eq!(
-        verdict(&three),
-        [
-            "a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs)."
-        ]
-    );
+    insta::assert_snapshot!(text(&three), @"a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs).");
     let ranks: Vec<_> = standings(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(2), Some(1), Some(3)]);
     assert!(method(&three).contains("Student's t"));
@@ -25,30 +25,18 @@ fn the_fastest_is_named_with_the_next_and_the_others() {
 fn overlapping_intervals_tie_and_one_seed_claims_little() {
     let tie =
         set(&[("a", &[100.0, 110.0, 120.0]), ("b", &[105.0, 112.0, 118.0]), ("c", &[900.0, 901.0, 902.0])]);
-    assert_eq!(
-        verdict(&tie),
-        [
-            "a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c \
-             (901.0 ± 2.5 µs)."
-        ]
-    );
+    insta::assert_snapshot!(text(&tie), @"a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c (901.0 ± 2.5 µs).");
     let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
     // A scheme about which the seeds show nothing ties with none.
     let chain =
         set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
-    assert_eq!(
-        verdict(&chain),
-        [
-            "a is fastest: FCT 101.0 µs (± 2.5), 1.99 times faster than c (201.0 ± 2.5 µs); not to be placed, as their seeds differ \
-          too much: b (115.0 ± 138 µs)."
-        ]
-    );
+    insta::assert_snapshot!(text(&chain), @r"
+    a is fastest: FCT 101.0 µs (± 2.5), 1.99 times faster than c (201.0 ± 2.5 µs).
+    Note: Not to be placed, as their seeds differ too much: b (115.0 ± 138 µs).
+    ");
     let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
-    assert_eq!(
-        verdict(&one),
-        ["a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs)."]
-    );
+    insta::assert_snapshot!(text(&one), @"a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs).");
     assert!(method(&one).ends_with("One seed: no confidence intervals, no ranks."));
     assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
 }
@@ -65,18 +53,18 @@ fn what_did_not_finish_is_left_out_and_said() {
         error: error.map(str::to_owned),
     };
     set.missing = vec![missing("b", Some("stalled"))];
-    assert_eq!(
-        verdict(&set),
-        [
-            "Not whole: 1 of 6 runs failed or never ran.",
-            "a alone finished: FCT 102.0 µs (± 5.0).",
-            "Left out of the ranking: b (1 of 3 runs did not finish)."
-        ]
-    );
+    insta::assert_snapshot!(text(&set), @r"
+    Not whole: 1 of 6 runs failed or never ran.
+    a alone finished: FCT 102.0 µs (± 5.0).
+    Note: Left out of the ranking: b (1 of 3 runs did not finish).
+    ");
     set.runs.truncate(5);
     set.missing = vec![missing("b", None), missing("c", None)];
-    assert_eq!(verdict(&set)[0], "Not whole: 2 of 7 runs failed or never ran.");
-    assert!(verdict(&set)[2].contains("b (1 of 3 runs did not finish)"), "{:?}", verdict(&set));
+    insta::assert_snapshot!(text(&set), @r"
+    Not whole: 2 of 7 runs failed or never ran.
+    a alone finished: FCT 102.0 µs (± 5.0).
+    Note: Left out of the ranking: b (1 of 3 runs did not finish).
+    ");
 }
 
 /// Sets the data packets hit by scheme and seed; the faults of every run hit 5 packets in all.
@@ -93,15 +81,12 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
         set(&[("a", &[110.0, 115.0, 120.0]), ("b", &[100.0, 101.0, 102.0]), ("c", &[210.0, 211.0, 212.0])])
     };
     let hit = with_hits(three(), &[0, 3, 3, 0, 0, 0, 3, 3, 3]);
-    assert_eq!(
-        verdict(&hit),
-        [
-            "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 12; unhit at 1 of 3 seeds, 117.5 where \
-             hit), 1.83 times faster than c (211.0 ± 2.5 µs).",
-            "Not ranked, as the faults hit no data of theirs and cost them nothing: b (101.0 ± 2.5 µs).",
-            "For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds."
-        ]
-    );
+    insta::assert_snapshot!(text(&hit), @r"
+    Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 12), 1.83 times faster than c (211.0 ± 2.5 µs).
+    Note: Unhit by the faults at some seeds: a at 1 of 3 (117.5 µs where hit).
+    Note: Not ranked, as the faults hit no data of theirs and cost them nothing: b (101.0 ± 2.5 µs).
+    Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
+    ");
     let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
     assert_eq!(shown, ["1", "unhit", "2"]);
     let summary = summary_json(&hit);
@@ -161,21 +146,28 @@ fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
     let numbers: Vec<[f64; 3]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 3]).collect();
     let schemes: Vec<(&str, &[f64])> =
         names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
-    let sentence = &verdict(&set(&schemes))[0];
-    assert!(
-        sentence.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."),
-        "{sentence}"
-    );
-    assert!(
-        sentence
-            .starts_with("s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
-        "{sentence}"
-    );
+    insta::assert_snapshot!(text(&set(&schemes)), @r"
+    s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0 ± 0 µs).
+    Note: Behind: s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs).
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    ");
     let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0; 3][..])).collect();
-    assert_eq!(verdict(&set(&same))[..1], ["s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each."]);
-    let seven: Vec<_> = schemes.iter().take(4).copied().collect();
-    let sentence = &verdict(&set(&seven))[0];
-    assert!(sentence.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{sentence}");
+    insta::assert_snapshot!(text(&set(&same)), @r"
+    s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each.
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    ");
+    let four: Vec<_> = schemes.iter().take(4).copied().collect();
+    insta::assert_snapshot!(text(&set(&four)), @r"
+    s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0 ± 0 µs).
+    Note: Behind: s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs).
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    ");
+    let four: Vec<_> = same.iter().take(4).copied().collect();
+    insta::assert_snapshot!(text(&set(&four)), @r"
+    s0, s1 and 2 more tie: FCT 5.00 µs (± 0) each.
+    Note: In the tie: s0, s1, s2 and s3.
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    ");
 }
 
 #[test]
@@ -184,15 +176,16 @@ fn seeds_that_change_nothing_are_no_evidence() {
         standings(set, &groups(set)).iter().map(|standing| standing.rank).collect()
     };
     let two = set(&[("a", &[100.0; 3]), ("b", &[200.0; 3])]);
-    let first = "a is fastest by one run: FCT 100.0 µs (± 0), 2.00 times faster than b (200.0 ± 0 µs)";
-    let why = "± 0 is no evidence, and they are compared by one run.";
-    assert_eq!(verdict(&two), [format!("{first}."), format!("Seeds change nothing here: {why}")]);
+    insta::assert_snapshot!(text(&two), @r"
+    a is fastest by one run: FCT 100.0 µs (± 0), 2.00 times faster than b (200.0 ± 0 µs).
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    ");
     assert_eq!(ranks(&two), [None, None], "as with one seed");
     let mixed = set(&[("a", &[100.0; 3]), ("b", &[200.0; 3]), ("c", &[300.0, 302.0, 304.0])]);
-    assert_eq!(
-        verdict(&mixed),
-        [format!("{first}; then c (302.0 ± 5.0 µs)."), format!("Seeds change nothing for a and b: {why}")]
-    );
+    insta::assert_snapshot!(text(&mixed), @r"
+    a is fastest by one run: FCT 100.0 µs (± 0), 2.00 times faster than b (200.0 ± 0 µs); then c (302.0 ± 5.0 µs).
+    Note: Seeds change nothing for a and b: ± 0 is no evidence, and they are compared by one run.
+    ");
     assert_eq!(ranks(&mixed), [Some(1), Some(2), Some(3)]);
     let mut many = ResultSet::default();
     for point in 0..6 {
@@ -203,11 +196,10 @@ fn seeds_that_change_nothing_are_no_evidence() {
         }
         many.runs.extend(here.runs);
     }
-    let sentences = verdict(&many);
-    assert_eq!(
-        sentences[1],
-        "Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence."
-    );
+    insta::assert_snapshot!(text(&many), @r"
+    a is fastest at 6 of 6 sweep points (x = 0; x = 1; x = 2; ...).
+    Note: Seeds change nothing for some schemes at 2 of 6 sweep points: ± 0 is no evidence.
+    ");
 }
 
 /// Schemes that tie with the one before them are slower at one seed and faster at another.
@@ -216,10 +208,10 @@ fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
     let at = |seeds: [f64; 3], base: f64| seeds.map(|fct| base + fct);
     let three = [at(clear, 100.0), at(clear, 200.0), at(other, 200.0)];
-    assert_eq!(
-        verdict(&set(&[("a", &three[0]), ("b", &three[1]), ("c", &three[2])])),
-        ["a is fastest: FCT 102.0 µs (± 5.0), 1.98 times faster than b (202.0 ± 5.0 µs; tied with c)."]
-    );
+    insta::assert_snapshot!(text(&set(&[("a", &three[0]), ("b", &three[1]), ("c", &three[2])])), @r"
+    a is fastest: FCT 102.0 µs (± 5.0), 1.98 times faster than b (202.0 ± 5.0 µs).
+    Note: Tied with b: c.
+    ");
     let all = [
         ("a", at(clear, 100.0)),
         ("b", at(clear, 200.0)),
@@ -231,11 +223,10 @@ fn what_ties_behind_the_first_is_named_together() {
         ("h", at(other, 600.0)),
     ];
     let all: Vec<(&str, &[f64])> = all.iter().map(|(name, fcts)| (*name, &fcts[..])).collect();
-    let sentence = &verdict(&set(&all))[0];
-    assert!(
-        sentence.ends_with("; then c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h)."),
-        "{sentence}"
-    );
+    insta::assert_snapshot!(text(&set(&all)), @r"
+    a is fastest: FCT 102.0 µs (± 5.0), 1.98 times faster than b (202.0 ± 5.0 µs).
+    Note: Behind: c (302.0 ± 5.0 µs), 3 more and last g (602.0 ± 5.0 µs; tied with h).
+    ");
 }
 
 #[test]
@@ -331,12 +322,14 @@ fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
     let bases: Vec<f64> = (0..9)
         .flat_map(|number| [(100.0 + f64::from(number * 10)) / (2.0 - f64::from(number) / 10.0); 2])
         .collect();
-    let sentence = &verdict(&with_baselines(set(&schemes), &bases))[1];
-    assert_eq!(
-        sentence,
-        "The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest \
-         (5 more between). Least hurt is not fastest: s8 takes 1.80 times as long as s0."
-    );
+    insta::assert_snapshot!(text(&with_baselines(set(&schemes), &bases)), @r"
+    s0 is fastest by one run: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0 ± 0 µs).
+    The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest (5 more between).
+    Note: Behind: s2 (120.0 ± 0 µs), 5 more and last s8 (180.0 ± 0 µs).
+    Note: Least hurt is not fastest: s8 takes 1.80 times as long as s0.
+    Note: Seeds change nothing here: ± 0 is no evidence, and they are compared by one run.
+    Note: Two seeds do not rank: their t-test has one degree of freedom. Three or more do.
+    ");
 }
 
 #[test]
@@ -362,7 +355,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     );
     assert_eq!(
         last(&hit),
-        "For an answer where no data was hit, let the faults hit more: more links (`links = \"tor-uplinks:10%\"` in \
+        "Note: For an answer where no data was hit, let the faults hit more: more links (`links = \"tor-uplinks:10%\"` in \
          [[fault]]), a higher `probability`, ranks on other hosts (`placement = \"random\"` in [workload]), longer \
          messages or more seeds."
     );
@@ -380,7 +373,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     hit.runs[2].faults[0].at_us = 200.0;
     assert_eq!(
         last(&hit),
-        "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
+        "Note: For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
          longer messages."
     );
 }
@@ -395,14 +388,11 @@ fn a_point_that_says_nothing_is_not_the_headline() {
         }
         whole.runs.extend(here.runs);
     }
-    let sentences = verdict(&whole);
-    assert_eq!(
-        sentences[0],
-        "At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs)."
-    );
-    assert_eq!(sentences[1], format!("At x = 1: {NO_DATA_HIT}."));
-    assert!(sentences[2].starts_with("For an answer where no data was hit"), "{sentences:?}");
-    assert_eq!(sentences.len(), 3);
+    insta::assert_snapshot!(text(&whole), @r"
+    At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs).
+    At x = 1: The faults hit no data of any scheme, so that this says nothing of how they bear them.
+    Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
+    ");
 }
 
 #[test]
@@ -416,19 +406,20 @@ fn many_points_are_told_by_who_is_fastest() {
         }
         whole.runs.extend(here.runs);
     }
-    assert_eq!(
-        verdict(&whole),
-        [
-            "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
-        ]
-    );
+    insta::assert_snapshot!(text(&whole), @r"
+    a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...).
+    b is fastest at 1 of 6 sweep points (x = 5).
+    ");
     let mut unhit = whole.clone();
     for run in unhit.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2)) {
         run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
     }
-    let sentences = verdict(&unhit);
-    assert!(sentences[0].starts_with("a is fastest at 4 of 5 sweep points"), "{sentences:?}");
-    assert_eq!(sentences[1], format!("{NO_DATA_HIT}, at 1 of 6 sweep points (x = 2)."));
+    insta::assert_snapshot!(text(&unhit), @r"
+    a is fastest at 4 of 5 sweep points (x = 0; x = 1; x = 3; ...).
+    b is fastest at 1 of 5 sweep points (x = 5).
+    Note: The faults hit no data of any scheme, so that this says nothing of how they bear them, at 1 of 6 sweep points (x = 2).
+    Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
+    ");
     let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);
     let mut some = whole.clone();
     for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 1)) {
@@ -437,13 +428,12 @@ fn many_points_are_told_by_who_is_fastest() {
     for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 2) && run.seed == 2) {
         run.fct_max_us = 900.0;
     }
-    assert_eq!(
-        verdict(&some)[1..],
-        [
-            "Left out of the ranking, as runs did not finish: b at 1 of 6 sweep points (x = 1).",
-            "Not to be placed, as their seeds differ too much: b at 1 of 6 sweep points (x = 2)."
-        ]
-    );
+    insta::assert_snapshot!(text(&some), @r"
+    a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...).
+    b is fastest at 1 of 6 sweep points (x = 5).
+    Note: Left out of the ranking, as runs did not finish: b at 1 of 6 sweep points (x = 1).
+    Note: Not to be placed, as their seeds differ too much: b at 1 of 6 sweep points (x = 2).
+    ");
     whole.runs.retain(|run| at(run, 0));
     assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
 }
@@ -459,8 +449,35 @@ fn one_scheme_over_many_points_is_no_race() {
         }
         whole.runs.extend(here.runs);
     }
-    assert_eq!(
-        verdict(&whole),
-        ["a: FCT from 100.0 µs (x = 0) to 105.0 µs (x = 5); at 1 of 6 it did not finish."]
-    );
+    insta::assert_snapshot!(text(&whole), @"a: FCT from 100.0 µs (x = 0) to 105.0 µs (x = 5); at 1 of 6 it did not finish.");
+}
+
+/// The first sentence is read first, and often alone.
+#[test]
+fn a_headline_names_three_schemes_at_most_and_has_no_brackets_within_brackets() {
+    let wide = |base: f64| [base, base * 3.0, base * 0.5];
+    let near = |base: f64| [base, base + 2.0, base + 4.0];
+    let far: Vec<[f64; 3]> = (1..=9).map(|number| near(100.0 * f64::from(number))).collect();
+    let equal: Vec<[f64; 3]> = (0..9).map(|number| near(100.0 + f64::from(number % 2))).collect();
+    let unsure: Vec<[f64; 3]> = (1..=9).map(|number| wide(100.0 + f64::from(number))).collect();
+    let ends: Vec<[f64; 3]> = (0..9).map(|number| near(if number < 4 { 100.0 } else { 300.0 })).collect();
+    let names: Vec<String> = (0..9).map(|number| format!("scheme{number}")).collect();
+    for numbers in [far, equal, unsure, ends] {
+        for count in 1..=9 {
+            let schemes: Vec<(&str, &[f64])> =
+                names.iter().zip(&numbers).take(count).map(|(name, of)| (name.as_str(), &of[..])).collect();
+            let plain = set(&schemes);
+            let hits: Vec<u64> = (0..3 * count as u64).map(|number| number % 2).collect();
+            for set in [with_hits(plain.clone(), &hits), with_baselines(plain.clone(), &[90.0; 27]), plain] {
+                let headline = &verdict(&set)[0];
+                assert!(headline.matches("scheme").count() <= 3, "{headline}");
+                assert!(!headline.starts_with("Note: "), "{headline}");
+                let depth = headline.chars().scan(0, |depth, letter| {
+                    *depth += i32::from(letter == '(') - i32::from(letter == ')');
+                    Some(*depth)
+                });
+                assert!(depth.max().unwrap() <= 1, "{headline}");
+            }
+        }
+    }
 }
