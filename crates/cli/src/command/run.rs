@@ -25,7 +25,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         document["diagnostics"] = json!(prepared.warnings);
         print_json(&document)?;
     } else if let Some(folder) = &done.folder {
-        let mut table = anabranch_report::table(&done.results, width());
+        let more = format!("anabranch report {}", folder.display());
+        let mut table = anabranch_report::brief(&done.results, width(), &more);
         if args.per_seed {
             table = format!("{}\n\n{}", table.trim_end(), anabranch_report::per_seed(&done.results, width()));
         }

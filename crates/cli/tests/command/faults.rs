@@ -11,8 +11,14 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
     );
     let lossy = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up\"\nprobability = 0.1\n";
     place.write("s.toml", format!("{collective}{lossy}"));
-    for (columns, spares) in [(None, true), (Some("70"), true), (Some("300"), false)] {
-        let mut command = place.command(&["run", "s.toml", "--out", "out"]);
+    let document = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    let folder = document["folder"].as_str().unwrap();
+    let (run, report) = (["run", "s.toml", "--out", "out"], ["report", folder]);
+    let of_report = |columns, spares| (&report[..], columns, Some(spares));
+    let (run_wide, run_narrow) = ((&run[..], None, None), (&run[..], Some("70"), None));
+    let reports = [of_report(None, true), of_report(Some("70"), true), of_report(Some("300"), false)];
+    for (args, columns, spares) in reports.into_iter().chain([run_wide, run_narrow]) {
+        let mut command = place.command(args);
         if let Some(columns) = columns {
             command.env("COLUMNS", columns);
         }
@@ -21,7 +27,12 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
         let head: Vec<&str> = text.lines().skip(below - 2).take(2).collect();
         let shows = |name: [&str; 2]| name.iter().zip(&head).all(|(part, line)| line.contains(part));
         assert!(shows(["link", "losses"]) && shows(["time-", "outs"]), "{columns:?}: {text}");
-        assert_eq!(text.contains("Left out here"), spares, "{columns:?}: {text}");
+        if let Some(spares) = spares {
+            assert_eq!(text.contains("Left out here"), spares, "{columns:?}: {text}");
+        } else {
+            let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(whole.contains(&format!("or by `anabranch report {folder}`: ")), "{text}");
+        }
         let width = columns.map_or(120, |columns| columns.parse().unwrap());
         assert!(head.iter().all(|line| line.chars().count() <= width), "{columns:?}: {text}");
     }
@@ -124,7 +135,7 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
     }
     assert_eq!(json["warnings"], serde_json::json!([]));
     // Table and page say the same, also of what was stored.
-    let again = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let again = place.run(&["report", json["folder"].as_str().unwrap()]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =
         again.lines().find(|line| line.starts_with("fault.0 (link-flap tor:0/up:0 from 0.00 µs)")).unwrap();

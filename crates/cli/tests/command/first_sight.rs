@@ -51,7 +51,7 @@ fn the_table_says_how_slow_messages_without_a_timeout_are() {
     let down = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor-uplinks:100%\"\nprobability = 0.03\n";
     place.write("s.toml", format!("{SMALL}{down}"));
     let ended = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
-    let text = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let text = place.run(&["report", ended["folder"].as_str().unwrap()]).expect(0).stdout;
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let late = ended["runs"][0]["timeouts"].as_u64().unwrap();
     assert!(late > 0, "{ended}");

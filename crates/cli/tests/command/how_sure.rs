@@ -163,14 +163,16 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     place.write("s.toml", incast_of_eight);
     let link = incast["peak_queue_link"].as_str().unwrap();
     assert!(link.starts_with("tor:") && link.contains("down"), "the link to the receiver: {link}");
-    let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let folder = run(&place, &[])["folder"].as_str().unwrap().to_owned();
+    let table = place.run(&["report", &folder]).expect(0).stdout;
     assert!(table.contains("KB") && table.contains("peak"), "{table}");
 }
 
 /// The note on timeouts below a table, behind its first words, in one line.
 fn timeouts(place: &Place, scenario: &str) -> String {
     place.write("s.toml", scenario);
-    let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let folder = run(place, &[])["folder"].as_str().unwrap().to_owned();
+    let table = place.run(&["report", &folder]).expect(0).stdout;
     let notes = table.split_whitespace().collect::<Vec<_>>().join(" ");
     notes.split_once("Timeouts (transport.rto, ").map(|(_, note)| note.to_owned()).unwrap_or_default()
 }

@@ -20,6 +20,52 @@ pub const USUAL_WIDTH: usize = 120;
 /// The verdict, and one row per scheme and sweep point, with notes below; above all where the settings of the schemes
 /// differ. Columns beyond a width of `width` characters are named in a note instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
+    above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width)
+}
+
+/// The verdict, and the table with the columns that answer: the ranked quantity, its ideal, the cost of faults, and
+/// losses and timeouts, which explain. One line says how much more there is, and that `command` prints it.
+pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
+    let quantity = ranked_quantity(set);
+    let mut summary = summary(set);
+    let spare = OPTIONAL_COLUMNS.into_iter().chain(["\njobs"]);
+    let spare: Vec<&str> = spare.filter(|head| !is_key(head, quantity)).collect();
+    let columns = spare.into_iter().filter_map(|head| summary.remove(head)).count();
+    let notes = std::mem::take(&mut summary.notes).len();
+    let mut text = above(set, width) + &fit_to_width(summary, quantity, width);
+    let more = [(columns, "column"), (notes, "note")].map(|(number, name)| match number {
+        1 => format!("1 more {name}"),
+        _ => format!("{number} more {name}s"),
+    });
+    if columns + notes > 0 {
+        let [columns, notes] = more;
+        let more = format!(
+            "On the page, or by `{command}`: {columns}, and {notes} on what columns mean and what else may decide."
+        );
+        text.push_str(&wrap(&more, width));
+        text.push('\n');
+    }
+    text
+}
+
+/// The heads of the ranked quantity and of its ideal.
+fn ranked_heads(quantity: Quantity) -> [&'static str; 2] {
+    match quantity.field {
+        "cct_max_us" => ["max\nCCT µs", "ideal\nCCT µs"],
+        "slowdown_p99" => ["slow-\ndown P99", "slow-\ndown P50"],
+        _ => ["max\nµs", "ideal\nmax µs"],
+    }
+}
+
+/// Whether an optional column is in the brief table too. Of collectives the jobs count, and not their chunks.
+fn is_key(head: &str, quantity: Quantity) -> bool {
+    let counted = if quantity.field == "cct_max_us" { "\njobs" } else { "\nflows" };
+    let sites = ["slowdown\nintra", "slowdown\ninter"];
+    head == counted || ranked_heads(quantity).contains(&head) || sites.contains(&head)
+}
+
+/// The lines above a table: where settings differ, and the verdict.
+fn above(set: &ResultSet, width: usize) -> String {
     let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
     let sentences = verdict(set);
     for sentence in &sentences {
@@ -29,7 +75,7 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     if !sentences.is_empty() {
         text.push('\n');
     }
-    text + &fit_to_width(summary(set), ranked_quantity(set), width)
+    text
 }
 
 /// One row per run, with its seed.
@@ -39,11 +85,7 @@ pub fn per_seed(set: &ResultSet, width: usize) -> String {
 
 fn fit_to_width(mut summary: Summary, quantity: Quantity, width: usize) -> String {
     let mut left_out = Vec::new();
-    let keep = match quantity.field {
-        "cct_max_us" => "max\nCCT µs",
-        "slowdown_p99" => "slow-\ndown P99",
-        _ => "max\nµs",
-    };
+    let [keep, _] = ranked_heads(quantity);
     let mut optional = OPTIONAL_COLUMNS.into_iter().filter(|head| *head != keep);
     loop {
         let text = draw(&summary);
@@ -59,7 +101,8 @@ fn fit_to_width(mut summary: Summary, quantity: Quantity, width: usize) -> Strin
 
 /// The text of a table with its notes.
 fn with_notes(mut text: String, summary: Summary, left_out: &[String], width: usize) -> String {
-    let mut notes = summary.notes;
+    let mut notes = summary.basis;
+    notes.extend(summary.notes);
     let wall = WALL.replace('\n', " ");
     let (in_file, on_page): (Vec<&str>, Vec<&str>) =
         left_out.iter().map(String::as_str).partition(|name| *name == wall);

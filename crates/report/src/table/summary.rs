@@ -44,7 +44,9 @@ pub(crate) struct Summary {
     pub rows: Vec<Vec<String>>,
     /// The rows with which another point of the sweep begins, where points have several.
     pub point_starts: Vec<usize>,
-    /// Sentences below the table that a reader needs.
+    /// Sentences below the table about seeds and about what did not finish.
+    pub basis: Vec<String>,
+    /// Further sentences below the table: the meaning of columns, and what may decide the ranking.
     pub notes: Vec<String>,
 }
 
@@ -99,7 +101,8 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     if !per_seed && set.figure.is_none() && set.answer.is_none() {
         builder.insert_ranks(words, &standings);
     }
-    let mut notes = notes(groups, all_alike);
+    let most = groups.iter().map(seeds).max().unwrap_or(0);
+    let mut notes: Vec<String> = (most > 1).then(|| counts_and_ranks(most)).into_iter().collect();
     notes.extend(fault_notes(set, &standings));
     if has_sites {
         notes.push(
@@ -121,7 +124,8 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     if per_seed || point_starts.len() + 1 >= groups.len() {
         point_starts.clear();
     }
-    Summary { words, head: builder.head, rows: builder.rows, point_starts, notes }
+    let basis = basis(groups, all_alike);
+    Summary { words, head: builder.head, rows: builder.rows, point_starts, basis, notes }
 }
 
 /// A summary whose columns are added one after the other.
@@ -294,17 +298,21 @@ pub(super) fn short_name<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
+/// The note on cells that are no means, and on ranks.
+fn counts_and_ranks(seeds: usize) -> String {
+    let ranks = if seeds >= LEAST_SEEDS { " Ranks: by the differences seed by seed (paired t)." } else { "" };
+    format!("`flows` is the sum over seeds, the peak queue the largest.{ranks}")
+}
+
 /// The notes on seeds and on messages or jobs that did not finish.
-fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
+fn basis(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let most = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
     if most > 1 {
         let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
         notes.push(format!(
             "Means over {seeds} of the runs' own numbers, ± the half-width of the 95 % confidence interval \
-             (Student's t over seeds); `flows` is \
-             the sum, the peak queue the largest.{}",
-            if most >= LEAST_SEEDS { " Ranks: by the differences seed by seed (paired t)." } else { "" }
+             (Student's t over seeds)."
         ));
     } else if most == 1 {
         notes.push("One seed: no confidence intervals, no ranks.".to_owned());

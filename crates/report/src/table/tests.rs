@@ -11,6 +11,46 @@ fn the_table_of_a_sweep_over_two_seeds() {
 }
 
 #[test]
+fn a_brief_table_has_the_columns_that_answer_and_counts_the_rest() {
+    insta::assert_snapshot!(brief(&two_schemes(), USUAL_WIDTH, "anabranch report results/two-0"), @r"
+    At workload.bytes = 8MiB: reps is fastest by the mean of two seeds: P99 slowdown 2.00 (± 1.3), 1.20 times faster than
+    ops (2.40 ± 1.3).
+    At workload.bytes = 16MiB: reps is fastest by the mean of two seeds: P99 slowdown 4.00 (± 1.3), 2.00 times faster than
+    ops (8.00 ± 1.3).
+    Note: Two seeds do not rank: their t-test has one degree of freedom. Three or more do.
+
+    scheme  bytes            slow-      slow-
+                   flows  down P50   down P99  drops
+    ─────────────────────────────────────────────────
+    reps    8MiB       4      1.60  2.00 ±1.3      0
+    ops     8MiB       4      2.00  2.40 ±1.3     30
+
+    reps    16MiB      4      3.60  4.00 ±1.3      0
+    ops     16MiB      4      7.60  8.00 ±1.3     30
+    Means over 2 seeds of the runs' own numbers, ± the half-width of the 95 % confidence interval (Student's t over seeds).
+    On the page, or by `anabranch report results/two-0`: 10 more columns, and 2 more notes on what columns mean and what
+    else may decide.
+    ");
+    insta::assert_snapshot!(brief(&collectives(), USUAL_WIDTH, "anabranch report results/collectives-0"), @r"
+    strack is fastest at its one seed: CCT 120.0 µs, 2.67 times faster than rocev2 (320.0 µs).
+
+    scheme           max   ideal
+            jobs  CCT µs  CCT µs
+    ─────────────────────────────
+    strack     3   120.0       -
+    rocev2     3   320.0       -
+    One seed: no confidence intervals, no ranks.
+    On the page, or by `anabranch report results/collectives-0`: 12 more columns, and 1 more note on what columns mean and
+    what else may decide.
+    ");
+    // What did not finish is said at once.
+    let mut set = collectives();
+    set.runs[1].jobs_finished = 2;
+    let text = brief(&set, USUAL_WIDTH, "anabranch report results/collectives-0");
+    assert!(text.contains("2/3") && text.contains("Jobs that did not finish: 1 of 6."), "{text}");
+}
+
+#[test]
 fn unfinished_flows_are_named_and_a_column_without_a_sweep_is_left_out() {
     let mut set = two_schemes();
     set.runs.truncate(1);
