@@ -31,7 +31,7 @@ pub use ranking::summary_json;
 pub use sensitivity::unsaid_table;
 pub use table::{USUAL_WIDTH, brief, per_seed, table};
 pub use terms::{TERMS, Term};
-pub use verdict::{method, verdict};
+pub use verdict::verdict;
 
 #[cfg(test)]
 mod samples;

@@ -1,7 +1,7 @@
 //! The answer at the top of a page, and above it the runs that are missing.
 
 use super::markup::{escape, prose};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, answer, method, rank_rule};
 use anabranch_results::{ResultSet, SearchAnswer};
 
 /// The runs that failed or never ran: above everything else, as the rest looks complete.
@@ -63,18 +63,24 @@ pub(super) fn section(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {
         return search_answer(answer);
     }
-    let verdict = crate::verdict::answer(set);
+    let verdict = answer(set);
     if verdict.sentences.is_empty() {
         return String::new();
     }
-    let method = prose(&crate::verdict::method(set));
-    format!("<section class=\"verdict\">{}<p class=\"note\">{method}</p></section>\n", paragraphs(&verdict))
+    let method = prose(&method(set));
+    let rule = rank_rule(set).map_or_else(String::new, |rule| {
+        let rule = prose(&rule);
+        format!("<details class=\"values\"><summary>The rule of the ranks</summary><p>{rule}</p></details>")
+    });
+    let answer = paragraphs(&verdict);
+    format!("<section class=\"verdict\">{answer}<p class=\"note\">{method}</p>{rule}</section>\n")
 }
 
-/// The sentences of a verdict, and its notes as a list.
+/// The sentences of a verdict, and its notes as a list. A number and its unit stay on one line.
 pub(crate) fn paragraphs(verdict: &Verdict) -> String {
-    let sentences = verdict.sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence)));
-    let notes: String = verdict.notes.iter().map(|note| format!("<li>{}</li>", prose(note))).collect();
+    let text = |line: &String| prose(line).replace("± ", "±\u{a0}").replace(" µs", "\u{a0}µs");
+    let sentences = verdict.sentences.iter().map(|sentence| format!("<p>{}</p>", text(sentence)));
+    let notes: String = verdict.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
     let list = (!notes.is_empty()).then(|| format!("<ul class=\"notes\">{notes}</ul>"));
     sentences.chain(list).collect()
 }

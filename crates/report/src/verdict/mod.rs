@@ -162,27 +162,36 @@ fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
 }
 
 /// The ranked quantity, and the meaning of ±, as a sentence; empty where there is nothing to rank.
-pub fn method(set: &ResultSet) -> String {
-    let groups = groups(set);
-    let Some(most) = groups.iter().map(|group| group.indices.len()).max() else { return String::new() };
-    if set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
+pub(crate) fn method(set: &ResultSet) -> String {
+    let seeds = most_seeds(set);
+    if seeds == 0 || set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
         return String::new();
     }
     let ranked = format!("Ranked by {}", ranked_quantity(set).long);
-    let estimated = match most {
-        1 => return format!("{ranked}. One seed: no confidence intervals, no ranks."),
-        _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
-             (Student's t)."
-        ),
-    };
-    match most < LEAST_SEEDS {
-        true => format!("{estimated} No ranks."),
-        false => format!(
-            "{estimated} Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
-             compared by one run; a point where that is so of all has no ranks."
-        ),
+    if seeds == 1 {
+        return format!("{ranked}. One seed: no confidence intervals, no ranks.");
     }
+    let no_ranks = if seeds < LEAST_SEEDS { " No ranks." } else { "" };
+    format!(
+        "{ranked}, mean over {seeds} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
+         (Student's t).{no_ranks}"
+    )
+}
+
+/// The rule of the ranks; none where there are too few seeds for any.
+pub(crate) fn rank_rule(set: &ResultSet) -> Option<String> {
+    let seeds = most_seeds(set);
+    (seeds >= LEAST_SEEDS).then(|| {
+        format!(
+            "Rank: {RULE} More than {seeds} seeds may tell more. Two schemes whose seeds change nothing are compared by one \
+             run; a point where that is so of all has no ranks."
+        )
+    })
+}
+
+/// The number of seeds of the scheme and point that has most.
+fn most_seeds(set: &ResultSet) -> usize {
+    groups(set).iter().map(|group| group.indices.len()).max().unwrap_or(0)
 }
 
 /// The sentence about missing runs.
