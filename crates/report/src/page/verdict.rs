@@ -78,7 +78,9 @@ pub(super) fn section(set: &ResultSet) -> String {
 
 /// The sentences of a verdict, and its notes as a list. A number and its unit stay on one line.
 pub(crate) fn paragraphs(verdict: &Verdict) -> String {
-    let text = |line: &String| prose(line).replace("± ", "±\u{a0}").replace(" µs", "\u{a0}µs");
+    let text = |line: &String| {
+        prose(line).replace("± ", "±\u{a0}").replace(" µs", "\u{a0}µs").replace(" %", "\u{a0}%")
+    };
     let sentences = verdict.sentences.iter().map(|sentence| format!("<p>{}</p>", text(sentence)));
     let notes: String = verdict.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
     let list = (!notes.is_empty()).then(|| format!("<ul class=\"notes\">{notes}</ul>"));

@@ -1,13 +1,15 @@
 //! Sentences about faults: their cost, and the schemes that they did not hit.
 
+use super::Verdict;
 use super::format::{LEAST_PERCENT, NumberFormat, in_brackets, list, whole_percent};
 use super::ranking::MOST_IN_FULL;
 use crate::labels::half_width;
 use crate::ranking::{Quantity, Standing};
 use anabranch_results::ResultSet;
 
-/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant.
-pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Option<String> {
+/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant. Notes
+/// have the costs that the seeds do not show to be any, and a least hurt scheme that is slow.
+pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
         .filter_map(|(name, standing)| {
@@ -38,7 +40,7 @@ pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Option<Str
     if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
         let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
-        return Some(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
+        return Verdict::of(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
     }
     let mut parts: Vec<String> = Vec::new();
     if clear.len() > MOST_IN_FULL {
@@ -52,21 +54,25 @@ pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Option<Str
     if !free.is_empty() {
         parts.push(format!(" nothing: {}", list(names(&free), MOST_IN_FULL)));
     }
+    let mut verdict = Verdict::default();
     if !unsure.is_empty() {
-        parts.push(format!(" not sure: {}", list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL)));
+        let unsure = list(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
+        verdict.notes.push(format!("Cost not sure: {unsure}"));
     }
-    (!parts.is_empty()).then(|| {
+    if !parts.is_empty() {
         let mut letters = faults.chars();
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        format!("{first}{} cost{}", letters.as_str(), parts.join(";"))
-    })
+        verdict.sentences.push(format!("{first}{} cost{}", letters.as_str(), parts.join(";")));
+        verdict.notes.extend(least_hurt_is_slow(schemes));
+    }
+    verdict
 }
 
 /// The ratio to the fastest from which on the least hurt scheme is called slow.
 const SLOW: f64 = 1.5;
 
 /// A note where the scheme with the least cost is much slower than the fastest: these are two questions.
-pub(super) fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
+fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =
         hit.filter_map(|(name, of)| Some((*name, of.estimate?.mean, of.slowdown_by_fault?.mean))).collect();

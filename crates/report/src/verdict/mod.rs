@@ -9,7 +9,7 @@ mod sweep;
 use crate::groups::{groups, named, points};
 use crate::ranking::{LEAST_SEEDS, RULE, Standing, ranked_quantity, standings};
 use anabranch_results::{MissingRun, ResultSet, RunRow};
-use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, least_hurt_is_slow, unhit};
+use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, unhit};
 pub(crate) use format::MOST_IN_HEADLINE;
 use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointStandings, ranking};
@@ -111,10 +111,11 @@ fn of_each_point(
             None => None,
         };
         verdict.sentences.extend(here.sentences.into_iter().map(prefixed));
-        costs.extend(cost(schemes, set).map(prefixed));
-        let notes = here.notes.into_iter().chain(unranked);
-        let notes = notes.chain(least_hurt_is_slow(schemes)).chain(no_evidence(schemes, most));
-        verdict.notes.extend(notes.chain(left_out(schemes, most)).map(prefixed));
+        let cost = cost(schemes, set);
+        costs.extend(cost.sentences.into_iter().map(prefixed));
+        let notes = here.notes.into_iter().chain(unranked).chain(cost.notes);
+        let notes = notes.chain(no_evidence(schemes, most)).chain(left_out(schemes, most));
+        verdict.notes.extend(notes.map(prefixed));
     }
     verdict.sentences.extend(costs);
     verdict.notes.extend(too_few_seeds);
