@@ -11,11 +11,6 @@ fn text(set: &ResultSet) -> String {
     verdict(set).join("\n")
 }
 
-/// The verdict, a line for each sentence and note.
-fn text(set: &ResultSet) -> String {
-    verdict(set).join("\n")
-}
-
 #[test]
 fn the_fastest_is_named_with_the_next_and_the_others() {
     let three =
