@@ -27,6 +27,7 @@ mod files;
 #[cfg(not(feature = "files"))]
 mod no_files;
 mod recovery;
+mod row_macro;
 #[cfg(feature = "files")]
 mod run_keys;
 #[cfg(feature = "files")]
@@ -36,6 +37,8 @@ mod set;
 #[cfg(feature = "files")]
 mod sink;
 mod statistic;
+#[cfg(feature = "files")]
+mod stored;
 
 pub use answer::{SearchAnswer, SearchMeasure, Trial};
 #[cfg(feature = "files")]
