@@ -1,8 +1,9 @@
 //! Curves that stay on disk: an index of them, and the points of those that are requested.
 
-use crate::columns::{Batch, ROWS_A_BATCH};
+use crate::columns::ROWS_A_BATCH;
 use crate::error::damaged;
 use crate::sink::write_curves;
+use crate::stored::Batch;
 use crate::{CurvePoints, ResultsError, SeriesRow};
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use parquet::arrow::ProjectionMask;

@@ -225,112 +225,26 @@ macro_rules! texts {
 
 texts!(String, Cow<'static, str>);
 
-/// Declares a row: `#[column("us", digest)]` marks a field that is a column, with its unit (`""`: none) and its marks:
-/// `key`, `digest` and `last`, as in [`Column`]. The field's documentation is the column's. A field without the
-/// attribute is no column; `Default` gives its value in rows that are read.
-macro_rules! columns {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident {
-            $(
-                $(#[doc = $doc:literal])+
-                $(#[column($unit:literal $(, $mark:ident)*)])?
-                pub $field:ident: $type:ty
-            ),* $(,)?
-        }
-    ) => {
-        $(#[$meta])*
-        pub struct $name {
-            $(
-                $(#[doc = $doc])+
-                pub $field: $type,
-            )*
-        }
+/// The groups of the workloads that come with the program.
+const BUILT_IN_GROUPS: [&str; 12] = [
+    "",
+    "background",
+    "incast",
+    "intra",
+    "inter",
+    "background/intra",
+    "background/inter",
+    "incast/intra",
+    "incast/inter",
+    "pipeline/inter",
+    "main",
+    "mixed",
+];
 
-        impl $crate::declared::Columns for $name {
-            const DECLARED: &'static [&'static [$crate::Column]] = &[
-                $( $crate::declared::columns!(
-                    @declare $field: $type, concat!($($doc),+) $(, $unit $(, $mark)*)?
-                ) ),*
-            ];
-
-            fn visit(
-                &self,
-                visit: &mut dyn FnMut(&'static $crate::Column, &dyn $crate::declared::Cell),
-            ) {
-                let mut fields = Self::DECLARED.iter();
-                $( $crate::declared::columns!(
-                    @visit fields.next(), visit, self.$field $(, $unit)?
-                ); )*
-            }
-        }
-
-        #[cfg(feature = "files")]
-        impl $crate::columns::Stored for $name {
-            fn arrays(rows: &[&Self]) -> Vec<(&'static $crate::Column, arrow_array::ArrayRef)> {
-                let mut arrays = Vec::with_capacity(Self::DECLARED.len());
-                let mut fields = Self::DECLARED.iter();
-                $( $crate::declared::columns!(
-                    @array fields.next(), arrays, rows, $field: $type $(, $unit)?
-                ); )*
-                arrays
-            }
-
-            fn rows(batch: &$crate::columns::Batch<'_>) -> Result<Vec<Self>, $crate::ResultsError> {
-                $( let $field = $crate::declared::columns!(@find batch, $field: $type $(, $unit)?); )*
-                let row = |row: usize| $name {
-                    $( $field: $crate::declared::columns!(@value $field, row, $type $(, $unit)?), )*
-                };
-                Ok((0..batch.batch.num_rows()).map(row).collect())
-            }
-        }
-    };
-
-    (@declare $field:ident: $type:ty, $meaning:expr) => {
-        &[]
-    };
-    (@declare $field:ident: $type:ty, $meaning:expr, $unit:literal $(, $mark:ident)*) => {
-        &[$crate::Column {
-            name: stringify!($field),
-            kind: <$type as $crate::declared::CellType>::KIND,
-            unit: $unit,
-            meaning: $meaning,
-            nullable: <$type as $crate::declared::CellType>::NULLABLE,
-            $($mark: true,)*
-            ..$crate::Column::PLAIN
-        }]
-    };
-    (@visit $next:expr, $visit:ident, $value:expr) => {
-        $next;
-    };
-    (@visit $next:expr, $visit:ident, $value:expr, $unit:literal) => {
-        if let Some([column]) = $next {
-            $visit(column, &$value);
-        }
-    };
-    (@array $next:expr, $arrays:ident, $rows:ident, $field:ident: $type:ty) => {
-        $next;
-    };
-    (@array $next:expr, $arrays:ident, $rows:ident, $field:ident: $type:ty, $unit:literal) => {
-        if let Some([column]) = $next {
-            let cells = $rows.iter().map(|row| &row.$field);
-            $arrays.push((column, <$type as $crate::columns::ArrowCell>::array(cells)));
-        }
-    };
-    (@find $batch:ident, $field:ident: $type:ty) => {
-        ()
-    };
-    (@find $batch:ident, $field:ident: $type:ty, $unit:literal) => {
-        $batch.cells::<$type>(stringify!($field))?
-    };
-    (@value $cells:ident, $row:ident, $type:ty) => {
-        {
-            let () = $cells;
-            Default::default()
-        }
-    };
-    (@value $cells:ident, $row:ident, $type:ty, $unit:literal) => {
-        <$type as $crate::columns::ArrowCell>::value($cells, $row)
-    };
+/// A group by its name, without an allocation where it is a group of a built-in workload.
+pub(crate) fn group_named(name: &str) -> Cow<'static, str> {
+    match BUILT_IN_GROUPS.into_iter().find(|built_in| *built_in == name) {
+        Some(built_in) => Cow::Borrowed(built_in),
+        None => Cow::Owned(name.to_owned()),
+    }
 }
-pub(crate) use columns;

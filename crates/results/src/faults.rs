@@ -1,6 +1,6 @@
 //! `faults.parquet`: the packets that each fault hit in each run.
 
-use crate::columns::{ArrowCell, Batch, Row, Stored, batch_of, column};
+use crate::stored::{ArrowCell, Batch, Row, Stored, batch_of, column};
 use crate::{FaultRow, ResultsError, RunRow};
 use arrow_array::RecordBatch;
 use std::path::Path;

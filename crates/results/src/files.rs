@@ -21,7 +21,7 @@
 //! has `sweep.` in front, and what is of `extra` has `extra.`. Pages are compressed with Snappy, and what repeats is in
 //! a dictionary.
 
-use crate::columns::{ROWS_A_BATCH, Row, Table};
+use crate::columns::{ROWS_A_BATCH, Table};
 use crate::curves::{CurveFile, FiledCurves};
 use crate::digest::{BytesDigest, bytes_digest};
 use crate::error::damaged;
@@ -29,6 +29,7 @@ use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;
 use crate::sink::{FileEntry, RowSink};
+use crate::stored::Row;
 use crate::{FlowRow, JobRow, PartRow, ResultSet, ResultsError, RunRow, RunWarning, SeriesRow};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;

@@ -27,6 +27,7 @@ mod files;
 #[cfg(not(feature = "files"))]
 mod no_files;
 mod recovery;
+mod row_macro;
 mod run_end;
 #[cfg(feature = "files")]
 mod run_keys;
@@ -37,6 +38,8 @@ mod set;
 #[cfg(feature = "files")]
 mod sink;
 mod statistic;
+#[cfg(feature = "files")]
+mod stored;
 
 pub use answer::{SearchAnswer, SearchMeasure, Trial};
 #[cfg(feature = "files")]

@@ -1,7 +1,8 @@
 //! The columns that identify the run of each row of a table, so that no query needs a join.
 
-use crate::columns::{NamedArray, Row, Stored, batch_of, column, fixed_columns};
+use crate::columns::fixed_columns;
 use crate::error::damaged;
+use crate::stored::{NamedArray, Row, Stored, batch_of, column};
 use crate::{FlowRow, JobRow, PartRow, ResultsError, RunRow, SeriesRow, Value};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,

@@ -1,7 +1,8 @@
 //! `runs.parquet`: rows of runs to columns and back. Each number that a scheme or a model adds has a column.
 
-use crate::columns::{Row, batch_of, column, fixed_columns};
+use crate::columns::fixed_columns;
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
+use crate::stored::{Row, batch_of, column};
 use crate::{ResultsError, RunRow};
 use arrow_array::{Array, Float64Array, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! The rows of the tables of results.
 
-use crate::declared::{Columns, columns, count_numbers, numbers};
+use crate::declared::{Columns, count_numbers, group_named, numbers};
+use crate::row_macro::columns;
 use crate::{RunWarning, Statistic};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -306,29 +307,10 @@ columns! {
     }
 }
 
-/// The groups of the workloads that come with the program.
-const BUILT_IN_GROUPS: [&str; 12] = [
-    "",
-    "background",
-    "incast",
-    "intra",
-    "inter",
-    "background/intra",
-    "background/inter",
-    "incast/intra",
-    "incast/inter",
-    "pipeline/inter",
-    "main",
-    "mixed",
-];
-
 impl FlowRow {
     /// A [`FlowRow::group`] by its name, without an allocation where it is a group of a built-in workload.
     pub fn group_named(name: &str) -> Cow<'static, str> {
-        match BUILT_IN_GROUPS.into_iter().find(|built_in| *built_in == name) {
-            Some(built_in) => Cow::Borrowed(built_in),
-            None => Cow::Owned(name.to_owned()),
-        }
+        group_named(name)
     }
 
     /// The FCT over the ideal one; none if it did not finish.

@@ -1,8 +1,9 @@
 //! A writer for files of curves, which may be larger than memory.
 
-use crate::columns::{ROWS_A_BATCH, Row};
+use crate::columns::ROWS_A_BATCH;
 use crate::digest::BytesDigest;
 use crate::run_keys::RunKeys;
+use crate::stored::Row;
 use crate::{ResultsError, SeriesRow};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;

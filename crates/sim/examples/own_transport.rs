@@ -255,12 +255,12 @@ link = "100Gbps"
 
 [workload]
 kind = "permutation"
-bytes = "1MB"
+bytes = "4MB"
 
 [[fault]]
 kind = "packet-loss"
 links = "tor-uplinks:50%"
-probability = 0.002
+probability = 0.005
 
 [[scheme]]
 name = "report"

@@ -67,6 +67,9 @@ fn figure() -> Value {
     for (name, schema) in of_scenario["properties"].as_object().into_iter().flatten() {
         own.entry(name.clone()).or_insert_with(|| schema.clone());
     }
+    // In the league, the schemes are those that take part in a part of it.
+    let of_league = tables::object(section("schemes"), &["league"]);
+    own["schemes"] = json!({ "anyOf": [of_scenario["properties"]["schemes"], of_league] });
     let is_a_part = json!({ "anyOf": [
         varies(),
         { "required": ["model"] },

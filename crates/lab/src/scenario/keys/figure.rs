@@ -64,12 +64,6 @@ pub(super) const FIGURE: Section = Section {
         key("figure", TEXT, Described("the part of `id` behind the slash"), "The paper's own name for it.")
             .with_example("\"Figure 2\""),
         key(
-            "schemes",
-            KeyType::Either(&[NAMES, KeyType::Table("[schemes]")]),
-            Described("those of `[[scheme]]`"),
-            "Which schemes run; in the league, those that take part in a part of it.",
-        ),
-        key(
             "assumptions",
             KeyType::List { name: "sentences", of: Some(&TEXT), least: 0, most: None },
             Described("none"),
