@@ -68,8 +68,7 @@ fn figure() -> Value {
         own.entry(name.clone()).or_insert_with(|| schema.clone());
     }
     // In the league, the schemes are those that take part in a part of it.
-    let of_league = tables::object(section("schemes"), &["league"]);
-    own["schemes"] = json!({ "anyOf": [of_scenario["properties"]["schemes"], of_league] });
+    own["schemes"] = json!({ "anyOf": [of_scenario["properties"]["schemes"], reference("schemes")] });
     let is_a_part = json!({ "anyOf": [
         varies(),
         { "required": ["model"] },
