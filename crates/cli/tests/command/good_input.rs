@@ -84,8 +84,7 @@ fn json_has_stable_names() {
     place.write("s.toml", SMALL);
     let document = run_json(&place, &["s.toml"]);
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let expected =
-        "scenario digest folder verdict summary runs baselines failed never_ran warnings ground diagnostics";
+    let expected = "scenario digest folder verdict summary runs baselines failed never_ran warnings run_warnings ground diagnostics";
     assert_eq!(names(&document), expected.split_whitespace().collect::<Vec<_>>());
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
                     ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \

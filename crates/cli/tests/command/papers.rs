@@ -25,8 +25,10 @@ fn cells(row: &str) -> Vec<&str> {
     row.trim().trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// The tables of a page: each with the heading above it, the names of its columns in lower case, and its rows.
-fn tables(text: &str) -> Vec<(String, Vec<String>, Vec<Vec<&str>>)> {
+/// A table of a page: the heading above it, the names of its columns in lower case, and its rows.
+type PageTable<'a> = (String, Vec<String>, Vec<Vec<&'a str>>);
+
+fn tables(text: &str) -> Vec<PageTable<'_>> {
     let (mut found, mut heading, mut in_table) = (Vec::new(), String::new(), false);
     for line in text.lines() {
         if line.starts_with('#') {
