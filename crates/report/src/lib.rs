@@ -6,8 +6,8 @@ mod assumption_notes;
 pub mod claims;
 mod claims_table;
 mod compare;
+mod fairness;
 mod faults;
-mod ground;
 mod groups;
 mod index;
 mod labels;
@@ -23,7 +23,7 @@ mod verdict;
 
 pub use claims_table::claims_table;
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
-pub use ground::ground;
+pub use fairness::fairness_note;
 pub use labels::large;
 pub use measure::{Measure, MeasureError};
 pub use page::{CatalogueRow, GalleryEntry, LeagueEntry, Provenance, gallery, html, league};

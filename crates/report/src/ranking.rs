@@ -69,7 +69,7 @@ pub(crate) const RULE: &str = "one more than the number of schemes that are fast
 const SLOWER: f64 = 1.001;
 
 /// The place of a scheme in the ranking of a sweep point.
-pub(crate) struct Standing {
+pub(crate) struct RankedScheme {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
     /// The rank by [`RULE`]. None where there is no estimate, with fewer seeds than [`LEAST_SEEDS`], at a point where
@@ -100,7 +100,7 @@ pub(crate) struct Standing {
     pub is_untouched: bool,
 }
 
-impl Standing {
+impl RankedScheme {
     /// `3`; `1-3` where the seeds do not tell; `unhit` where it is untouched.
     pub(crate) fn rank_shown(&self) -> String {
         match self.rank {
@@ -136,11 +136,11 @@ pub(crate) enum Recovery {
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// The standings of the groups, in their order.
-pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
+/// The ranked_schemes of the groups, in their order.
+pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<RankedScheme> {
     let quantity = ranked_quantity(set);
     let of = |group| standing(set, group, quantity);
-    let mut found: Vec<Standing> = groups.iter().map(of).collect();
+    let mut found: Vec<RankedScheme> = groups.iter().map(of).collect();
     for here in at_each_point(groups) {
         let some_hit = here.iter().any(|&index| !found[index].no_seed_hit());
         here.iter().for_each(|&index| found[index].is_untouched = some_hit && found[index].no_seed_hit());
@@ -162,7 +162,7 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
 }
 
 /// Ranks the schemes of a point, `order`, which are sorted by their means, by [`RULE`].
-fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
+fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
     let compare = |first: usize, other: usize| compare_pair(&groups[first], &groups[other], quantity);
     let is_slower = |first: usize, other: usize| compare(first, other) == PairResult::Slower;
     let half = |index: usize| found[index].estimate.and_then(|of| of.half_width).unwrap_or(0.0);
@@ -264,7 +264,7 @@ fn compare_pair(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Pai
     }
 }
 
-fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
+fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> RankedScheme {
     let never_ran = |missing: &&MissingRun| {
         let same = missing.scheme == group.scheme && missing.sweep == *group.sweep && !missing.baseline;
         same && !group.runs().any(|run| run.seed == missing.seed)
@@ -310,7 +310,7 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         .filter_map(|(run, _)| run.number(quantity.field))
         .collect();
     let is_mixed = unhit > 0 && !hit.is_empty();
-    Standing {
+    RankedScheme {
         estimate,
         rank: None,
         at_best: 1,
@@ -362,7 +362,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
         let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
         json!({ "mean": estimate.mean, "low": low, "high": high })
     };
-    let row = |(group, standing): (&Group<'_>, &Standing)| {
+    let row = |(group, standing): (&Group<'_>, &RankedScheme)| {
         let extra: BTreeSet<&str> =
             group.runs().flat_map(|run| run.extra.keys().map(String::as_str)).collect();
         let fields = RunRow::FIELDS.into_iter().filter(|field| *field != "time_to_recover_us").chain(extra);
@@ -396,7 +396,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "numbers": numbers,
         })
     };
-    groups.iter().zip(&standings(set, &groups)).map(row).collect()
+    groups.iter().zip(&ranked_schemes(set, &groups)).map(row).collect()
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use super::explain::{self, SchemeTime, TimesPlot};
 use super::markup::{escape, prose};
 use super::paragraphs;
 use super::plot::Plot;
-use crate::ground::ground;
+use crate::fairness::fairness_note;
 use crate::groups::{Group, groups};
 use crate::labels::{bytes, count, half_width, micros, palette};
-use crate::ranking::{Quantity, Recovery, Standing, ranked_quantity, standings};
+use crate::ranking::{Quantity, RankedScheme, Recovery, ranked_quantity, ranked_schemes};
 use crate::verdict::{Verdict, answer};
 use anabranch_results::{Estimate, Explanation, MissingRun, ResultSet, RunFailure};
 use serde_json::{Value as Json, json};
@@ -46,7 +46,7 @@ struct OwnGround {
 /// A scheme in a scenario.
 struct Row {
     scheme: String,
-    standing: Standing,
+    standing: RankedScheme,
     /// The ranked quantity over its ideal, the mean over seeds with its interval.
     over_ideal: Option<Estimate>,
     drops: f64,
@@ -69,7 +69,7 @@ impl LeagueEntry {
     ) -> LeagueEntry {
         let groups = groups(set);
         let quantity = ranked_quantity(set);
-        let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
+        let rows = groups.iter().zip(ranked_schemes(set, &groups)).map(|(group, standing)| Row {
             scheme: group.scheme.to_owned(),
             over_ideal: over_ideal(group, quantity),
             drops: group.mean(|run| run.drops as f64),
@@ -104,7 +104,7 @@ impl LeagueEntry {
             page,
             quantity,
             verdict: answer(set),
-            ground: ground(set),
+            ground: fairness_note(set),
             missing: missing.collect(),
             rows,
             own: Vec::new(),

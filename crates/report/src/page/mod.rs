@@ -24,7 +24,7 @@ mod terms;
 mod values;
 mod verdict;
 
-use crate::ground::ground;
+use crate::fairness::fairness_note;
 use crate::index::Index;
 use anabranch_results::{Figure, ResultSet};
 use document::{document, pictures};
@@ -54,7 +54,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     body.push_str(&provenance::line(set, provenance));
     body.push_str("</header>\n<main>\n");
     body.push_str(&verdict::missing(set));
-    if let Some(sentence) = ground(set) {
+    if let Some(sentence) = fairness_note(set) {
         body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", prose(&sentence)));
     }
     body.push_str(&verdict::section(set));

@@ -11,14 +11,14 @@ pub(super) enum Quantity {
     /// Rates, in Gb/s.
     Rate,
     /// Numbers with this suffix, such as `bdp`, or without one.
-    Of(String),
+    Unit(String),
 }
 
 impl Quantity {
     /// The kind of all values; none where they are words, or of several kinds.
     pub(super) fn of(values: &[String]) -> Option<Quantity> {
         let behind = unit(values.first()?)?.to_owned();
-        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Of(behind)];
+        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Unit(behind)];
         all.into_iter().find(|quantity| values.iter().all(|value| quantity.number(value).is_some()))
     }
 
@@ -28,7 +28,7 @@ impl Quantity {
             Quantity::Bytes => Some(text.parse::<Bytes>().ok()?.0 as f64 / 1e3),
             Quantity::Duration => Some(text.parse::<Duration>().ok()?.as_us()),
             Quantity::Rate => Some(text.parse::<Rate>().ok()?.0 as f64 / 1e9),
-            Quantity::Of(behind) => text.strip_suffix(behind.as_str())?.trim().parse().ok(),
+            Quantity::Unit(behind) => text.strip_suffix(behind.as_str())?.trim().parse().ok(),
         }
     }
 
@@ -38,8 +38,8 @@ impl Quantity {
             Quantity::Bytes => format!("{name} (KB)"),
             Quantity::Duration => format!("{name} (µs)"),
             Quantity::Rate => format!("{name} (Gbps)"),
-            Quantity::Of(behind) if behind.is_empty() => name.to_owned(),
-            Quantity::Of(behind) => format!("{name} ({behind})"),
+            Quantity::Unit(behind) if behind.is_empty() => name.to_owned(),
+            Quantity::Unit(behind) => format!("{name} ({behind})"),
         }
     }
 }

@@ -29,11 +29,11 @@ pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
 fn what_seeds_have_in_common_is_no_tie() {
     let set =
         set(&[("a", &[100.0, 200.0, 300.0]), ("b", &[110.0, 211.0, 312.0]), ("c", &[115.0, 206.0, 318.0])]);
-    let found = standings(&set, &groups(&set));
+    let found = ranked_schemes(&set, &groups(&set));
     assert_eq!(found.iter().map(|standing| standing.rank).collect::<Vec<_>>(), [Some(1), Some(2), Some(2)]);
     assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
     // c is not slower than a for sure (13 ± 15.5), and ties with b, which is: its seeds are no reason not to place it.
-    assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
+    assert_eq!(found.iter().map(RankedScheme::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
     assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
     assert!(rank_rule(&set).unwrap().contains("paired t-test"));
 }
@@ -45,7 +45,8 @@ fn what_seeds_have_in_common_is_no_tie() {
 fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     let set =
         set(&[("a", &[85.0, 100.0, 115.0]), ("b", &[109.0, 110.0, 111.0]), ("c", &[125.0, 112.0, 99.0])]);
-    let shown: Vec<String> = standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect();
+    let shown: Vec<String> =
+        ranked_schemes(&set, &groups(&set)).iter().map(RankedScheme::rank_shown).collect();
     assert_eq!(shown, ["1-3", "1", "1"]);
 }
 
@@ -61,7 +62,7 @@ fn wide_intervals_do_not_make_a_slow_scheme_first() {
     schemes.extend(names.iter().zip(&fast).map(|(name, fcts)| (*name, &fcts[..])));
     let set = set(&schemes);
     let groups = groups(&set);
-    let found = standings(&set, &groups);
+    let found = ranked_schemes(&set, &groups);
     let of = |name: &str| {
         let index = groups.iter().position(|group| group.scheme == name).unwrap();
         (found[index].estimate.unwrap().mean, found[index].rank.unwrap())
@@ -74,7 +75,7 @@ fn wide_intervals_do_not_make_a_slow_scheme_first() {
 /// The rank of each scheme, as the table shows it.
 fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
     let set = set(schemes);
-    standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()
+    ranked_schemes(&set, &groups(&set)).iter().map(RankedScheme::rank_shown).collect()
 }
 
 /// 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower than a on average, and its seeds differ
@@ -146,14 +147,14 @@ fn the_example_of_the_readme_ties() {
 fn a_tie_says_within_which_factor() {
     let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];
     let tie = set(&[("a", a), ("b", &[103.0, 103.0, 112.0]), ("c", c)]);
-    let found = standings(&tie, &groups(&tie));
+    let found = ranked_schemes(&tie, &groups(&tie));
     assert!((found[1].tie_within.unwrap() - (1.0 + 12.96 / 102.0)).abs() < 1e-4, "{:?}", found[1].tie_within);
     assert_eq!([found[0].tie_within, found[2].tie_within], [None; 2]);
     let sentence = &verdict(&tie)[0];
     assert!(sentence.starts_with("a and b tie within a factor of 1.13: FCT 102.0 µs (± 5.0)"), "{sentence}");
     let wide = set(&[("a", a), ("b", &[130.0, 102.0, 164.0]), ("c", c)]);
-    let found = standings(&wide, &groups(&wide));
-    assert_eq!(found.iter().map(Standing::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);
+    let found = ranked_schemes(&wide, &groups(&wide));
+    assert_eq!(found.iter().map(RankedScheme::rank_shown).collect::<Vec<_>>(), ["1", "1-3", "2"]);
     assert!(found.iter().all(|standing| standing.tie_within.is_none()));
 }
 
@@ -162,7 +163,7 @@ fn a_tie_says_within_which_factor() {
 #[test]
 fn two_seeds_do_not_rank_and_three_do() {
     let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);
-    let found = standings(&two, &groups(&two));
+    let found = ranked_schemes(&two, &groups(&two));
     assert!(found.iter().all(|standing| standing.rank.is_none() && standing.tie_within.is_none()));
     insta::assert_snapshot!(verdict(&two).join("\n"), @r"
     a is fastest by the mean of two seeds: FCT 101.0 µs (± 13), 1.20 times faster than b (121.5 ± 19 µs); then d (122.0 ± 76 µs).
@@ -177,7 +178,7 @@ fn two_seeds_do_not_rank_and_three_do() {
     );
     let three = set(&[("a", &[100.0, 102.0, 101.0]), ("b", &[120.0, 123.0, 121.0])]);
     assert_eq!(
-        standings(&three, &groups(&three)).iter().map(|of| of.rank).collect::<Vec<_>>(),
+        ranked_schemes(&three, &groups(&three)).iter().map(|of| of.rank).collect::<Vec<_>>(),
         [Some(1), Some(2)]
     );
     assert_eq!(verdict(&three).len(), 1);
@@ -211,7 +212,7 @@ fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
         whole.runs.extend(here.runs);
     }
     assert_eq!(ranked_quantity(&whole), FCT, "each run's messages have one length");
-    let found = standings(&whole, &groups(&whole));
+    let found = ranked_schemes(&whole, &groups(&whole));
     let ranks: Vec<_> = found.iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(2), Some(1), Some(2)]);
     let of_run = whole.flows[0].clone();

@@ -2,7 +2,7 @@
 
 use crate::groups::Group;
 use crate::labels::{TimeUnit, bytes, half_width, large, micros};
-use crate::ranking::{Quantity, Recovery, Standing};
+use crate::ranking::{Quantity, RankedScheme, Recovery};
 use anabranch_results::{Estimate, RunRow};
 
 /// A column of the summary: its head and its cells.
@@ -212,21 +212,21 @@ fn with_interval(mean: String, estimate: &Estimate) -> String {
 }
 
 /// The ratio of the ranked quantity to the baseline's.
-pub(super) fn slowdown_by_fault(standing: &Standing) -> String {
+pub(super) fn slowdown_by_fault(standing: &RankedScheme) -> String {
     standing
         .slowdown_by_fault
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
 /// The mean time until goodput recovered, in µs; none where it did not.
-pub(super) fn recovered_after(standing: &Standing) -> Option<f64> {
+pub(super) fn recovered_after(standing: &RankedScheme) -> Option<f64> {
     match standing.recovery {
         Recovery::After { time, .. } => Some(time.mean),
         _ => None,
     }
 }
 
-pub(super) fn recovery(standing: &Standing, unit: TimeUnit) -> String {
+pub(super) fn recovery(standing: &RankedScheme, unit: TimeUnit) -> String {
     let shown = |us: f64| micros(unit.convert(us));
     let is_slower = standing.slowdown_by_fault.is_some_and(|slowdown| slowdown.mean > 1.05);
     match standing.recovery {

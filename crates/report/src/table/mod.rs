@@ -3,7 +3,7 @@
 mod columns;
 mod summary;
 
-use crate::ground::ground;
+use crate::fairness::fairness_note;
 use crate::groups::each_run;
 use crate::ranking::{Quantity, ranked_quantity};
 use crate::verdict::verdict;
@@ -66,7 +66,7 @@ fn is_key(head: &str, quantity: Quantity) -> bool {
 
 /// The lines above a table: where settings differ, and the verdict.
 fn above(set: &ResultSet, width: usize) -> String {
-    let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
+    let mut text = fairness_note(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
     let sentences = verdict(set);
     for sentence in &sentences {
         text.push_str(&wrap(sentence, width));

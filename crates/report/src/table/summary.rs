@@ -8,7 +8,7 @@ use crate::assumption_notes;
 use crate::faults;
 use crate::groups::{Group, groups, points};
 use crate::labels::{TimeUnit, large};
-use crate::ranking::{LEAST_SEEDS, Quantity, Recovery, Standing, ranked_quantity, standings};
+use crate::ranking::{LEAST_SEEDS, Quantity, RankedScheme, Recovery, ranked_quantity, ranked_schemes};
 use crate::timeout_notes;
 use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
 
 /// The summary of these groups; of single runs, with their seeds.
 pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary {
-    let standings = standings(set, groups);
+    let ranked_schemes = ranked_schemes(set, groups);
     let mut builder = Builder::new(groups);
     builder.add_swept();
     if per_seed {
@@ -97,13 +97,13 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     if !all_alike {
         builder.add("\nseeds", None, &|group| seeds(group).to_string());
     }
-    builder.insert_faults(ranked_quantity(set), words, &standings);
+    builder.insert_faults(ranked_quantity(set), words, &ranked_schemes);
     if !per_seed && set.figure.is_none() && set.answer.is_none() {
-        builder.insert_ranks(words, &standings);
+        builder.insert_ranks(words, &ranked_schemes);
     }
     let most = groups.iter().map(seeds).max().unwrap_or(0);
     let mut notes: Vec<String> = (most > 1).then(|| counts_and_ranks(most)).into_iter().collect();
-    notes.extend(fault_notes(set, &standings));
+    notes.extend(fault_notes(set, &ranked_schemes));
     if has_sites {
         notes.push(
             "Intra: flows within a data centre; inter: between two. Slowdowns are means without a P."
@@ -217,24 +217,24 @@ impl<'a> Builder<'a> {
     }
 
     /// Inserts the columns of recovery and slowdown by fault behind the ranked quantity, where runs have them.
-    fn insert_faults(&mut self, quantity: Quantity, words: usize, standings: &[Standing]) {
+    fn insert_faults(&mut self, quantity: Quantity, words: usize, ranked_schemes: &[RankedScheme]) {
         let index = behind_ranked(&self.head, words, quantity);
-        if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
-            let longest = standings.iter().filter_map(recovered_after).fold(0.0, f64::max);
+        if ranked_schemes.iter().any(|standing| standing.recovery != Recovery::Unknown) {
+            let longest = ranked_schemes.iter().filter_map(recovered_after).fold(0.0, f64::max);
             let unit = self.shared.unwrap_or_else(|| TimeUnit::of(longest));
-            let cells = |standing: &Standing| recovery(standing, unit);
-            self.insert(index, "recovers\nafter µs", Some(unit), standings, &cells);
+            let cells = |standing: &RankedScheme| recovery(standing, unit);
+            self.insert(index, "recovers\nafter µs", Some(unit), ranked_schemes, &cells);
         }
-        if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
-            self.insert(index, "slowdown\nby fault", None, standings, &slowdown_by_fault);
+        if ranked_schemes.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
+            self.insert(index, "slowdown\nby fault", None, ranked_schemes, &slowdown_by_fault);
         }
     }
 
     /// Inserts the column of ranks, where several schemes have one.
-    fn insert_ranks(&mut self, words: usize, standings: &[Standing]) {
-        let ranked = self.groups.iter().zip(standings).filter(|(_, standing)| standing.rank.is_some());
+    fn insert_ranks(&mut self, words: usize, ranked_schemes: &[RankedScheme]) {
+        let ranked = self.groups.iter().zip(ranked_schemes).filter(|(_, standing)| standing.rank.is_some());
         if ranked.map(|(group, _)| group.scheme).collect::<BTreeSet<_>>().len() > 1 {
-            self.insert(words, "\nrank", None, standings, &Standing::rank_shown);
+            self.insert(words, "\nrank", None, ranked_schemes, &RankedScheme::rank_shown);
         }
     }
 
@@ -243,29 +243,29 @@ impl<'a> Builder<'a> {
         index: usize,
         name: &str,
         unit: Option<TimeUnit>,
-        standings: &[Standing],
-        cell: &dyn Fn(&Standing) -> String,
+        ranked_schemes: &[RankedScheme],
+        cell: &dyn Fn(&RankedScheme) -> String,
     ) {
         self.head.insert(index, Head { name: name.to_owned(), unit });
-        let rows = self.rows.iter_mut().zip(standings);
+        let rows = self.rows.iter_mut().zip(ranked_schemes);
         rows.for_each(|(row, standing)| row.insert(index, cell(standing)));
     }
 }
 
 /// The notes on the columns about faults.
-fn fault_notes(set: &ResultSet, standings: &[Standing]) -> Vec<String> {
+fn fault_notes(set: &ResultSet, ranked_schemes: &[RankedScheme]) -> Vec<String> {
     let mut notes = Vec::new();
-    if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
+    if ranked_schemes.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
         let kept = match set.baselines().iter().any(|baseline| !baseline.faults.is_empty()) {
             true => ", which has the losses of the topology file as well",
             false => "",
         };
         notes.push(format!("Slowdown by fault: over the same run without faults{kept}, seed by seed."));
     }
-    if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
+    if ranked_schemes.iter().any(|standing| standing.recovery != Recovery::Unknown) {
         notes.push(RECOVERY.to_owned());
     }
-    if standings.iter().any(|standing| standing.is_untouched) {
+    if ranked_schemes.iter().any(|standing| standing.is_untouched) {
         notes.push(
             "unhit: no rank, as the faults hit none of its data at any seed and cost it nothing.".to_owned(),
         );

@@ -4,12 +4,12 @@ use super::Verdict;
 use super::format::{LEAST_PERCENT, NumberFormat, in_brackets, list, whole_percent};
 use super::ranking::MOST_IN_FULL;
 use crate::labels::half_width;
-use crate::ranking::{Quantity, Standing};
+use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
 /// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant. Notes
 /// have the costs that the seeds do not show to be any, and a least hurt scheme that is slow.
-pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Verdict {
+pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
         .filter_map(|(name, standing)| {
@@ -72,7 +72,7 @@ pub(super) fn cost(schemes: &[(&str, &Standing)], set: &ResultSet) -> Verdict {
 const SLOW: f64 = 1.5;
 
 /// A note where the scheme with the least cost is much slower than the fastest: these are two questions.
-fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
+fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =
         hit.filter_map(|(name, of)| Some((*name, of.estimate?.mean, of.slowdown_by_fault?.mean))).collect();
@@ -136,7 +136,7 @@ pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
 /// The schemes of a point whose data no fault hit at any seed; none where there are none.
-pub(super) fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Option<Unhit> {
+pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
         return Some(Unhit::All);
     }

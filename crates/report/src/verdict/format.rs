@@ -1,7 +1,7 @@
 //! Fixed words, numbers and lists of names in sentences.
 
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::ranking::{Quantity, Standing};
+use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::Estimate;
 
 /// The smallest cost that is shown as one, in percent.
@@ -18,7 +18,7 @@ pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 pub(super) const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
 
 /// A scheme that has a ranked number.
-pub(super) type Ranked<'a> = (&'a str, Estimate, &'a Standing);
+pub(super) type Ranked<'a> = (&'a str, Estimate, &'a RankedScheme);
 
 /// The format of a quantity's numbers in one sentence.
 pub(super) struct NumberFormat {
@@ -35,7 +35,7 @@ impl NumberFormat {
         }
     }
 
-    pub(super) fn for_schemes(schemes: &[(&str, &Standing)], quantity: Quantity) -> Self {
+    pub(super) fn for_schemes(schemes: &[(&str, &RankedScheme)], quantity: Quantity) -> Self {
         Self::for_means(schemes.iter().filter_map(|(_, of)| of.estimate).map(|of| of.mean), quantity)
     }
 
@@ -67,7 +67,7 @@ impl NumberFormat {
 }
 
 /// `1,234 µs (± 12)`.
-pub(super) fn with_interval(standing: &Standing, format: &NumberFormat) -> String {
+pub(super) fn with_interval(standing: &RankedScheme, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let mean = format.number(estimate.mean) + &format.unit();
     match estimate.half_width {
@@ -77,7 +77,7 @@ pub(super) fn with_interval(standing: &Standing, format: &NumberFormat) -> Strin
 }
 
 /// `1,234 ± 12 µs`.
-pub(super) fn in_brackets(standing: &Standing, format: &NumberFormat) -> String {
+pub(super) fn in_brackets(standing: &RankedScheme, format: &NumberFormat) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
     let (mean, unit) = (format.number(estimate.mean), format.unit());
     match estimate.half_width {

@@ -7,12 +7,12 @@ mod ranking;
 mod sweep;
 
 use crate::groups::{groups, named, points};
-use crate::ranking::{LEAST_SEEDS, RULE, Standing, ranked_quantity, standings};
+use crate::ranking::{LEAST_SEEDS, RULE, RankedScheme, ranked_quantity, ranked_schemes};
 use anabranch_results::{MissingRun, ResultSet, RunRow};
 use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, unhit};
 pub(crate) use format::MOST_IN_HEADLINE;
 use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
-use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointStandings, ranking};
+use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointRanking, ranking};
 use std::collections::BTreeMap;
 
 /// Sweep points that have a sentence each, at most.
@@ -54,13 +54,13 @@ pub(crate) fn answer(set: &ResultSet) -> Verdict {
     if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
         return Verdict::default();
     }
-    let standings = standings(set, &groups);
+    let ranked_schemes = ranked_schemes(set, &groups);
     let points = points(&groups);
-    let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &Standing)> {
-        let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
+    let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &RankedScheme)> {
+        let here = groups.iter().zip(&ranked_schemes).filter(|(group, _)| group.sweep == point);
         here.map(|(group, standing)| (group.scheme, standing)).collect()
     };
-    let points: Vec<PointStandings<'_>> = points.into_iter().map(|point| (point, at(point))).collect();
+    let points: Vec<PointRanking<'_>> = points.into_iter().map(|point| (point, at(point))).collect();
     let most_schemes = points.iter().map(|(_, schemes)| schemes.len()).max().unwrap_or(0);
     let seeds = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
     let too_few_seeds = most_schemes > 1 && (2..LEAST_SEEDS).contains(&seeds);
@@ -80,7 +80,7 @@ pub(crate) fn answer(set: &ResultSet) -> Verdict {
 /// The verdict on each of a few points: rankings, costs, and what qualifies them. Lists have at most `most` names.
 fn of_each_point(
     set: &ResultSet,
-    mut points: Vec<PointStandings<'_>>,
+    mut points: Vec<PointRanking<'_>>,
     most: usize,
     too_few_seeds: Option<String>,
 ) -> Verdict {
@@ -124,7 +124,7 @@ fn of_each_point(
 }
 
 /// Whether the schemes of a point give no answer: no fault hit any of their data, or none finished.
-fn has_no_answer(schemes: &[(&str, &Standing)]) -> bool {
+fn has_no_answer(schemes: &[(&str, &RankedScheme)]) -> bool {
     schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
 }
 
@@ -132,7 +132,7 @@ fn has_no_answer(schemes: &[(&str, &Standing)]) -> bool {
 const TWO_SEEDS: &str = "Two seeds do not rank: their t-test has one degree of freedom. Three or more do.";
 
 /// A sentence about the schemes of a point whose seeds are no evidence.
-fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
+fn no_evidence(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
     let alike: Vec<String> = alike.collect();
     let compared = if alike.len() > 1 { ", and they are compared by one run" } else { "" };
@@ -147,7 +147,7 @@ fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
 }
 
 /// A sentence about the schemes that are in no ranking, and why.
-fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
+fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     let without: Vec<String> = schemes
         .iter()
         .filter(|(_, standing)| standing.estimate.is_none())

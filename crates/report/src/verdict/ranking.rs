@@ -4,7 +4,7 @@ use super::Verdict;
 use super::format::{
     MOST_IN_HEADLINE, NOT_PLACED, NumberFormat, Ranked, headline_names, list, list_ending, with_interval,
 };
-use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, Standing};
+use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub(super) const FEW_NAMED: usize = 3;
 /// The number of schemes up to which sentences are long, at a single point.
 pub(super) const MOST_IN_FULL: usize = 6;
 
-/// A point of the sweep, and the standings of its schemes.
-pub(super) type PointStandings<'a> = (&'a BTreeMap<String, Value>, Vec<(&'a str, &'a Standing)>);
+/// A point of the sweep, and the ranked_schemes of its schemes.
+pub(super) type PointRanking<'a> = (&'a BTreeMap<String, Value>, Vec<(&'a str, &'a RankedScheme)>);
 
 /// The schemes of a point with the format of their numbers.
 struct Ranking<'a> {
-    schemes: &'a [(&'a str, &'a Standing)],
+    schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
     /// Schemes that a list names, at most.
@@ -30,7 +30,7 @@ struct Ranking<'a> {
 }
 
 /// The schemes of a point: a headline with the fastest and its lead, and notes about the others.
-pub(super) fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Verdict {
+pub(super) fn ranking(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Verdict {
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
         false => "",
@@ -105,7 +105,7 @@ impl Ranking<'_> {
     }
 
     fn nothing_to_rank(&self) -> String {
-        let is_unhit = |standing: &Standing| standing.is_untouched && standing.estimate.is_some();
+        let is_unhit = |standing: &RankedScheme| standing.is_untouched && standing.estimate.is_some();
         match self.schemes.iter().any(|(_, standing)| is_unhit(standing)) {
             true => "None of those whose data the faults hit finished, so there is nothing to rank",
             false => "No scheme finished, so there is nothing to rank",

@@ -3,13 +3,13 @@
 use super::Verdict;
 use super::faults::{NO_DATA_HIT, hint_to_hit_more};
 use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, headline_names, list};
-use super::ranking::{MOST_NAMED, PointStandings};
+use super::ranking::{MOST_NAMED, PointRanking};
 use crate::groups::{at_points, named};
-use crate::ranking::{Quantity, Standing};
+use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::{Estimate, ResultSet};
 
 /// The verdict on all points: the fastest schemes, and notes about those that are in no ranking.
-pub(super) fn verdict(set: &ResultSet, points: &[PointStandings<'_>], quantity: Quantity) -> Verdict {
+pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Quantity) -> Verdict {
     let mut verdict = Verdict::default();
     let (unhit, hit): (Vec<_>, Vec<_>) =
         points.iter().partition(|(_, schemes)| schemes.iter().all(|(_, standing)| standing.no_seed_hit()));
@@ -26,7 +26,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointStandings<'_>], quantity: 
         verdict.notes.push(hint_to_hit_more(set));
     }
     verdict.notes.extend(not_ranked(points));
-    let is_one_run = |(_, schemes): &&PointStandings<'_>| schemes.iter().any(|(_, of)| of.is_one_run);
+    let is_one_run = |(_, schemes): &&PointRanking<'_>| schemes.iter().any(|(_, of)| of.is_one_run);
     let of_one_run = points.iter().filter(is_one_run).count();
     if of_one_run > 0 {
         verdict.notes.push(format!(
@@ -38,7 +38,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointStandings<'_>], quantity: 
 }
 
 /// The fastest schemes, and the points at which they are, in a sentence for each.
-fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> Vec<String> {
+fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
         return vec![range];
     }
@@ -47,7 +47,7 @@ fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> Vec<String> {
         let here: Vec<_> = schemes.iter().filter(|(_, standing)| !standing.is_untouched).collect();
         let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
         let least = means.reduce(f64::min);
-        let leads = |standing: &Standing| {
+        let leads = |standing: &RankedScheme| {
             let mean = standing.estimate.map(|estimate| estimate.mean);
             standing.rank == Some(1) || (standing.rank.is_none() && mean.is_some() && mean == least)
         };
@@ -76,10 +76,10 @@ fn fastest(points: &[&PointStandings<'_>], quantity: Quantity) -> Vec<String> {
 }
 
 /// A reason why a scheme is in no ranking, and the test for it.
-type Reason = (&'static str, fn(&Standing) -> bool);
+type Reason = (&'static str, fn(&RankedScheme) -> bool);
 
 /// The schemes that are in no ranking or not placed at some of many points, and why.
-fn not_ranked(points: &[PointStandings<'_>]) -> Vec<String> {
+fn not_ranked(points: &[PointRanking<'_>]) -> Vec<String> {
     let reasons: [Reason; 3] = [
         ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
         ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
@@ -104,7 +104,7 @@ fn not_ranked(points: &[PointStandings<'_>]) -> Vec<String> {
 }
 
 /// The range of a single scheme over the points; none where there are several schemes.
-fn range_of_one_scheme(points: &[&PointStandings<'_>], quantity: Quantity) -> Option<String> {
+fn range_of_one_scheme(points: &[&PointRanking<'_>], quantity: Quantity) -> Option<String> {
     let mut found: Vec<(&str, Estimate, String)> = Vec::new();
     let mut unfinished = 0;
     for (point, schemes) in points {

@@ -16,7 +16,8 @@ fn the_fastest_is_named_with_the_next_and_the_others() {
     let three =
         set(&[("b", &[200.0, 202.0, 204.0]), ("a", &[100.0, 101.0, 102.0]), ("c", &[400.0, 404.0, 408.0])]);
     insta::assert_snapshot!(text(&three), @"a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs).");
-    let ranks: Vec<_> = standings(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
+    let ranks: Vec<_> =
+        ranked_schemes(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(2), Some(1), Some(3)]);
     assert!(method(&three).contains("Student's t"));
 }
@@ -26,7 +27,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     let tie =
         set(&[("a", &[100.0, 110.0, 120.0]), ("b", &[105.0, 112.0, 118.0]), ("c", &[900.0, 901.0, 902.0])]);
     insta::assert_snapshot!(text(&tie), @"a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c (901.0 ± 2.5 µs).");
-    let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
+    let ranks: Vec<_> = ranked_schemes(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
     // A scheme about which the seeds show nothing ties with none.
     let chain =
@@ -38,7 +39,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
     insta::assert_snapshot!(text(&one), @"a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs).");
     assert!(method(&one).ends_with("One seed: no confidence intervals, no ranks."));
-    assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
+    assert!(ranked_schemes(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
 }
 
 #[test]
@@ -87,7 +88,8 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     Note: Not ranked, as the faults hit no data of theirs and cost them nothing: b (101.0 ± 2.5 µs).
     Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
     ");
-    let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
+    let shown: Vec<String> =
+        ranked_schemes(&hit, &groups(&hit)).iter().map(RankedScheme::rank_shown).collect();
     assert_eq!(shown, ["1", "unhit", "2"]);
     let summary = summary_json(&hit);
     // b is slower than without faults, though only ACKs were lost: that is an answer.
@@ -129,10 +131,10 @@ fn faults_that_the_baseline_has_too_hit_nothing() {
         .collect();
     set.runs.iter_mut().for_each(|run| run.faults = vec![down.clone(), of_file(1)]);
     set.runs.extend(baselines);
-    assert!(standings(&set, &groups(&set)).iter().all(|standing| standing.unhit == [3, 3]));
+    assert!(ranked_schemes(&set, &groups(&set)).iter().all(|standing| standing.unhit == [3, 3]));
     assert!(verdict(&set)[0].starts_with(NO_DATA_HIT), "{:?}", verdict(&set));
     set.runs[0].faults[0].data_packets = 1;
-    assert_eq!(standings(&set, &groups(&set))[0].unhit, [2, 3]);
+    assert_eq!(ranked_schemes(&set, &groups(&set))[0].unhit, [2, 3]);
     let text = crate::table::table(&set, 200);
     assert!(
         text.contains("without faults, which has the losses of the topology file as well, seed by seed"),
@@ -173,7 +175,7 @@ fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
 #[test]
 fn seeds_that_change_nothing_are_no_evidence() {
     let ranks = |set: &ResultSet| -> Vec<_> {
-        standings(set, &groups(set)).iter().map(|standing| standing.rank).collect()
+        ranked_schemes(set, &groups(set)).iter().map(|standing| standing.rank).collect()
     };
     let two = set(&[("a", &[100.0; 3]), ("b", &[200.0; 3])]);
     insta::assert_snapshot!(text(&two), @r"
@@ -242,7 +244,7 @@ fn a_run_that_was_done_before_its_fault_was_over_is_not_said_to_be_late() {
     for (more, is_held) in [("duration = \"50us\"", false), ("until = \"1ms\"", true)] {
         set_scenario(&mut set, format!("{lasting}{more}\n"));
         assert_eq!(
-            standings(&set, &groups(&set))[0].recovery,
+            ranked_schemes(&set, &groups(&set))[0].recovery,
             Recovery::NotBefore { the_end_at: 1, of: 1, is_held },
             "{more}"
         );
@@ -269,7 +271,7 @@ fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
     assert_eq!(sentences[1], "The fault (link-down) cost a 10 % (± 0).");
     assert!(sentences.contains(&"Note: Cost not sure: b 0 % (± 25).".to_owned()), "{sentences:?}");
     let recoveries: Vec<_> =
-        standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
+        ranked_schemes(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
     assert_eq!(
         recoveries,
         [

@@ -37,7 +37,7 @@ pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l L
     let mut places = Vec::new();
     for lane in lanes {
         match lane.search.answer()? {
-            Answer::Found { .. } => places.push(lane.search.place()),
+            Answer::Bracket { .. } => places.push(lane.search.place()),
             Answer::Everywhere => {}
             Answer::Nowhere | Answer::Backwards => return None,
         }
@@ -52,7 +52,7 @@ impl<'a> SchemeAnswer<'a> {
     /// The values that were found, by seed, the least demanding first, without seeds that have none.
     fn found(&self) -> Vec<(&'a Lane<'a>, toml::Value, toml::Value)> {
         let of = |lane: &&'a Lane<'a>| match lane.search.answer()? {
-            Answer::Found { value, fails } => Some((*lane, value, fails)),
+            Answer::Bracket { value, fails } => Some((*lane, value, fails)),
             _ => None,
         };
         self.lanes.iter().filter_map(of).collect()
@@ -148,7 +148,7 @@ impl<'a> SchemeAnswer<'a> {
                 .collect();
             if !wrong.is_empty() {
                 let rest = match (lane.search.fails_at_both_ends(), lane.search.answer()) {
-                    (true, Some(Answer::Found { value, .. })) => holds_between_ends(find, &value),
+                    (true, Some(Answer::Bracket { value, .. })) => holds_between_ends(find, &value),
                     _ => ", so there are several answers".to_owned(),
                 };
                 notes.push(format!(
@@ -174,7 +174,7 @@ impl<'a> SchemeAnswer<'a> {
         };
         let seeds = self.lanes.iter().map(|lane| {
             let (outcome, value, fails) = match lane.search.answer() {
-                Some(Answer::Found { value, fails }) => ("found", Some(value), Some(fails)),
+                Some(Answer::Bracket { value, fails }) => ("found", Some(value), Some(fails)),
                 Some(Answer::Everywhere) => ("holds at both ends", None, None),
                 Some(Answer::Nowhere) => ("holds at neither end", None, None),
                 Some(Answer::Backwards) => ("holds at the other end", None, None),

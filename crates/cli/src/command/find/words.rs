@@ -74,7 +74,7 @@ pub(super) fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: 
             let other = if smallest { "largest" } else { "smallest" };
             format!("it holds at {holds} and not at {not}; ask for the {other} instead")
         }
-        Answer::Found { .. } => String::new(),
+        Answer::Bracket { .. } => String::new(),
     }
 }
 

@@ -39,7 +39,7 @@ enum Stage {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// The last value for which it holds, and the next one tried, for which it does not.
-    Found {
+    Bracket {
         /// The answer.
         value: toml::Value,
         /// It does not hold here.
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
         }
         Some(match (self.tried[0].1, self.tried[1].1) {
             (_, false) if self.anchor.is_some() => {
-                Answer::Found { value: self.find.value(self.good), fails: self.find.value(self.bad) }
+                Answer::Bracket { value: self.find.value(self.good), fails: self.find.value(self.bad) }
             }
             (true, _) => Answer::Everywhere,
             (false, false) => Answer::Nowhere,
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// Values that say that the question is not monotone: beyond what was found it is as it should not be.
     pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
-        if !matches!(self.answer(), Some(Answer::Found { .. })) {
+        if !matches!(self.answer(), Some(Answer::Bracket { .. })) {
             return Vec::new();
         }
         let towards_good = |from: f64, to: f64| if self.good > self.bad { to > from } else { to < from };

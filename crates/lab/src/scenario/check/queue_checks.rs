@@ -31,155 +31,30 @@ struct QueueFinding {
 impl IdleQueues {
     /// Looks at the queues of a scheme's switches on a fabric.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
-        let mut note = |parameter, problem: String, instead: String| {
+        *self.looked.entry(scheme.name.clone()).or_default() += 1;
+        let mut at = Look { scheme, on, facts, findings: Vec::new() };
+        at.control_queue();
+        at.windows();
+        at.entropies();
+        match DataQueue::of(scheme, facts) {
+            None => at.lossless_marking(),
+            Some(queue) => {
+                at.shared_buffer(&queue);
+                if !queue.is_shared
+                    && let Some(longer) = longer(scheme, on, facts, queue.holds)
+                {
+                    let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
+                    *known = longer.max(*known);
+                }
+                at.timeout(&queue);
+                at.target_delay(&queue);
+                at.thresholds(&queue);
+            }
+        }
+        for (parameter, problem, instead) in at.findings {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
             let new = QueueFinding { message, instead, times: 0 };
             self.found.entry((scheme.name.clone(), parameter)).or_insert(new).times += 1;
-        };
-        *self.looked.entry(scheme.name.clone()).or_default() += 1;
-        let framing = scheme.transport.framing();
-        // Where ACKs wait with data, only headers of trimmed packets come here.
-        let (what, size) = match scheme.fabric.acks_with_data {
-            true => ("a trimmed packet's header", framing.header),
-            false => ("an ACK", framing.ack),
-        };
-        let control = scheme.fabric.control_queue;
-        if control.on(facts) < size {
-            let problem = format!(
-                "= \"{control}\" does not hold {what} of {size}: each one that does not find its link idle is dropped"
-            );
-            note("fabric.control_queue", problem, "\"1bdp\"".to_owned());
-        }
-        for (parameter, window) in windows(scheme) {
-            if window.on(facts) < facts.packet {
-                let problem = format!(
-                    "= \"{window}\" is smaller than a packet of {}: one packet per round trip is sent all the same",
-                    facts.packet
-                );
-                note(parameter, problem, "\"1bdp\"".to_owned());
-            }
-        }
-        // ECMP has none, and means it.
-        let evs = toml::Value::try_from(&scheme.lb).ok().and_then(|lb| lb.get("evs")?.as_integer());
-        if evs == Some(1) {
-            let problem = "= 1: there is one entropy value, and all packets of all queue pairs have it";
-            note("lb.evs", problem.to_owned(), "65536".to_owned());
-        }
-        let Some(queue) = scheme.fabric.queue else {
-            let kmin = scheme.fabric.ecn_kmin.on(facts, None);
-            if let Some(pfc) = &scheme.fabric.pfc
-                && reacts_to_ecn(scheme)
-                && scheme.fabric.ecn_from.is_empty()
-                && kmin >= pfc.buffer
-            {
-                let problem = format!(
-                    "({kmin}) is not below the whole buffer of a switch (fabric.pfc.buffer = \"{}\"): nothing is ever marked",
-                    pfc.buffer
-                );
-                note("fabric.ecn_kmin", problem, format!("\"{}\"", round_up(Bytes(pfc.buffer.0 / 5))));
-            }
-            return;
-        };
-        let fabric = &scheme.fabric;
-        let shares = fabric.shared_buffer.0 > 0;
-        if !shares && fabric.shared_alpha != 1.0 {
-            let problem = format!(
-                "= \"0B\": each queue has a limit of its own, and fabric.shared_alpha = {} nothing to share",
-                fabric.shared_alpha
-            );
-            note("fabric.shared_buffer", problem, "\"32MB\"".to_owned());
-        }
-        let even = queue.on(facts);
-        let holds = fabric.longest_queue(facts).unwrap_or(even);
-        let its = match shares {
-            true => {
-                let most = holds.about();
-                format!("of fabric.shared_buffer = \"{}\" it takes {most} at the most", fabric.shared_buffer)
-            }
-            false => format!("fabric.queue = \"{queue}\", {holds}"),
-        };
-        if !shares && let Some(longer) = longer(scheme, on, facts, holds) {
-            let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
-            *known = longer.max(*known);
-        }
-        let rto = scheme.transport.rto();
-        let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
-        // A shorter one than that is told of without a queue.
-        if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
-            let problem = format!(
-                "= \"{rto}\" is over before a packet behind a full queue ({its}) and its ACK are \
-                 through, which takes {}: it is sent again while it waits",
-                full.rounded_up(3)
-            );
-            // Five of the longest ones, counted in even shares.
-            let queues = 5 * holds.0.div_ceil(even.0.max(1)).max(1);
-            note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
-        }
-        if let Some((parameter, target)) = scheme.cc.target_delay()
-            && let Some(slowest) = on.ports.iter().map(|port| port.rate).min()
-            && target.on(facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
-        {
-            let problem = format!(
-                "= \"{target}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long"
-            );
-            note(parameter, problem, "\"1queue\"".to_owned());
-        }
-        if holds < facts.packet {
-            let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
-            let (parameter, written, enough) = match shares {
-                true => ("fabric.shared_buffer", fabric.shared_buffer.to_string(), "\"32MB\""),
-                false => ("fabric.queue", queue.to_string(), "\"100packets\""),
-            };
-            let problem = format!(
-                "= \"{written}\" does not hold a packet of {} in a queue: every full packet that does not find its link idle is {fate}",
-                facts.packet
-            );
-            note(parameter, problem, enough.to_owned());
-        } else if reacts_to_ecn(scheme)
-            && let Some(Unmarked { parameter, kmin, rate }) = unmarked(&scheme.fabric, on, facts)
-        {
-            let problem = format!(
-                "({kmin} on links of {rate}) is not below what waits behind a packet in a full queue \
-                 ({its}): nothing is ever marked"
-            );
-            let fifth = round_up(Bytes(holds.0 / 5));
-            if fifth.0 + facts.packet.0 >= holds.0 && !shares {
-                let problem = format!(
-                    "= \"{queue}\" holds {} full packet(s) of {}: no threshold ({parameter} is {kmin}) is of use below that, \
-                     nothing is ever marked",
-                    holds.0 / facts.packet.0,
-                    facts.packet
-                );
-                note("fabric.queue", problem, "\"100packets\"".to_owned());
-                return;
-            }
-            let instead = match parameter {
-                "fabric.ecn_from" => {
-                    format!(
-                        "[{{ rate = \"{rate}\", kmin = \"{fifth}\", kmax = \"{}\" }}]",
-                        round_up(Bytes(holds.0 / 5 * 4))
-                    )
-                }
-                _ => format!("\"{fifth}\""),
-            };
-            note(parameter, problem, instead);
-        } else if reacts_to_ecn(scheme) && scheme.fabric.ecn_from.is_empty() {
-            let kmin = scheme.fabric.ecn_kmin.on(facts, Some(holds));
-            let kmax = scheme.fabric.ecn_kmax.on(facts, Some(holds));
-            if kmax > holds {
-                let reached = holds.0.saturating_sub(kmin.0) as f64 / (kmax.0 - kmin.0) as f64;
-                let problem = format!(
-                    "({kmax}) is above what a queue holds ({its}): no packet is marked with \
-                     a probability above {:.2}, and fabric.ecn_pmax is {}",
-                    reached * scheme.fabric.ecn_pmax,
-                    scheme.fabric.ecn_pmax
-                );
-                note(
-                    "fabric.ecn_kmax",
-                    problem,
-                    format!("\"{}\"", round_up(Bytes(holds.0 / 5 * 4)).max(kmin)),
-                );
-            }
         }
     }
 
@@ -211,6 +86,215 @@ impl IdleQueues {
                 fault(&origin.file, at, message, Some(help.into()))
             };
         found.into_iter().filter(is_everywhere).map(warning).collect()
+    }
+}
+
+/// The data queue of a switch port, where it has a limit.
+struct DataQueue {
+    /// The limit as written.
+    size: Size,
+    /// An even share of the buffer, or the limit.
+    even: Bytes,
+    /// The most bytes that it may hold.
+    holds: Bytes,
+    /// Whether it is a share of a buffer.
+    is_shared: bool,
+    /// Its limit in words.
+    limit: String,
+}
+
+impl DataQueue {
+    fn of(scheme: &Scheme, facts: &PathFacts) -> Option<DataQueue> {
+        let (fabric, size) = (&scheme.fabric, scheme.fabric.queue?);
+        let (even, is_shared) = (size.on(facts), fabric.shared_buffer.0 > 0);
+        let holds = fabric.longest_queue(facts).unwrap_or(even);
+        let limit = match is_shared {
+            true => {
+                let most = holds.about();
+                format!("of fabric.shared_buffer = \"{}\" it takes {most} at the most", fabric.shared_buffer)
+            }
+            false => format!("fabric.queue = \"{size}\", {holds}"),
+        };
+        Some(DataQueue { size, even, holds, is_shared, limit })
+    }
+}
+
+/// One look at a scheme on a fabric.
+struct Look<'a> {
+    scheme: &'a Scheme,
+    on: &'a Topology,
+    facts: &'a PathFacts,
+    /// Each with its parameter, the problem and another value.
+    findings: Vec<(&'static str, String, String)>,
+}
+
+impl Look<'_> {
+    fn note(&mut self, parameter: &'static str, problem: impl Into<String>, instead: impl Into<String>) {
+        self.findings.push((parameter, problem.into(), instead.into()));
+    }
+
+    /// A control queue that holds no packet of its kind.
+    fn control_queue(&mut self) {
+        let framing = self.scheme.transport.framing();
+        // Where ACKs wait with data, only headers of trimmed packets come here.
+        let (what, size) = match self.scheme.fabric.acks_with_data {
+            true => ("a trimmed packet's header", framing.header),
+            false => ("an ACK", framing.ack),
+        };
+        let control = self.scheme.fabric.control_queue;
+        if control.on(self.facts) < size {
+            let problem = format!(
+                "= \"{control}\" does not hold {what} of {size}: each one that does not find its link idle is dropped"
+            );
+            self.note("fabric.control_queue", problem, "\"1bdp\"");
+        }
+    }
+
+    /// Windows below a packet.
+    fn windows(&mut self) {
+        for (parameter, window) in windows(self.scheme) {
+            if window.on(self.facts) < self.facts.packet {
+                let problem = format!(
+                    "= \"{window}\" is smaller than a packet of {}: one packet per round trip is sent all the same",
+                    self.facts.packet
+                );
+                self.note(parameter, problem, "\"1bdp\"");
+            }
+        }
+    }
+
+    /// A balancer with a single entropy value. ECMP has none, and means it.
+    fn entropies(&mut self) {
+        let lb = toml::Value::try_from(&self.scheme.lb).ok();
+        if lb.and_then(|lb| lb.get("evs")?.as_integer()) == Some(1) {
+            let problem = "= 1: there is one entropy value, and all packets of all queue pairs have it";
+            self.note("lb.evs", problem, "65536");
+        }
+    }
+
+    /// A threshold for marks that no buffer of a lossless class reaches.
+    fn lossless_marking(&mut self) {
+        let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(self.facts, None));
+        if let Some(pfc) = &scheme.fabric.pfc
+            && reacts_to_ecn(scheme)
+            && scheme.fabric.ecn_from.is_empty()
+            && kmin >= pfc.buffer
+        {
+            let problem = format!(
+                "({kmin}) is not below the whole buffer of a switch (fabric.pfc.buffer = \"{}\"): nothing is ever marked",
+                pfc.buffer
+            );
+            self.note("fabric.ecn_kmin", problem, format!("\"{}\"", round_up(Bytes(pfc.buffer.0 / 5))));
+        }
+    }
+
+    /// A share of a buffer that is not there.
+    fn shared_buffer(&mut self, queue: &DataQueue) {
+        let alpha = self.scheme.fabric.shared_alpha;
+        if !queue.is_shared && alpha != 1.0 {
+            let problem = format!(
+                "= \"0B\": each queue has a limit of its own, and fabric.shared_alpha = {alpha} nothing to share"
+            );
+            self.note("fabric.shared_buffer", problem, "\"32MB\"");
+        }
+    }
+
+    /// A timeout that is over before a packet behind a full queue is through. A shorter one than the base RTT is told of
+    /// without a queue.
+    fn timeout(&mut self, queue: &DataQueue) {
+        let (rto, facts) = (self.scheme.transport.rto(), self.facts);
+        let full = facts.base_rtt + facts.line_rate.time_for(queue.holds.0);
+        if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
+            let problem = format!(
+                "= \"{rto}\" is over before a packet behind a full queue ({}) and its ACK are \
+                 through, which takes {}: it is sent again while it waits",
+                queue.limit,
+                full.rounded_up(3)
+            );
+            // Five of the longest ones, counted in even shares.
+            let queues = 5 * queue.holds.0.div_ceil(queue.even.0.max(1)).max(1);
+            self.note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
+        }
+    }
+
+    /// A target for delays that no packet meets.
+    fn target_delay(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
+        if let Some((parameter, target)) = self.scheme.cc.target_delay()
+            && let Some(slowest) = self.on.ports.iter().map(|port| port.rate).min()
+            && target.on(self.facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
+        {
+            let problem = format!(
+                "= \"{target}\" is longer than {MOST_QUEUES} full queues ({limit}) take at {slowest}: no packet waits so long"
+            );
+            self.note(parameter, problem, "\"1queue\"");
+        }
+    }
+
+    /// A queue below a packet, or thresholds that it does not reach.
+    fn thresholds(&mut self, queue: &DataQueue) {
+        let reacts = reacts_to_ecn(self.scheme);
+        if queue.holds < self.facts.packet {
+            self.no_packet(queue);
+        } else if let Some(found) = unmarked(&self.scheme.fabric, self.on, self.facts).filter(|_| reacts) {
+            self.never_marked(queue, &found);
+        } else if reacts && self.scheme.fabric.ecn_from.is_empty() {
+            self.kmax(queue);
+        }
+    }
+
+    fn no_packet(&mut self, queue: &DataQueue) {
+        let fate = if self.scheme.fabric.trim { "trimmed" } else { "dropped" };
+        let (parameter, written, enough) = match queue.is_shared {
+            true => ("fabric.shared_buffer", self.scheme.fabric.shared_buffer.to_string(), "\"32MB\""),
+            false => ("fabric.queue", queue.size.to_string(), "\"100packets\""),
+        };
+        let problem = format!(
+            "= \"{written}\" does not hold a packet of {} in a queue: every full packet that does not find its link idle is {fate}",
+            self.facts.packet
+        );
+        self.note(parameter, problem, enough);
+    }
+
+    fn never_marked(&mut self, queue: &DataQueue, &Unmarked { parameter, kmin, rate }: &Unmarked) {
+        let DataQueue { size, holds, is_shared, limit, .. } = queue;
+        let (packet, fifth) = (self.facts.packet, round_up(Bytes(holds.0 / 5)));
+        if fifth.0 + packet.0 >= holds.0 && !is_shared {
+            let problem = format!(
+                "= \"{size}\" holds {} full packet(s) of {packet}: no threshold ({parameter} is {kmin}) is of use below that, \
+                 nothing is ever marked",
+                holds.0 / packet.0
+            );
+            return self.note("fabric.queue", problem, "\"100packets\"");
+        }
+        let problem = format!(
+            "({kmin} on links of {rate}) is not below what waits behind a packet in a full queue \
+             ({limit}): nothing is ever marked"
+        );
+        let instead = match parameter {
+            "fabric.ecn_from" => {
+                let most = round_up(Bytes(holds.0 / 5 * 4));
+                format!("[{{ rate = \"{rate}\", kmin = \"{fifth}\", kmax = \"{most}\" }}]")
+            }
+            _ => format!("\"{fifth}\""),
+        };
+        self.note(parameter, problem, instead);
+    }
+
+    /// An upper threshold that no queue reaches.
+    fn kmax(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
+        let fabric = &self.scheme.fabric;
+        let [kmin, kmax] = [fabric.ecn_kmin, fabric.ecn_kmax].map(|size| size.on(self.facts, Some(*holds)));
+        if kmax <= *holds {
+            return;
+        }
+        let reached = holds.0.saturating_sub(kmin.0) as f64 / (kmax.0 - kmin.0) as f64;
+        let problem = format!(
+            "({kmax}) is above what a queue holds ({limit}): no packet is marked with \
+             a probability above {:.2}, and fabric.ecn_pmax is {}",
+            reached * fabric.ecn_pmax,
+            fabric.ecn_pmax
+        );
+        self.note("fabric.ecn_kmax", problem, format!("\"{}\"", round_up(Bytes(holds.0 / 5 * 4)).max(kmin)));
     }
 }
 

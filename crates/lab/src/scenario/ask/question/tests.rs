@@ -31,7 +31,7 @@ fn a_range_of_sizes_is_halved_to_the_resolution() {
     let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
     for threshold in [16_001, 20_000, 123_456, 1_000_000, 7_900_000] {
         let (answer, tried, wrong) = search(&find, |value| bytes(value) >= threshold);
-        let Answer::Found { value, fails } = answer else { panic!("{threshold}: {answer:?}") };
+        let Answer::Bracket { value, fails } = answer else { panic!("{threshold}: {answer:?}") };
         let (value, fails) = (bytes(&value), bytes(&fails));
         assert!(fails < threshold && threshold <= value, "{fails} {threshold} {value}");
         assert!(value as f64 <= 1.021 * fails as f64, "{fails} {value}");
@@ -43,7 +43,7 @@ fn a_range_of_sizes_is_halved_to_the_resolution() {
 fn the_largest_number_is_found_from_the_other_side() {
     let find = find("workload.load", "largest = [0.1, 0.9]\nresolution = 0.01");
     let (answer, _, wrong) = search(&find, |value| value.as_float().unwrap() <= 0.6543);
-    let Answer::Found { value, fails } = answer else { panic!("{answer:?}") };
+    let Answer::Bracket { value, fails } = answer else { panic!("{answer:?}") };
     let (value, fails) = (value.as_float().unwrap(), fails.as_float().unwrap());
     assert!(value <= 0.6543 && 0.6543 < fails && fails < 1.011 * value, "{value} {fails}");
     assert_eq!(wrong, []);
@@ -53,10 +53,10 @@ fn the_largest_number_is_found_from_the_other_side() {
 fn whole_numbers_and_lists_are_exact() {
     let whole = find("workload.degree", "largest = [1, 100]");
     let (answer, ..) = search(&whole, |value| value.as_integer().unwrap() <= 7);
-    assert_eq!(answer, Answer::Found { value: 7.into(), fails: 8.into() });
+    assert_eq!(answer, Answer::Bracket { value: 7.into(), fails: 8.into() });
     let list = find("topology.link", "smallest = [\"100Gbps\", \"200Gbps\", \"400Gbps\", \"800Gbps\"]");
     let (answer, ..) = search(&list, |value| ["400Gbps", "800Gbps"].contains(&value.as_str().unwrap()));
-    assert_eq!(answer, Answer::Found { value: "400Gbps".into(), fails: "200Gbps".into() });
+    assert_eq!(answer, Answer::Bracket { value: "400Gbps".into(), fails: "200Gbps".into() });
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_holds_between_the_ends_only_is_found() {
     {
         let find = find("*.fabric.queue", &format!("{wanted} = [\"16KB\", \"8MB\"]"));
         let (answer, tried, wrong) = search(&find, |value| (low..=high).contains(&bytes(value)));
-        let Answer::Found { value, fails } = answer else { panic!("{low}: {answer:?}") };
+        let Answer::Bracket { value, fails } = answer else { panic!("{low}: {answer:?}") };
         let (edge, value, fails) =
             (if wanted == "smallest" { low } else { high }, bytes(&value), bytes(&fails));
         assert!(
@@ -95,7 +95,7 @@ fn what_holds_between_the_ends_only_is_found() {
     for inside in ["32KB", "64KB", "128KB"] {
         let list = find("*.fabric.queue", "smallest = [\"16KB\", \"32KB\", \"64KB\", \"128KB\", \"8MB\"]");
         let (answer, ..) = search(&list, |value| value.as_str() == Some(inside));
-        let Answer::Found { value, .. } = answer else { panic!("{inside}: {answer:?}") };
+        let Answer::Bracket { value, .. } = answer else { panic!("{inside}: {answer:?}") };
         assert_eq!(value, inside.into());
     }
 }
@@ -126,12 +126,12 @@ fn what_is_not_monotone_shows_beside_the_answer() {
     let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
     let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=500_000 | 7_000_000..);
     let (answer, _, wrong) = search(&find, holds);
-    let Answer::Found { .. } = answer else { panic!("{answer:?}") };
+    let Answer::Bracket { .. } = answer else { panic!("{answer:?}") };
     assert!(!wrong.is_empty());
     // A gap close to the answer is seen, too.
     let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=112_000 | 130_000..);
     let (answer, _, wrong) = search(&find, holds);
-    let Answer::Found { value, .. } = answer else { panic!("{answer:?}") };
+    let Answer::Bracket { value, .. } = answer else { panic!("{answer:?}") };
     assert!(bytes(&value) < 103_000 && wrong.len() == 1 && !wrong[0].1, "{value}: {wrong:?}");
 }
 
