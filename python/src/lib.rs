@@ -8,7 +8,7 @@ mod results;
 
 use anabranch_sim::Session;
 use anabranch_sim::scenario::{
-    Files, Overrides, Registry, Diagnostic, read_with, schemes as built_in, setups as grounds,
+    Diagnostic, Files, Overrides, Registry, read_with, schemes as built_in, setups as grounds,
 };
 use job::Job;
 use pyo3::create_exception;

@@ -76,7 +76,11 @@ impl Results {
 
     /// Runs that failed or never ran, with the reasons.
     fn missing(&self) -> Vec<(String, Option<String>)> {
-        self.set.missing.iter().map(|run| (run.describe(), run.error.clone())).collect()
+        self.set
+            .missing
+            .iter()
+            .map(|run| (run.describe(), run.cause.as_ref().map(ToString::to_string)))
+            .collect()
     }
 
     /// The warnings about scenario and runs.
