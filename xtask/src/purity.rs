@@ -2,7 +2,7 @@
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wasmparser::{KnownCustom, Name, Operator, Parser, Payload, TypeRef};
 
@@ -89,13 +89,29 @@ fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
     if !names.values().any(|name| name.contains(own)) {
         wrong.push(format!("no function of {own} is in the module: nothing was checked"));
     }
-    for (index, callees) in (imported_functions..).zip(calls) {
-        let Some(caller) = names.get(&index).filter(|name| !is_std(name)) else { continue };
+    let calls: BTreeMap<u32, Vec<u32>> = (imported_functions..).zip(calls).collect();
+    for index in reached(&calls, &names, own) {
+        let (Some(caller), Some(callees)) = (names.get(&index), calls.get(&index)) else { continue };
         for callee in callees.iter().filter_map(|callee| names.get(callee)).filter(|name| reaches_out(name)) {
             wrong.push(format!("{caller} calls {callee}"));
         }
     }
     Ok(wrong)
+}
+
+/// The functions of the package and all that they call, except for the standard library. Dependencies are in the module with
+/// functions that nobody calls, too.
+fn reached(calls: &BTreeMap<u32, Vec<u32>>, names: &BTreeMap<u32, String>, own: &str) -> BTreeSet<u32> {
+    let mut rest: Vec<u32> =
+        names.iter().filter(|(_, name)| name.contains(own)).map(|(index, _)| *index).collect();
+    let mut reached = BTreeSet::new();
+    while let Some(index) = rest.pop() {
+        let stays = names.get(&index).is_some_and(|name| !is_std(name));
+        if stays && reached.insert(index) {
+            rest.extend(calls.get(&index).into_iter().flatten());
+        }
+    }
+    reached
 }
 
 /// The path of a function, or of the type it belongs to: `<std::fs::File as Read>::read` is in `std::fs`.
@@ -179,6 +195,14 @@ mod tests {
     fn what_the_standard_library_does_for_itself_is_its_own_affair() {
         let functions = [("p::step", None), ("std::panicking::hook", Some(2)), ("std::env::var", None)];
         assert_eq!(wrong(&[], &functions), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_call_through_a_dependency_is_found_and_what_nobody_calls_is_not() {
+        let clock = "std::time::Instant::now";
+        let functions =
+            [("p::step", Some(1)), ("q::elapsed", Some(2)), (clock, None), ("q::unused", Some(2))];
+        assert_eq!(wrong(&[], &functions), [format!("q::elapsed calls {clock}")]);
     }
 
     #[test]
