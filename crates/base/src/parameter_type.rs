@@ -238,7 +238,7 @@ impl ParameterType for String {
     }
 }
 
-/// Implements [`ParameterType`](crate::ParameterType) for quantities: they are read from text and written by `{:#}`,
+/// Implements [`ParameterType`] for quantities: they are read from text and written by `{:#}`,
 /// the form of stored scenarios.
 #[macro_export]
 macro_rules! parameter_quantities {
@@ -271,7 +271,7 @@ pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
     Problem { message, fix: synonym.or_else(|| nearest(text, T::CHOICES)).map(Fix::value) }
 }
 
-/// Implements [`ParameterType`](crate::ParameterType) for an enum, with the word of each variant. Synonyms stand behind
+/// Implements [`ParameterType`] for an enum, with the word of each variant. Synonyms stand behind
 /// them: `; or "droptail" = "arriving"`.
 #[macro_export]
 macro_rules! parameter_choices {

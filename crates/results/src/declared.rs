@@ -71,7 +71,7 @@ impl Column {
     }
 }
 
-/// A row whose fields are columns. [`columns!`] implements it.
+/// A row whose fields are columns. `columns!` implements it.
 pub trait Columns {
     /// The declarations in the order of the fields: one for each that is a column, none for the others.
     const DECLARED: &'static [&'static [Column]];

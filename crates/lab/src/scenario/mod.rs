@@ -1,6 +1,6 @@
 //! Scenarios: as written (short forms, defaults left out), then resolved (every default explicit).
 //!
-//! [`read`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
+//! [`read()`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
 //! file: who calls supplies them through [`Files`].
 //!
 //! Each room imports only those above it.

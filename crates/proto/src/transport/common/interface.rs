@@ -6,7 +6,7 @@ use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 
 interface! {
-    /// The sending end of a transport, built-in or user-defined. See [`AnySender`](crate::transport::AnySender) for the
+    /// The sending end of a transport, built-in or user-defined. See [`AnySender`] for the
     /// order of calls.
     pub trait Sender: Send for each of AnySender by each_sender {
         /// Queues a message of `bytes` bytes after those already posted.
@@ -62,7 +62,7 @@ interface! {
 }
 
 interface! {
-    /// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`](crate::transport::AnyReceiver) for
+    /// The receiving end of a transport, built-in or user-defined. See [`AnyReceiver`] for
     /// the order of calls.
     pub trait Receiver: Send for each of AnyReceiver by each_receiver {
         /// Handles a received packet; returns the first message that it completes.
