@@ -7,7 +7,7 @@ const SCENARIO: &CStr = c"schemes = [\"reps\"]
 topology = { kind = \"single-switch\", hosts = 3, link = \"100Gbps\", link_latency = \"1us\" }
 ";
 
-/// What the callbacks of a test share with it.
+/// The state that a test shares with its callbacks.
 struct Shared {
     simulation: *mut Anabranch,
     times: Vec<u64>,

@@ -79,7 +79,7 @@ pub struct Ends<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Low<T> {
-    /// That of the type.
+    /// The lower end that the type has.
     Any,
     /// Larger values than 0.
     AboveZero,
@@ -93,7 +93,7 @@ pub enum Low<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum High<T> {
-    /// That of the type.
+    /// The upper end that the type has.
     Any,
     /// This value and smaller ones.
     To(T),
