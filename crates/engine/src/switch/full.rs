@@ -50,8 +50,7 @@ impl Switch {
         } else {
             out.data.pop_last(&mut self.egress.pool);
         }
-        out.peak = out.peak.max(out.queued());
-        at.observer.queued(out.link, at.now, out.queued());
+        self.egress.note_queued(port, at);
         self.trim_or_drop(port, &youngest, at);
         fits
     }

@@ -7,6 +7,7 @@ mod pfc;
 mod plain_port;
 mod program;
 mod shared;
+mod shortest;
 mod tors;
 mod wrr;
 
@@ -122,7 +123,8 @@ impl Switch {
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         let extensions = plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index)));
-        let is_by_packet = extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet());
+        let is_by_packet =
+            extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet(network, index));
         let by_port = (plan.by_port && is_by_packet).then(|| Box::new(PortTimes::new(ports)));
         let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         Switch {
@@ -223,7 +225,7 @@ impl Switch {
     /// Sends a packet on a free link, through the egress hook of the switch program, if there is one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
-        if self.has_program() {
+        if self.has_egress_hook(port, at) {
             self.pass_out(port, frame, at);
         } else {
             self.egress.transmit(port, frame, at);
@@ -252,7 +254,7 @@ impl Switch {
                 self.marked += 1;
             }
         }
-        if self.has_program() {
+        if self.has_egress_hook(port, at) {
             let frame = self.egress.pool.take(taken);
             self.pass_out(port, &frame, at);
         } else {

@@ -2,6 +2,7 @@
 
 use super::Switch;
 use super::path_map::{self, PathMapError};
+use super::shortest::{DOWN, draw_least, shortest};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
 use crate::frame::{Frame, Order, UNCHARGED, event_kind};
@@ -11,9 +12,10 @@ use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
 use anabranch_proto::program::{
-    AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
+    AnyProgram, EgressPorts, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub(super) struct Extensions {
 /// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
+    /// The ports at which it handles packets before they are sent.
+    egress_ports: EgressPorts,
     /// Packets that it has emitted.
     out: Vec<Emitted>,
     /// The number of packets that it holds.
@@ -153,7 +157,8 @@ impl ProgramPlan {
 
     /// The program and routing of the switch with this number. Its program is taken out of the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
-        let attached = |program| Attached {
+        let attached = |program: AnyProgram| Attached {
+            egress_ports: program.egress_ports(),
             program,
             out: Vec::new(),
             held: 0,
@@ -217,9 +222,16 @@ impl Extensions {
         order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
-    /// Whether the choice of a port depends on the packet alone.
-    pub(super) fn is_by_packet(&self) -> bool {
-        self.program.is_none() && matches!(self.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear)
+    /// Whether the choice of a port at the switch of this number depends on the packet alone.
+    pub(super) fn is_by_packet(&self, network: &Network<'_>, index: u32) -> bool {
+        self.program.is_none()
+            && match self.routing {
+                RoutingMode::Ecmp | RoutingMode::EcmpLinear => true,
+                RoutingMode::Spray | RoutingMode::Adaptive => {
+                    let routing = &network.healthy;
+                    (0..network.topology.tors()).all(|tor| routing.group(index as usize, tor).len() < 2)
+                }
+            }
     }
 
     /// The number of packets that the program holds, and the bytes of those in the switch's buffer.
@@ -244,10 +256,19 @@ pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTree
 }
 
 impl Switch {
-    /// Whether the switch runs a program.
+    /// Whether a program handles packets before they are sent by `port`.
     #[inline]
-    pub(super) fn has_program(&self) -> bool {
-        self.extensions.as_ref().is_some_and(|extensions| extensions.program.is_some())
+    pub(super) fn has_egress_hook<O>(&self, port: u16, at: &Context<'_, O>) -> bool {
+        let Some(Attached { egress_ports, .. }) =
+            self.extensions.as_ref().and_then(|extensions| extensions.program.as_ref())
+        else {
+            return false;
+        };
+        match egress_ports {
+            EgressPorts::None => false,
+            EgressPorts::ToHosts => at.network.is_host(self.egress.ports[usize::from(port)].peer),
+            EgressPorts::All => true,
+        }
     }
 
     /// Handles a packet at a switch with a program or with routing beyond ECMP.
@@ -438,7 +459,7 @@ impl Switch {
         let out = &self.egress.ports[usize::from(port)];
         if !out.busy && !out.paused {
             at.backlogs.record_empty();
-            self.pass_out(port, frame, at);
+            self.send(port, frame, at);
             if frame.port != UNCHARGED {
                 self.release(frame.port, frame.packet.wire_bytes, at);
             }
@@ -517,24 +538,21 @@ impl Switch {
         if extensions.routing == RoutingMode::Spray {
             return Some(group[extensions.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue, each among equals with the same probability: the i-th one found replaces the one before with
-        // probability 1/i. A switch detects at its own ports that a link is down before routing withdraws it. The queue of
-        // such a port is always empty, as it loses all its packets, so it is only chosen if no other port is left.
-        let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
-        for &port in group {
-            let out = &self.egress.ports[usize::from(port)];
-            let is_down = out.impaired && network.faults.is_down(out.link, at.now);
-            let depth = if is_down { u32::MAX } else { out.queued() };
-            if depth < least {
-                (best, least, equals) = (port, depth, 1);
-            } else if depth == least {
-                equals += 1;
-                if equals == 1 || extensions.random.below(equals) == 0 {
-                    best = port;
-                }
+        let random = &mut extensions.random;
+        Some(match self.egress.depths() {
+            Some(depths) => shortest(group, depths, random),
+            // A switch detects at its own ports that a link is down before routing withdraws it. The queue of such a port is
+            // always empty, as it loses all its packets, so it is only chosen if no other port is left.
+            None => {
+                let depth = |port: &u16| {
+                    let out = &self.egress.ports[usize::from(*port)];
+                    let is_down = out.impaired && network.faults.is_down(out.link, at.now);
+                    if is_down { DOWN } else { out.queued() }
+                };
+                let depths: SmallVec<[u32; 64]> = group.iter().map(depth).collect();
+                group[draw_least(&depths, random)]
             }
-        }
-        Some(best)
+        })
     }
 }
 

@@ -90,6 +90,17 @@ pub struct Passage {
     pub queued: u32,
 }
 
+/// The ports of a switch at which a program handles packets before they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EgressPorts {
+    /// No port.
+    None,
+    /// The ports to hosts of the switch.
+    ToHosts,
+    /// All ports.
+    All,
+}
+
 /// The decision about a packet at ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -171,6 +182,10 @@ interface! {
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
+        /// The ports for which [`egress`](Self::egress) is called; it always has the same answer.
+        fn egress_ports(&self) -> EgressPorts {
+            EgressPorts::All
+        }
         /// Handles a packet that has left its egress queue and is about to be sent.
         fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
             let _ = (packet, at, out);
