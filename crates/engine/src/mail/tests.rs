@@ -1,6 +1,7 @@
 //! Mail against a plain list of sent frames: nothing is lost or duplicated, and all frames arrive in order.
 
 use super::*;
+use crate::frame::{Order, event_kind};
 use anabranch_base::{HostId, LinkId, QpId, Rate};
 use anabranch_proto::{IntHop, Repr};
 use proptest::prelude::*;

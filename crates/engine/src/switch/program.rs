@@ -275,11 +275,15 @@ impl Switch {
     // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        let (to_host, ports) = self.ports_towards(&frame.packet, at);
         let passage = Passage {
+            now: at.now,
             src: at.network.source_of(&frame.packet),
             port: frame.port,
             from_host: at.network.is_host(self.egress.port(frame.port).peer),
-            ..self.passage(&frame.packet, at)
+            to_host,
+            ports,
+            queued: 0,
         };
         let mut frame = *frame;
         let mut chosen = None;
@@ -304,7 +308,7 @@ impl Switch {
                 }
             }
         }
-        match self.choose(&frame.packet, &passage, chosen, at) {
+        match self.choose(&frame.packet, passage.from_host, chosen, at) {
             Some(port) => {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, &frame, at);
@@ -338,11 +342,15 @@ impl Switch {
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
+        let (to_host, ports) = self.ports_towards(&frame.packet, at);
         let passage = Passage {
-            queued: self.egress.port(port).data_bytes,
+            now: at.now,
             src,
+            port: 0,
             from_host: at.routing.tor_index(src) == self.index,
-            ..self.passage(&frame.packet, at)
+            to_host,
+            ports,
+            queued: self.egress.port(port).data_bytes,
         };
         let mut frame = *frame;
         if let Some(attached) = self.attached() {
@@ -439,8 +447,7 @@ impl Switch {
                 at.effects.fail(at.now, self.egress.node, Failure::Invariant(what));
                 return;
             }
-            let passage = self.passage(&packet, at);
-            match self.choose(&packet, &passage, None, at) {
+            match self.choose(&packet, false, None, at) {
                 Some(port) if held == Held::Never => self.forward(port, &frame, at),
                 Some(port) => self.let_go(port, &frame, at),
                 None => self.drop_unroutable(&frame, at),
@@ -472,18 +479,18 @@ impl Switch {
         self.egress.enqueue(port, frame, false, at);
     }
 
-    /// The facts about a packet's path that a program gets.
-    fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
-        let tor = at.routing.tor_index(packet.dst);
-        let to_host = tor == self.index;
-        let switch = self.index as usize;
-        let ports = match to_host {
-            true => 1,
+    /// Whether a packet is for a host of this switch, and the number of ports towards its destination ([`Passage::ports`]).
+    #[inline]
+    fn ports_towards<O>(&self, packet: &Packet, at: &Context<'_, O>) -> (bool, u16) {
+        let (switch, tor) = (self.index as usize, at.routing.tor_index(packet.dst));
+        match tor == self.index {
+            true => (true, 1),
             // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
-            false if !at.routing.is_empty(switch, tor) => at.network.healthy.group(switch, tor).len() as u16,
-            false => 0,
-        };
-        Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
+            false if !at.routing.is_empty(switch, tor) => {
+                (false, at.network.healthy.group(switch, tor).len() as u16)
+            }
+            false => (false, 0),
+        }
     }
 
     /// The egress port of a packet at a switch without a program.
@@ -491,7 +498,7 @@ impl Switch {
     pub(super) fn port_of<O>(&mut self, packet: &Packet, at: &Context<'_, O>) -> Option<u16> {
         match self.extensions {
             None => at.network.route(at.routing, self.index, packet),
-            Some(_) => self.choose(packet, &self.passage(packet, at), None, at),
+            Some(_) => self.choose(packet, false, None, at),
         }
     }
 
@@ -499,7 +506,7 @@ impl Switch {
     fn choose<O>(
         &mut self,
         packet: &Packet,
-        passage: &Passage,
+        from_host: bool,
         chosen: Option<u16>,
         at: &Context<'_, O>,
     ) -> Option<u16> {
@@ -508,16 +515,15 @@ impl Switch {
         let extensions = self.extensions.as_mut()?;
         let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
-            RoutingMode::Spray => passage.from_host,
+            RoutingMode::Spray => from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
         };
-        if passage.to_host || passage.ports < 2 {
+        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst));
+        let (group, all) = (routing.group(switch, tor), network.healthy.group(switch, tor));
+        if group.is_empty() || all.len() < 2 {
             return by_hash();
         }
-        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst));
-        let group = routing.group(switch, tor);
         if let Some(number) = chosen {
-            let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
             // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
             return if group.contains(&port) { Some(port) } else { by_hash() };
