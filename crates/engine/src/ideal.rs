@@ -228,7 +228,7 @@ impl<'a> Ideal<'a> {
         let group = |node: NodeId, to: HostId| {
             let switch = node.0.checked_sub(self.topology.hosts);
             let ports = switch
-                .map_or(1, |switch| self.routing.group(switch as usize, self.routing.tor_index(to)).len());
+                .map_or(1, |switch| self.routing.group(switch as usize, self.routing.tor_index(to, 0)).len());
             (ports as u64).max(1)
         };
         let mut ways = 1_u64;
@@ -249,9 +249,9 @@ impl<'a> Ideal<'a> {
         if src == dst {
             return Vec::new();
         }
-        let (hosts, destination) = (self.topology.hosts, self.routing.tor_index(dst));
+        let (hosts, destination) = (self.topology.hosts, self.routing.tor_index(dst, 0));
         let mut tiers = vec![self.tier(self.topology.link(src.into(), 0))];
-        let mut here = BTreeSet::from([self.routing.tor_index(src)]);
+        let mut here = BTreeSet::from([self.routing.tor_index(src, 0)]);
         while !here.contains(&destination) {
             let mut tier: Option<Tier> = None;
             let mut next = BTreeSet::new();

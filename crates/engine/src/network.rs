@@ -101,7 +101,7 @@ impl<'a> Network<'a> {
         let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
             parts;
         let attachment = |host: u32| Attachment {
-            tor: healthy.tor_index(HostId(host)),
+            tor: healthy.tor_index(HostId(host), 0),
             port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
         };
         let salts =

@@ -16,7 +16,7 @@ use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
 use anabranch_base::{
-    Duration, HostId, MessageId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign,
+    Duration, HostId, MessageId, OutOfRange, Panicked, Problem, Refused, Time, catch_panicked, foreign,
 };
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
@@ -106,6 +106,7 @@ fn run_point<O: Observer>(
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
+    check_single_port(&fabric.topology)?;
     let (series, per_second) = match point.measures.is_empty() {
         true => (None, 0.0),
         false => series_observer(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
@@ -239,6 +240,18 @@ fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
     Ok(Built { topology, routing, workload: Workload::default() })
+}
+
+/// Checks that no host has more than one port.
+fn check_single_port(topology: &Topology) -> Result<(), TopologyError> {
+    if !topology.has_several_ports() {
+        return Ok(());
+    }
+    let problem = Problem::with_text(
+        format!("hosts have up to {} ports, and runs have one port per host", topology.most_host_ports()),
+        "planes = 1, or a topology whose hosts have one link each",
+    );
+    Err(TopologyError::Shape { key: "topology.planes".to_owned(), problem })
 }
 
 /// The observer that records the measures of a point, and the points per simulated second of the curves that have one in

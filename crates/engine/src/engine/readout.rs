@@ -135,7 +135,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let leads = |from: u32, to: u32| from == to || !routing.is_empty(from as usize, to);
         let mut messages = self.unfinished_messages().filter_map(|(message, _)| {
             let qp = self.network.ends_of_message(message);
-            let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host));
+            let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host, 0));
             let path = both_ways(qp.src) && both_ways(qp.dst) && leads(from, to) && leads(to, from);
             (!path).then_some([qp.src, qp.dst])
         });

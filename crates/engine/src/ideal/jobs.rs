@@ -92,8 +92,8 @@ impl Ideal<'_> {
             let ends = workload.qps[workload.messages[(job.messages.start + message) as usize].qp.index()];
             let nodes = [
                 ends.src.into(),
-                self.topology.tor_of(ends.src),
-                self.topology.tor_of(ends.dst),
+                self.topology.tor_of(ends.src, 0),
+                self.topology.tor_of(ends.dst, 0),
                 ends.dst.into(),
             ];
             for place in [SENDER, UPLINKS, DOWNLINKS, RECEIVER] {

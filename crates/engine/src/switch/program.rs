@@ -320,7 +320,7 @@ impl Switch {
         let passage = Passage {
             queued: self.egress.port(port).data_bytes,
             src,
-            from_host: at.routing.tor_index(src) == self.index,
+            from_host: at.routing.tor_index(src, 0) == self.index,
             ..self.passage(&frame.packet, at)
         };
         let mut frame = *frame;
@@ -453,7 +453,7 @@ impl Switch {
 
     /// The facts about a packet's path that a program gets.
     fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
-        let tor = at.routing.tor_index(packet.dst);
+        let tor = at.routing.tor_index(packet.dst, 0);
         let to_host = tor == self.index;
         let switch = self.index as usize;
         let ports = match to_host {
@@ -493,7 +493,7 @@ impl Switch {
         if passage.to_host || passage.ports < 2 {
             return by_hash();
         }
-        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst));
+        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst, 0));
         let group = routing.group(switch, tor);
         if let Some(number) = chosen {
             let all = network.healthy.group(switch, tor);
