@@ -16,7 +16,7 @@ use anabranch_proto::{Packet, Repr};
 
 use special::{Clock, Jitter};
 
-pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort, PortTimes};
+pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 
 /// The sending end of a link, with its queues. One cache line.
 #[derive(Clone, Copy)]
@@ -438,7 +438,7 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     out.busy_until = until;
     out.busy = true;
     let arrives = until + kind.delay;
-    match F::ONE_PORT {
+    match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port),
     }

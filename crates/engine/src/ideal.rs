@@ -2,7 +2,7 @@
 
 mod jobs;
 
-use crate::spec::Scheme;
+use crate::spec::{PortChoice, Scheme};
 use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::Framing;
@@ -19,6 +19,8 @@ pub struct Ideal<'a> {
     split: u64,
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
+    /// Whether packets of one queue pair leave by all ports of their NIC.
+    uses_all_ports: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
     uniform: bool,
 }
@@ -51,13 +53,22 @@ impl<'a> Ideal<'a> {
     /// Ideal times of messages that `transport` carries, each on one queue pair and one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
         let framing = transport.framing();
-        Ideal { topology, routing, framing, split: 1, spreads: false, uniform: is_uniform(topology) }
+        Ideal {
+            topology,
+            routing,
+            framing,
+            split: 1,
+            spreads: false,
+            uses_all_ports: false,
+            uniform: is_uniform(topology),
+        }
     }
 
     /// Ideal times of messages under `scheme`: with its queue pairs per connection and its spreading over paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
         let spreads = scheme.path_choice() != PathChoice::Hash;
-        Ideal { split: u64::from(scheme.qps), spreads, ..self }
+        let uses_all_ports = spreads && scheme.fabric.port_choice == PortChoice::Entropy;
+        Ideal { split: u64::from(scheme.qps), spreads, uses_all_ports, ..self }
     }
 
     /// Facts of the longest path: the round trip of a full packet and its ACK, and the BDP at line rate. The queue length is 0;
@@ -75,7 +86,10 @@ impl<'a> Ideal<'a> {
         let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
         let path: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         let base_rtt = self.last_arrival(&path, 1, packet.0) + ack_return(&path);
-        let rate = self.topology.ports[0].rate;
+        let rate = match self.uses_all_ports {
+            true => self.topology.host_rate(HostId(0)),
+            false => self.topology.ports[0].rate,
+        };
         let bdp = Bytes(rate.bytes_in(base_rtt));
         PathFacts { base_rtt, bdp, packet, line_rate: rate, queue: Bytes(0) }
     }
@@ -226,9 +240,10 @@ impl<'a> Ideal<'a> {
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {
-            let switch = node.0.checked_sub(self.topology.hosts);
-            let ports = switch
-                .map_or(1, |switch| self.routing.group(switch as usize, self.routing.tor_index(to)).len());
+            let ports = match node.0.checked_sub(self.topology.hosts) {
+                Some(switch) => self.routing.group(switch as usize, self.routing.tor_index(to, 0)).len(),
+                None => self.topology.host_ports(HostId(node.0)).into(),
+            };
             (ports as u64).max(1)
         };
         let mut ways = 1_u64;
@@ -249,25 +264,31 @@ impl<'a> Ideal<'a> {
         if src == dst {
             return Vec::new();
         }
-        let (hosts, destination) = (self.topology.hosts, self.routing.tor_index(dst));
-        let mut tiers = vec![self.tier(self.topology.link(src.into(), 0))];
-        let mut here = BTreeSet::from([self.routing.tor_index(src)]);
-        while !here.contains(&destination) {
-            let mut tier: Option<Tier> = None;
+        let hosts = self.topology.hosts;
+        let ports = |host: HostId| (0..self.topology.host_ports(host)).map(move |port| (host, port));
+        let links = |host: HostId| ports(host).map(|(host, port)| self.topology.link(host.into(), port));
+        let tors = |host: HostId| ports(host).map(|(host, port)| self.routing.tor_index(host, port));
+        let join = |tiers: &mut dyn Iterator<Item = Tier>| tiers.reduce(|one, other| one.join(&other));
+        let destinations: BTreeSet<u32> = tors(dst).collect();
+        let mut here: BTreeSet<u32> = tors(src).collect();
+        let mut tiers = Vec::from_iter(join(&mut links(src).map(|link| self.tier(link))));
+        while here.is_disjoint(&destinations) {
             let mut next = BTreeSet::new();
-            for &switch in &here {
+            let mut passed = BTreeSet::new();
+            for (&switch, &destination) in
+                here.iter().flat_map(|switch| destinations.iter().map(move |to| (switch, to)))
+            {
                 for &port in self.routing.group(switch as usize, destination) {
                     let link = self.topology.link(NodeId(hosts + switch), port);
-                    let also = self.tier(link);
-                    tier = Some(tier.map_or(also, |tier| tier.join(&also)));
                     next.insert(self.topology.ports[link.index()].peer.0 - hosts);
+                    passed.insert(link);
                 }
             }
-            let Some(tier) = tier else { return Vec::new() };
+            let Some(tier) = join(&mut passed.iter().map(|&link| self.tier(link))) else { return Vec::new() };
             tiers.push(tier);
             here = next;
         }
-        tiers.push(self.tier(self.topology.reverse(self.topology.link(dst.into(), 0))));
+        tiers.extend(join(&mut links(dst).map(|link| self.tier(self.topology.reverse(link)))));
         tiers
     }
 

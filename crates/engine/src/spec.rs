@@ -255,6 +255,17 @@ parameters! {
         #[serde(default)]
         #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
+        /// The port by which a packet leaves a NIC with several ports, and so its plane: by its entropy value modulo the number
+        /// of ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over ports; or by its
+        /// queue pair, whose host gives it a port in turn (`queue-pair`).
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[param(any; example = "queue-pair"; source = "unspecified; NVIDIA's multi-plane NICs and MRC (OCP 1.0) spread the packets of \
+            a queue pair over planes, bonded NICs keep a queue pair on one port"; default = "entropy")]
+        pub port_choice: PortChoice,
+        /// Packets leave by another port of the NIC while it knows that the link of theirs is down.
+        #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
+        #[param(any; example = false; source = "unspecified; a NIC sees at once that its own link has no signal"; default = true)]
+        pub port_failover: bool,
         /// The order in which a node handles packets that arrive at one instant: by rising ingress port (`port`), or drawn for
         /// each node and instant (`random`), so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -304,6 +315,10 @@ parameters! {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+fn is_on() -> bool {
+    true
 }
 
 fn is_none(bytes: &Bytes) -> bool {
@@ -397,6 +412,19 @@ pub enum RoutingMode {
 parameter_choices!(
     RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
 );
+
+/// The choice of a NIC with several ports among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortChoice {
+    /// The entropy value of the packet.
+    #[default]
+    Entropy,
+    /// The queue pair of the packet.
+    QueuePair,
+}
+
+parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair);
 
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.

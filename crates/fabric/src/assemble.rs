@@ -29,11 +29,11 @@ pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Gives every cable a port at both ends. Each node has its ports down first, then the others, both in the order of the
-/// nodes at the other end, then of `cables`.
+/// Gives every cable a port at both ends. A switch has its ports down first, then the others, both in the order of the
+/// nodes at the other end, then of `cables`. A host has its ports in the order of `cables`.
 ///
-/// `switches` are ordered by tier. The caller has checked that hosts have one cable and switches at most
-/// [`MAX_PORTS`].
+/// `switches` are ordered by tier. The caller has checked that hosts have 1 to
+/// [`MOST_HOST_PORTS`](super::MOST_HOST_PORTS) cables, all to switches, and switches at most [`MAX_PORTS`].
 pub(super) fn assemble(
     hosts: u32,
     switches: Vec<Switch>,
@@ -66,7 +66,10 @@ pub(super) fn assemble(
     let mut port_of_end = vec![[0u16; 2]; cables.len()];
     for n in 0..nodes {
         let own = &mut slots[port_base[n] as usize..port_base[n + 1] as usize];
-        own.sort_unstable();
+        // The slots of a host are in the order of the cables already.
+        if n >= hosts as usize {
+            own.sort_unstable();
+        }
         for (port, slot) in own.iter().enumerate() {
             port_of_end[slot.2 as usize][usize::from(slot.3)] = port as u16;
         }
@@ -87,5 +90,7 @@ pub(super) fn assemble(
         host_file_ids,
         site: Vec::new(),
         error_rates: ErrorRates::default(),
+        servers: None,
+        planes: Vec::new(),
     }
 }

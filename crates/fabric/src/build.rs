@@ -113,7 +113,7 @@ mod tests {
         for h in 0..5 {
             let down = &t.ports[t.link(NodeId(5), h as u16).index()];
             assert_eq!((down.peer, down.peer_port, down.rate), (NodeId(h), 0, LINK));
-            assert_eq!(t.tor_of(HostId(h)), NodeId(5));
+            assert_eq!(t.tor_of(HostId(h), 0), NodeId(5));
         }
         assert_eq!(t.down_ports(NodeId(5)), 5);
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_dumbbell_splits_its_hosts_evenly() {
         let t = build(&dumbbell(6), None).unwrap();
-        assert_eq!((t.tor_of(HostId(2)), t.tor_of(HostId(3))), (NodeId(6), NodeId(7)));
+        assert_eq!((t.tor_of(HostId(2), 0), t.tor_of(HostId(3), 0)), (NodeId(6), NodeId(7)));
         assert_eq!((t.down_ports(NodeId(6)), t.links_of(NodeId(6)).len()), (3, 4));
         let trunk = t.ports[t.link(NodeId(6), 3).index()];
         assert_eq!((trunk.peer, trunk.peer_port), (NodeId(7), 3));

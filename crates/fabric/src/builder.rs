@@ -161,7 +161,7 @@ mod tests {
         let names: Vec<String> = (4..7).map(|node| t.node_name(NodeId(node))).collect();
         assert_eq!(names, ["tor:0", "tor:1", "spine:0"]);
         assert_eq!(t.switches.iter().map(|switch| switch.latency).collect::<Vec<_>>(), [NS, NS * 2, NS * 3]);
-        assert_eq!((t.tor_of(HostId(1)), t.tor_of(HostId(2))), (NodeId(5), NodeId(4)));
+        assert_eq!((t.tor_of(HostId(1), 0), t.tor_of(HostId(2), 0)), (NodeId(5), NodeId(4)));
         let up = t.link(NodeId(4), 2);
         assert_eq!((t.link_name(up).as_str(), t.ports[up.index()].latency), ("tor:0/up:0", NS * 7));
         assert_eq!(t.source(LinkId(up.0)), NodeId(4));

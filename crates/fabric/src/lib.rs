@@ -18,6 +18,7 @@ mod path;
 mod peers_test;
 mod routing;
 mod selector;
+mod servers;
 mod spec;
 mod topo_file;
 
@@ -30,17 +31,22 @@ pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
 pub use selector::{Selector, SelectorError};
+pub use servers::{ServerParts, Servers};
 pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
 pub use topo_file::parse_topo;
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
 use std::ops::Range;
 
+/// The most ports of a host.
+pub const MOST_HOST_PORTS: u16 = 16;
+
 /// A fabric: hosts, switches and the directed links between them.
 ///
-/// Nodes `0..hosts` are hosts with one port each; node `hosts + i` is `switches[i]`.
+/// Nodes `0..hosts` are hosts; node `hosts + i` is `switches[i]`. A host is a NIC with 1 to [`MOST_HOST_PORTS`] ports.
+/// Where the fabric has planes and its NICs several ports, port `p` of a NIC is in plane `p`.
 /// The ports of node `n` are `ports[port_base[n]..port_base[n + 1]]`; a directed link is named by the
-/// index of its sending port ([`LinkId`]).
+/// index of its sending port ([`LinkId`]), so that the link of port `p` of host `h` is `port_base[h] + p`.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// Number of hosts.
@@ -50,7 +56,8 @@ pub struct Topology {
     /// The first port of each node, and the number of ports at the end.
     pub port_base: Vec<u32>,
     /// Every port, by node and port number. A switch has its ports down (to hosts or lower tiers) first, then the others
-    /// (up, or to a switch of the same tier), both in the order of the nodes at the other end.
+    /// (up, or to a switch of the same tier), both in the order of the nodes at the other end. A host has its ports in the
+    /// order of the planes, or of the lines of a file.
     pub ports: Vec<Port>,
     /// The node number of each host in an imported file, ascending; empty without such a file.
     pub host_file_ids: Vec<u32>,
@@ -58,6 +65,10 @@ pub struct Topology {
     pub site: Vec<u16>,
     /// The error rates that an imported file gives links ([`Port::loss`]).
     pub error_rates: ErrorRates,
+    /// The servers of the hosts; `None` where the topology has none.
+    pub servers: Option<Servers>,
+    /// The plane of each switch, from 0; empty where there is only one. Planes have no link to each other.
+    pub planes: Vec<u16>,
 }
 
 /// A switch.
@@ -107,10 +118,61 @@ impl Topology {
         node.0.checked_sub(self.hosts).map(|i| &self.switches[i as usize])
     }
 
-    /// The ToR of `host`.
+    /// The ToR of a host's port.
     #[inline]
-    pub fn tor_of(&self, host: HostId) -> NodeId {
-        self.ports[self.port_base[host.index()] as usize].peer
+    pub fn tor_of(&self, host: HostId, port: u16) -> NodeId {
+        self.ports[self.link(host.into(), port).index()].peer
+    }
+
+    /// The number of ports of `host`.
+    #[inline]
+    pub fn host_ports(&self, host: HostId) -> u16 {
+        self.links_of(host.into()).len() as u16
+    }
+
+    /// Whether any host has more than one port.
+    pub fn has_several_ports(&self) -> bool {
+        self.port_base[self.hosts as usize] > self.hosts
+    }
+
+    /// The number of ports of the host that has most.
+    pub fn most_host_ports(&self) -> u16 {
+        (0..self.hosts).map(|host| self.host_ports(HostId(host))).max().unwrap_or(0)
+    }
+
+    /// The rate at which `host` can send: that of all its ports together.
+    pub fn host_rate(&self, host: HostId) -> Rate {
+        let ports = self.links_of(host.into());
+        Rate(self.ports[ports.start as usize..ports.end as usize].iter().map(|port| port.rate.0).sum())
+    }
+
+    /// The number of planes; 1 where the topology has none.
+    pub fn plane_count(&self) -> u16 {
+        self.planes.iter().max().map_or(1, |last| last + 1)
+    }
+
+    /// The plane of the switch at `node`; `None` for a host, or where there are no planes.
+    pub fn plane_of(&self, node: NodeId) -> Option<u16> {
+        self.planes.get(node.0.checked_sub(self.hosts)? as usize).copied()
+    }
+
+    /// The server of `host`, if it is in one.
+    pub fn server_of(&self, host: HostId) -> Option<u32> {
+        self.servers.as_ref()?.server_of(host)
+    }
+
+    /// The rail of `host`, its number within its server, if it is in one.
+    pub fn rail_of(&self, host: HostId) -> Option<u16> {
+        self.servers.as_ref()?.rail_of(host)
+    }
+
+    /// The rail of the ToR at `node`: that of all its hosts. `None` for other nodes, and for a ToR with hosts of several rails.
+    pub fn rail_of_tor(&self, node: NodeId) -> Option<u16> {
+        let links = self.links_of(node);
+        let ports = &self.ports[links.start as usize..links.end as usize];
+        let mut hosts = ports.iter().filter(|port| port.peer.0 < self.hosts && node.0 >= self.hosts);
+        let rail = self.rail_of(HostId(hosts.next()?.peer.0))?;
+        hosts.all(|port| self.rail_of(HostId(port.peer.0)) == Some(rail)).then_some(rail)
     }
 
     /// The data centre of `node`, from 0.
@@ -183,20 +245,34 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// The first host that host 0 cannot reach, whatever the route; `None` in a connected fabric.
+    /// The number of nodes of the imported file: hosts and switches, but for the switches that hosts which are joined to
+    /// other hosts have of their own.
+    pub fn file_nodes(&self) -> u32 {
+        let switches = self.switches.iter().filter(|switch| switch.file_id.is_some()).count();
+        self.host_file_ids.len() as u32 + switches as u32
+    }
+
+    /// The first host that nothing joins to host 0: neither links, nor hosts that are NICs of one server. `None` in a
+    /// connected fabric. Hosts of different planes or rails may be joined by servers alone.
     pub fn unreachable_host(&self) -> Option<HostId> {
         let mut reached = vec![false; self.nodes() as usize];
         let mut open = vec![NodeId(0)];
         reached[0] = true;
         while let Some(node) = open.pop() {
-            for link in self.links_of(node) {
-                let peer = self.ports[link as usize].peer;
+            let peers = self.links_of(node).map(|link| self.ports[link as usize].peer);
+            for peer in peers.chain(self.neighbours_in_server(node).iter().map(|&host| host.into())) {
                 if !std::mem::replace(&mut reached[peer.index()], true) {
                     open.push(peer);
                 }
             }
         }
         (0..self.hosts).map(HostId).find(|h| !reached[h.index()])
+    }
+
+    /// The NICs of the server of `node`, itself among them; none for a switch or outside servers.
+    fn neighbours_in_server(&self, node: NodeId) -> &[HostId] {
+        let Some(servers) = self.servers.as_ref().filter(|_| node.0 < self.hosts) else { return &[] };
+        servers.server_of(HostId(node.0)).map_or(&[], |server| servers.nics_of(server))
     }
 
     /// Whether every host can reach every other.
@@ -213,5 +289,7 @@ impl Topology {
             + self.host_file_ids.capacity() * size_of::<u32>()
             + self.site.capacity() * size_of::<u16>()
             + self.error_rates.memory_bytes()
+            + self.servers.as_ref().map_or(0, Servers::memory_bytes)
+            + self.planes.capacity() * size_of::<u16>()
     }
 }

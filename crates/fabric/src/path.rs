@@ -10,29 +10,43 @@ const EVERY_PAIR: u32 = 512;
 const FULL_PACKET: u64 = 4096;
 
 impl Topology {
-    /// The links from `src` to `dst` when every switch takes the first port of its group. The path is empty when `dst` is
+    /// The links from `src` to `dst` when every switch takes the first port of its group. The path leaves by the first port
+    /// of `src` that reaches `dst`, and arrives at the first of the ports nearest to it. The path is empty when `dst` is
     /// `src` or cannot be reached.
     pub fn ideal_path(&self, routing: &Routing, src: HostId, dst: HostId) -> Vec<LinkId> {
+        let paths = (0..self.host_ports(src)).map(|port| self.ideal_path_from(routing, (src, port), dst));
+        paths.into_iter().find(|path| !path.is_empty()).unwrap_or_default()
+    }
+
+    /// The [`Topology::ideal_path`] that leaves by `port` of `src`.
+    pub fn ideal_path_from(&self, routing: &Routing, (src, port): (HostId, u16), dst: HostId) -> Vec<LinkId> {
         if src == dst {
             return Vec::new();
         }
-        let mut path = vec![self.link(src.into(), 0)];
-        let destination = routing.tor_index(dst);
-        let mut switch = routing.tor_index(src);
+        let dst_port = match self.host_ports(dst) {
+            1 => 0,
+            _ => match routing.best_ports(self, (src, port), dst, u16::MAX) {
+                0 => return Vec::new(),
+                best => best.trailing_zeros() as u16,
+            },
+        };
+        let mut path = vec![self.link(src.into(), port)];
+        let destination = routing.tor_index(dst, dst_port);
+        let mut switch = routing.tor_index(src, port);
         while switch != destination {
             let Some(&port) = routing.group(switch as usize, destination).first() else { return Vec::new() };
             let link = self.link(NodeId(self.hosts + switch), port);
             path.push(link);
             switch = self.ports[link.index()].peer.0 - self.hosts;
         }
-        path.push(self.reverse(self.link(dst.into(), 0)));
+        path.push(self.reverse(self.link(dst.into(), dst_port)));
         path
     }
 
     /// The path between two hosts on which a full packet (4 KiB) takes longest, store and forward, with every
     /// switch taking the first port of its group. Among equals the first source and the last destination win.
     ///
-    /// Each ToR is represented by the host with its slowest link. Up to 512 ToRs every pair is tried, which is exact. With
+    /// Each ToR is represented by the host port with its slowest link. Up to 512 ToRs every pair is tried, which is exact. With
     /// more, only ToR 0 and the ToR farthest from it are tried as sources: exact in fat trees, where all ToRs are alike, and
     /// a good guess in other graphs.
     pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {
@@ -44,6 +58,7 @@ impl Topology {
         let from_first = self.farthest(routing, &ends, 0..1);
         let Some(&last) = from_first.last() else { return from_first };
         let far = self.source(last).0 - self.hosts;
+        let far = ends.partition_point(|ends| ends.tor < far) as u32;
         let from_far = self.farthest(routing, &ends, far..far + 1);
         if self.packet_time(&from_far) > self.packet_time(&from_first) { from_far } else { from_first }
     }
@@ -70,7 +85,7 @@ impl Topology {
                     true => ends[source as usize].other,
                     false => ends[destination as usize].last,
                 };
-                let path = self.ideal_path(routing, src, dst);
+                let path = self.ideal_path_from(routing, src, dst.0);
                 let time = self.packet_time(&path);
                 if time > longest.0 {
                     longest = (time, path);
@@ -80,38 +95,46 @@ impl Topology {
         longest.1
     }
 
-    /// The hosts that represent each ToR: the first and the last one with the slowest link, and the slowest one beside the
-    /// first.
+    /// The host ports that represent each ToR: the first and the last one with the slowest link, and the slowest one beside
+    /// the first.
     fn end_hosts(&self) -> Vec<Ends> {
-        let link_time = |h: HostId| self.packet_time(&[self.link(h.into(), 0)]);
+        let link_time = |(host, port): HostPort| self.packet_time(&[self.link(host.into(), port)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
-        for host in (0..self.hosts).map(HostId) {
-            let tor = self.tor_of(host).0 - self.hosts;
-            let (time, slot) = (link_time(host), &mut ends[tor as usize]);
+        let hosts = (0..self.hosts).map(HostId);
+        for here in hosts.flat_map(|host| (0..self.host_ports(host)).map(move |port| (host, port))) {
+            let tor = self.tor_of(here.0, here.1).0 - self.hosts;
+            let (time, slot) = (link_time(here), &mut ends[tor as usize]);
             match slot {
-                Some((slowest, known)) if time == *slowest => (known.last, known.other) = (host, host),
+                Some((slowest, known)) if time == *slowest => (known.last, known.other) = (here, here),
                 Some((slowest, known)) if time < *slowest => {
                     if known.other == known.first
                         || (known.last == known.first && time >= link_time(known.other))
                     {
-                        known.other = host;
+                        known.other = here;
                     }
                 }
-                Some((_, known)) => *slot = Some((time, Ends { first: host, last: host, other: known.last })),
-                None => *slot = Some((time, Ends { first: host, last: host, other: host })),
+                Some((_, known)) => {
+                    *slot = Some((time, Ends { tor, first: here, last: here, other: known.last }));
+                }
+                None => *slot = Some((time, Ends { tor, first: here, last: here, other: here })),
             }
         }
         ends.into_iter().flatten().map(|(_, ends)| ends).collect()
     }
 }
 
-/// The hosts that represent a ToR at the start and at the end of a path.
+/// A port of a host.
+type HostPort = (HostId, u16);
+
+/// The host ports that represent a ToR at the start and at the end of a path.
 #[derive(Clone, Copy)]
 struct Ends {
-    first: HostId,
-    last: HostId,
-    /// The destination of a path from `first` within the ToR; `first` itself when it is the only host.
-    other: HostId,
+    /// The index of the ToR.
+    tor: u32,
+    first: HostPort,
+    last: HostPort,
+    /// The destination of a path from `first` within the ToR; `first` itself when it is the only one.
+    other: HostPort,
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn the_ns3_file_is_a_leaf_spine() {
     assert_eq!((t.hosts, t.links()), (128, 2 * 192));
     assert_eq!([1, 2].map(|tier| t.tier_range(tier).len()), [8, 8]);
     assert_eq!(t.top_tier(), 2);
-    assert_eq!(t.tor_of(HostId(127)), NodeId(128 + 7));
+    assert_eq!(t.tor_of(HostId(127), 0), NodeId(128 + 7));
     let routing = Routing::new(&t, &|_| true);
     assert_eq!(routing.group(0, 7).len(), 8);
     assert_eq!(t.longest_path(&routing).len(), 4);

@@ -1,12 +1,14 @@
 //! Equal-cost routes: the ports on shortest paths from every switch to every destination ToR.
 
-use super::Topology;
-use anabranch_base::{HostId, LinkId};
+use super::{MOST_HOST_PORTS, Topology};
+use anabranch_base::{HostId, LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// ECMP routes per destination ToR: shortest paths (in hops) over the links that are alive.
+/// ECMP routes per destination port: shortest paths (in hops) over the links that are alive.
 ///
-/// A table of 4 bytes per (switch, destination ToR) refers to the port groups, each of which is stored once.
+/// A packet for a port of a host takes the routes to that port's ToR. A table of 4 bytes per (switch, destination ToR)
+/// refers to the port groups, each of which is stored once. Between planes that have no link to each other the groups are
+/// empty.
 #[derive(Clone, Debug)]
 pub struct Routing {
     tors: u32,
@@ -14,25 +16,36 @@ pub struct Routing {
     table: Vec<u32>,
     /// All groups in sequence, each as its length and its ports. The first one is the empty group.
     groups: Vec<u16>,
-    /// The ToR of each host.
+    /// The number of ports of the host that has most.
+    host_ports: u32,
+    /// The ToR of each host's port, by host and port; `u32::MAX` for ports that a host does not have.
     tor_index: Vec<u32>,
 }
 
 impl Routing {
-    /// Routes over the links for which `alive` is true. Only links between switches matter, as a host has a single link.
+    /// Routes over the links for which `alive` is true. Only links between switches matter, as hosts do not forward.
     pub fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Routing {
         let tors = topology.tors();
+        let host_ports = topology.most_host_ports();
+        let tor_of = |host: HostId, port: u16| match port < topology.host_ports(host) {
+            true => topology.tor_of(host, port).0 - topology.hosts,
+            false => u32::MAX,
+        };
+        let tor_index =
+            (0..topology.hosts).flat_map(|host| (0..host_ports).map(move |port| tor_of(HostId(host), port)));
         let mut routing = Routing {
             tors,
             table: vec![0; topology.switches.len() * tors as usize],
             groups: vec![0],
-            tor_index: (0..topology.hosts).map(|h| topology.tor_of(HostId(h)).0 - topology.hosts).collect(),
+            host_ports: u32::from(host_ports),
+            tor_index: tor_index.collect(),
         };
         let mut search = Search::new(topology, alive);
         let mut interner = BTreeMap::from([(Vec::new(), 0)]);
         for first in (0..tors).step_by(64) {
             search.run(first, tors.min(first + 64));
-            for switch in 0..topology.switches.len() {
+            // Switches of other planes reach none of these ToRs.
+            for switch in (0..topology.switches.len()).filter(|&switch| search.seen[switch] != 0) {
                 for (destinations, ports) in search.classes(switch) {
                     let group = routing.intern(&mut interner, ports);
                     let row = switch * tors as usize + first as usize;
@@ -63,10 +76,56 @@ impl Routing {
         &self.table[switch_index * tors..][..tors]
     }
 
-    /// The ToR index of `host` for [`Routing::group`], which is also its index in [`Topology::switches`].
+    /// The ToR index of a port of `host` for [`Routing::group`], which is also the ToR's index in [`Topology::switches`].
     #[inline]
-    pub fn tor_index(&self, host: HostId) -> u32 {
-        self.tor_index[host.index()]
+    pub fn tor_index(&self, host: HostId, port: u16) -> u32 {
+        self.tor_index[host.index() * self.host_ports as usize + usize::from(port)]
+    }
+
+    /// The number of links from ToR `from` to ToR `to`, by their indices; `None` without a route. It follows the routes,
+    /// hop by hop.
+    pub fn distance(&self, topology: &Topology, from: u32, to: u32) -> Option<u32> {
+        let (mut at, mut hops) = (from, 0);
+        while at != to {
+            let port = *self.group(at as usize, to).first()?;
+            let link = topology.link(NodeId(topology.hosts + at), port);
+            (at, hops) = (topology.ports[link.index()].peer.0 - topology.hosts, hops + 1);
+        }
+        Some(hops)
+    }
+
+    /// The ports of `dst` at the least distance from port `src_port` of `src`, as [`Routing::nearest_ports`] has them.
+    pub fn best_ports(
+        &self,
+        topology: &Topology,
+        (src, src_port): (HostId, u16),
+        dst: HostId,
+        among: u16,
+    ) -> u16 {
+        self.nearest_ports(topology, self.tor_index(src, src_port), dst, among)
+    }
+
+    /// The ports of `dst` at the least distance from the switch `from`, as a mask: bit `p` stands for port `p`. No bit is set
+    /// where no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports that it knows
+    /// to be dead.
+    ///
+    /// In separate planes it is the port in the plane of the switch; of hosts on one ToR, the ports on that ToR; where planes
+    /// are joined, it may be several. It follows the routes to each port, hop by hop.
+    pub fn nearest_ports(&self, topology: &Topology, from: u32, dst: HostId, among: u16) -> u16 {
+        let (mut least, mut best) = (u32::MAX, 0);
+        for port in (0..topology.host_ports(dst).min(MOST_HOST_PORTS)).filter(|port| among >> port & 1 == 1) {
+            match self.distance(topology, from, self.tor_index(dst, port)) {
+                Some(distance) if distance < least => (least, best) = (distance, 1 << port),
+                Some(distance) if distance == least => best |= 1 << port,
+                _ => {}
+            }
+        }
+        best
+    }
+
+    /// Whether any port of `src` reaches a port of `dst`.
+    pub fn reaches(&self, topology: &Topology, src: HostId, dst: HostId) -> bool {
+        (0..topology.host_ports(src)).any(|port| self.best_ports(topology, (src, port), dst, u16::MAX) != 0)
     }
 
     /// Whether switch `switch_index` has no route to ToR `dst_tor_index`; also true at that ToR itself.
@@ -113,15 +172,16 @@ struct Search {
 impl Search {
     fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Search {
         let (hosts, switches) = (topology.hosts, topology.switches.len());
-        // Each host has one port, so the switches' ports start at port `hosts`.
-        let port_base: Vec<u32> = topology.port_base[hosts as usize..].iter().map(|&p| p - hosts).collect();
-        let ports = topology.ports.len() - hosts as usize;
+        // The ports of hosts come first.
+        let first = topology.port_base[hosts as usize];
+        let port_base: Vec<u32> = topology.port_base[hosts as usize..].iter().map(|&p| p - first).collect();
+        let ports = topology.ports.len() - first as usize;
         let senders = (0..ports as u32)
             .map(|p| {
-                let port = LinkId(p + hosts);
+                let port = LinkId(p + first);
                 let sender = topology.ports[port.index()].peer.0.checked_sub(hosts)?;
                 let link = topology.reverse(port);
-                alive(link).then(|| (sender, link.0 - hosts))
+                alive(link).then(|| (sender, link.0 - first))
             })
             .collect();
         Search {
@@ -210,7 +270,7 @@ mod tests {
     use super::super::{build, fat_tree_defaults};
     use super::*;
     use crate::{TierSpec, TopologySpec};
-    use anabranch_base::{Duration, NodeId, Purpose, Rate, stream};
+    use anabranch_base::{Duration, Purpose, Rate, stream};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -281,7 +341,7 @@ mod tests {
         assert_eq!(routing.group(32, 3), [3], "an aggregation switch down to a ToR of its pod");
         assert_eq!(routing.group(32, 4), [4, 5, 6, 7]);
         assert_eq!(routing.group(64 + 5, 31), [7], "a core down to pod 7");
-        assert_eq!(routing.tor_index(HostId(127)), 31);
+        assert_eq!(routing.tor_index(HostId(127), 0), 31);
         // Groups: none, the ports up, and one for each single port 0..8.
         assert_eq!(routing.groups.len(), 1 + 5 + 8 * 2);
     }

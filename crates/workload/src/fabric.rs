@@ -8,9 +8,9 @@ use anabranch_fabric::Topology;
 pub struct Fabric {
     /// Number of hosts.
     pub hosts: u32,
-    /// Line rate of a host, to which loads refer.
+    /// Line rate of a host, that of all its ports together, to which loads refer.
     pub host_rate: Rate,
-    /// The ToR of each host, as a number that is equal for hosts on one switch.
+    /// The ToR of each host's first port, as a number that is equal for hosts on one switch.
     pub tor_of: Vec<u32>,
     /// Number of data centres. Hosts are numbered by data centre, with equally many in each.
     pub dcs: u32,
@@ -21,16 +21,16 @@ pub struct Fabric {
 impl Fabric {
     /// The properties of `topology`. If hosts have different line rates, `host_rate` is the slowest.
     pub fn of(topology: &Topology) -> Self {
-        let port = |host: u32| &topology.ports[topology.port_base[host as usize] as usize];
+        let hosts = || (0..topology.hosts).map(HostId);
         let file_nodes = match topology.host_file_ids.is_empty() {
             true => Vec::new(),
             // Such files number their nodes without gaps.
-            false => (0..topology.nodes()).map(|node| topology.host_by_file_id(node)).collect(),
+            false => (0..topology.file_nodes()).map(|node| topology.host_by_file_id(node)).collect(),
         };
         Fabric {
             hosts: topology.hosts,
-            host_rate: (0..topology.hosts).map(|host| port(host).rate).min().unwrap_or_default(),
-            tor_of: (0..topology.hosts).map(|host| topology.tor_of(HostId(host)).0).collect(),
+            host_rate: hosts().map(|host| topology.host_rate(host)).min().unwrap_or_default(),
+            tor_of: hosts().map(|host| topology.tor_of(host, 0).0).collect(),
             dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
             file_nodes,
         }

@@ -99,7 +99,7 @@ pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> V
     // With fewer ToRs than threads, hosts must be spread without regard to their ToR.
     if topology.tors() as usize >= threads {
         for host in (0..topology.hosts).map(HostId) {
-            sets.join(host.into(), topology.tor_of(host));
+            sets.join(host.into(), topology.tor_of(host, 0));
         }
     }
     for cluster in clusters {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The ToR of each host.
 pub(super) fn of_hosts(topology: &Topology, routing: &Routing) -> Arc<[u32]> {
-    (0..topology.hosts).map(|host| routing.tor_index(HostId(host))).collect()
+    (0..topology.hosts).map(|host| routing.tor_index(HostId(host), 0)).collect()
 }
 
 /// The ToRs of all hosts, and the round trip from the switch with this number to each ToR.

@@ -122,7 +122,7 @@ fn routes_stay_inside_a_data_centre_or_cross_once() {
         }
         let path = t.ideal_path(&routing, src, dst);
         let tiers: Vec<_> = path.iter().skip(1).map(|link| tier(t.source(*link)).unwrap()).collect();
-        let expected: &[u8] = match (t.tor_of(src) == t.tor_of(dst), t.crosses(src, dst)) {
+        let expected: &[u8] = match (t.tor_of(src, 0) == t.tor_of(dst, 0), t.crosses(src, dst)) {
             (true, _) => &[1],
             (false, false) => &[1, 2, 1],
             (false, true) => &[1, 2, 3, 3, 2, 1],

@@ -3,7 +3,7 @@
 use crate::scenario::expand::resolved::share_of_points;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::{Diagnostic, Duration, LinkId, Time};
+use anabranch_base::{Diagnostic, Duration, HostId, Time};
 use anabranch_engine::MeasureSpec;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
@@ -40,7 +40,7 @@ pub(in crate::scenario) fn check(
     Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help.into())))
 }
 
-/// No run ends before: the last start, and what the busiest host's link needs for its bytes.
+/// No run ends before: the last start, and what the busiest host's links need for its bytes.
 pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Duration {
     let mut sent = vec![[0_u64; 2]; on.hosts as usize];
     let mut last = Time::ZERO;
@@ -54,11 +54,9 @@ pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Du
             last = last.max(time);
         }
     }
-    let busy = sent.iter().zip(&on.port_base).flat_map(|(bytes, &link)| {
-        let back = on.reverse(LinkId(link));
-        [(bytes[0], LinkId(link)), (bytes[1], back)]
-    });
-    let busiest = busy.map(|(bytes, link)| on.ports[link.index()].rate.time_for(bytes)).max();
+    // A cable is as fast in both directions.
+    let busy = (0..).map(HostId).zip(sent).map(|(host, [out, into])| (host, out.max(into)));
+    let busiest = busy.map(|(host, bytes)| on.host_rate(host).time_for(bytes)).max();
     busiest.unwrap_or_default().max(Duration(last.0))
 }
 

@@ -141,7 +141,7 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
             continue;
         }
         let packets = message.bytes.div_ceil(payload.max(1)).max(1) as f64;
-        *of_pairs.entry((routing.tor_index(src), routing.tor_index(dst))).or_default() += packets;
+        *of_pairs.entry((routing.tor_index(src, 0), routing.tor_index(dst, 0))).or_default() += packets;
         if of_pairs.len() > MOST_PAIRS {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::{Diagnostic, Rate};
+use anabranch_base::{Diagnostic, HostId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_workload::{Fabric, MOST_LOAD, WorkloadSpec};
 
@@ -21,7 +21,7 @@ impl UnlikeHosts {
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, on: &Topology) {
         let WorkloadSpec::Poisson { load, .. } = spec else { return };
         let slowest = Fabric::of(on).host_rate;
-        let rates = (0..on.hosts).map(|host| on.ports[on.port_base[host as usize] as usize].rate);
+        let rates = (0..on.hosts).map(|host| on.host_rate(HostId(host)));
         let fastest = rates.max().unwrap_or(slowest);
         if slowest < fastest {
             self.0.get_or_insert(UnevenLoad { load: *load, slowest, fastest });
