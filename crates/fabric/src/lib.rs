@@ -9,11 +9,14 @@ mod build;
 mod builder;
 mod clos;
 mod cross_dc;
+mod cyclic;
 mod direct;
 mod dragonfly;
 mod error;
 mod error_rate;
 mod fat_tree;
+#[cfg(test)]
+mod instances_test;
 mod name;
 mod ns3_file;
 mod path;

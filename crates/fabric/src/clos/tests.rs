@@ -216,7 +216,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.tiers, i.cores) = (Some(3), Some(48)),
-            "topology.cores: the 32 links up of a spine, of which a group has 32, do not spread evenly over 48 cores; write: \
+            "topology.cores: the 4 links up of a spine, of which a group has 32, do not spread evenly over 48 cores; write: \
              32 or 64",
         ),
         (

@@ -51,9 +51,6 @@ impl File<'_> {
         let mut several = false;
         for link in links {
             let to_host = joins_hosts(link, is_switch);
-            if to_host && link.ends[0] == link.ends[1] {
-                return Err(self.at(link.line, format!("host {} is joined to itself", link.ends[0])));
-            }
             for end in link.ends.map(|end| end as usize).into_iter().filter(|end| !is_switch[*end]) {
                 of_host[end] += 1;
                 direct[end] |= to_host;
@@ -65,6 +62,10 @@ impl File<'_> {
         }
         if let Some(error) = self.other_switches(is_switch, links) {
             return Err(error);
+        }
+        let to_itself = |link: &&Link| joins_hosts(link, is_switch) && link.ends[0] == link.ends[1];
+        if let Some(link) = links.iter().find(to_itself) {
+            return Err(self.at(link.line, format!("host {} is joined to itself", link.ends[0])));
         }
         if self.header.dialect == Dialect::SimAi {
             return Err(self.in_header(Problem::with_text(
