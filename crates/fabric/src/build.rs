@@ -4,8 +4,8 @@ use super::assemble::{Cable, MAX_PORTS, assemble, check_rate};
 use super::error::TopologyError;
 use super::ns3_file::{parse_ns3, unread_cables};
 use super::{Switch, Topology};
-use super::{cross_dc, fat_tree};
-use crate::{TopologyBuilder, TopologySpec};
+use super::{clos, cross_dc, direct, dragonfly, fat_tree};
+use crate::{ClosKind, TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Problem, Rate, Refused, catch_foreign};
 
 /// A warning, with its line, that the fabric lacks links of the file that `spec` names; `file_text` is the text of that
@@ -54,6 +54,13 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
             Ok(assemble(*hosts, switches, &cables, Vec::new()))
         }
         TopologySpec::CrossDc(spec) => cross_dc::build(spec),
+        TopologySpec::Rails(spec) => clos::build(ClosKind::Rails, spec),
+        TopologySpec::MultiPlane(spec) => clos::build(ClosKind::MultiPlane, spec),
+        TopologySpec::Hpn(spec) => clos::build(ClosKind::Hpn, spec),
+        TopologySpec::DcnPlus(spec) => clos::build(ClosKind::DcnPlus, spec),
+        TopologySpec::Dragonfly(spec) => dragonfly::build(spec),
+        TopologySpec::Torus(spec) => direct::build_torus(spec),
+        TopologySpec::FullMesh(spec) => direct::build_full_mesh(spec),
         TopologySpec::Graph { file, switch_latency } => match file_text {
             Some(text) => parse_ns3(file, text, *switch_latency),
             None => Err(TopologyError::NoText { file: file.clone() }),

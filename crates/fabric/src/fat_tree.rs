@@ -354,7 +354,7 @@ fn near_multiples(n: u32, of: u32) -> Fix {
 }
 
 /// The divisors of `n` next to `value`, which is not one itself: "8 or 16".
-fn near_divisors(n: u32, value: u32) -> Fix {
+pub(super) fn near_divisors(n: u32, value: u32) -> Fix {
     let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
     let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
     match (below, above) {

@@ -7,24 +7,36 @@
 mod assemble;
 mod build;
 mod builder;
+mod clos;
 mod cross_dc;
+mod cyclic;
+mod direct;
+mod dragonfly;
 mod error;
 mod error_rate;
 mod fat_tree;
+#[cfg(test)]
+mod instances_test;
 mod name;
 mod ns3_file;
 mod path;
 #[cfg(test)]
 mod peers_test;
+mod planes;
 mod routing;
 mod selector;
 mod servers;
+#[cfg(test)]
+mod shortest_paths;
 mod spec;
 mod topo_file;
 
 pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
+pub use clos::{ClosInput, ClosKind, ClosSpec, SpineGroup, clos_defaults};
 pub use cross_dc::check_cross_dc;
+pub use direct::{FullMeshSpec, TorusSpec};
+pub use dragonfly::DragonflySpec;
 pub use error::TopologyError;
 pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
@@ -252,15 +264,19 @@ impl Topology {
         self.host_file_ids.len() as u32 + switches as u32
     }
 
-    /// The first host that nothing joins to host 0: neither links, nor hosts that are NICs of one server. `None` in a
-    /// connected fabric. Hosts of different planes or rails may be joined by servers alone.
+    /// The first host that nothing joins to host 0: neither links over switches, nor servers, whose NICs reach each other
+    /// through their GPUs. `None` in a connected fabric. Hosts of different planes or rails may be joined by servers alone.
     pub fn unreachable_host(&self) -> Option<HostId> {
         let mut reached = vec![false; self.nodes() as usize];
         let mut open = vec![NodeId(0)];
         reached[0] = true;
         while let Some(node) = open.pop() {
-            let peers = self.links_of(node).map(|link| self.ports[link as usize].peer);
-            for peer in peers.chain(self.neighbours_in_server(node).iter().map(|&host| host.into())) {
+            let of_server = self.neighbours_in_server(node);
+            // Hosts do not forward.
+            let forwards = node.0 == 0 || node.0 >= self.hosts || !of_server.is_empty();
+            let links = if forwards { self.links_of(node) } else { 0..0 };
+            let peers = links.map(|link| self.ports[link as usize].peer);
+            for peer in peers.chain(of_server.iter().map(|&host| host.into())) {
                 if !std::mem::replace(&mut reached[peer.index()], true) {
                     open.push(peer);
                 }

@@ -1,7 +1,7 @@
 //! Topology files of the ns-3 RDMA simulators, which describe any graph with one line per cable.
 
 mod lines;
-mod rewired;
+mod own_switches;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -9,7 +9,7 @@ mod units;
 use super::assemble::{Cable, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
 use super::error_rate::ErrorRates;
-use super::{Switch, Topology};
+use super::{MOST_HOST_PORTS, Switch, Topology, planes};
 use anabranch_base::{Duration, NodeId};
 use lines::{File, Link};
 
@@ -27,19 +27,26 @@ use lines::{File, Link};
 /// or prose. Nodes are numbered from 0 in any order. Hosts become hosts 0, 1 ... in the order of their numbers, which are
 /// kept in [`Topology::host_file_ids`] and [`Switch::file_id`]. A switch with hosts is a ToR (tier 1); any other switch is
 /// one tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
-/// file contains no switch latency; `switch_latency` is that of every switch.
+/// file contains no switch latency; `switch_latency` is that of every switch of the file.
+///
+/// A host with several links to switches is a NIC with as many ports, in the order of the lines. Where the switches fall apart
+/// into networks without a link between them, and port `p` of every host leads to the same network, these are planes.
+/// A host that is joined to another host forwards for others, which hosts here never do: it gets a switch of its own without
+/// latency (and without a number of the file), which takes over the host's links. The link to it has the rate of these links
+/// together and no latency, so that a packet takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
-/// With file and line: counts that do not match, a node that does not exist, a host without exactly one link to a switch,
-/// a rate of 0, a graph that is not connected.
+/// With file and line: counts that do not match, a node that does not exist, a host without a link or with more than 16, a
+/// rate of 0, a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
-    let is_switch = file.switches()?;
-    let links = file.links(&is_switch)?;
-    file.check_hosts(&is_switch, &links)?;
+    let mut is_switch = file.switches()?;
+    let mut links = file.links(&is_switch)?;
+    file.with_own_switches(&mut is_switch, &mut links)?;
     let graph = Graph { file, is_switch, links };
     let tiers = graph.tiers()?;
-    let topology = graph.topology(&tiers, switch_latency);
+    let mut topology = graph.topology(&tiers, switch_latency);
+    topology.planes = planes::find(&topology);
     match topology.unreachable_host() {
         None => Ok(topology),
         Some(host) => {
@@ -86,9 +93,10 @@ impl Graph<'_> {
         let mut open = Vec::new();
         for (id, joined) in neighbours.iter().enumerate().filter(|(id, _)| !self.is_switch[*id]) {
             tier[id] = Some(0);
-            let tor = joined[0];
-            if tier[tor as usize].replace(1).is_none() {
-                open.push(tor);
+            for &tor in joined {
+                if tier[tor as usize].replace(1).is_none() {
+                    open.push(tor);
+                }
             }
         }
         while !open.is_empty() {
@@ -130,7 +138,7 @@ impl Graph<'_> {
             return Err(self.file.in_header(problem));
         }
         if let Some((id, _)) = of(false).find(|(_, joined)| joined.is_empty()) {
-            let problem = format!("host {id} has no link; a host has exactly one link, to a switch");
+            let problem = format!("host {id} has no link; a host has 1 to {MOST_HOST_PORTS} links");
             return Err(self.file.in_header(problem));
         }
         Ok(())
@@ -162,7 +170,10 @@ impl Graph<'_> {
         for &id in &order[hosts..] {
             let tier = tier[id as usize];
             let index = switches.last().filter(|s| s.tier == tier).map_or(0, |s| s.index + 1);
-            switches.push(Switch { tier, index, latency, file_id: Some(id) });
+            // Behind the file's nodes are the switches that hosts have of their own.
+            let in_file = id < self.file.header.nodes;
+            let latency = if in_file { latency } else { Duration::ZERO };
+            switches.push(Switch { tier, index, latency, file_id: in_file.then_some(id) });
         }
         let cables: Vec<Cable> = self
             .links

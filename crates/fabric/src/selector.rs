@@ -1,5 +1,6 @@
 //! Names for links and switches in scenarios: `tor:0/up:3`, `tor-uplinks:3%`, `spine:1`.
 
+mod cluster;
 mod lookup;
 mod nearest;
 mod parse;
@@ -7,7 +8,8 @@ mod suggestion;
 
 use super::Topology;
 use anabranch_base::{Fix, LinkId, NodeId, Problem, Stream};
-use lookup::{between, members, out_of_range, pick, ports, switch, uplinks, with_error_rate};
+use cluster::{host_links, nic_links, plane_links, rail_links, rail_tors, server_links};
+use lookup::{between, members, pick, ports, switch, uplinks, with_error_rate};
 use parse::parse;
 use std::fmt;
 use std::str::FromStr;
@@ -18,9 +20,15 @@ use std::str::FromStr;
 /// |---|---|
 /// | `tor:0/up`, `tor:0/down` | all links that leave ToR 0 upwards (or to a switch of its tier), or downwards |
 /// | `tor:0/up:3`, `spine:2/down:4` | one of these links, numbered from 0 |
-/// | `host:5` | the uplink of host 5 |
+/// | `host:5` | the uplink of host 5, or its uplinks if it has several ports |
+/// | `host:5/port:1` | the uplink of one port of a host |
+/// | `server:3`, `server:3/nic:2`, `server:3/nic:2/port:1` | the uplinks of a server's NICs, of one of them, or of one port |
+/// | `rail:3` | the uplinks of the NICs with this number in their servers |
 /// | `tor-uplinks`, `agg-uplinks` ... | every link upwards from a tier |
-/// | `host-links` | the uplink of every host |
+/// | `host-links`, `nic-links` | the uplinks of every host |
+/// | `nic-links:plane:1` | those in a plane |
+/// | `plane:2` | every link of a plane, both directions |
+/// | `plane:2/tor:0/up`, `plane:2/tor-uplinks` ... | the links of switches, which are numbered within the plane |
 /// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one; 100 % is every link), or that many |
 /// | `all` | every link, both directions |
 /// | `node:128->node:130` | the links from one node to the other, by the numbers of an imported file |
@@ -34,6 +42,9 @@ use std::str::FromStr;
 /// |---|---|
 /// | `tor:3`, `spine:1` | one switch |
 /// | `spine:5%` | that share of a tier (rounded, at least one) |
+/// | `plane:2/tor:0`, `plane:2/spine:5%` | those of a plane, numbered within it |
+/// | `plane:2` | all switches of a plane |
+/// | `rail:3` | the ToRs that have only NICs of a rail |
 ///
 /// Shares and numbers pick distinct cables or switches at random.
 ///
@@ -61,8 +72,11 @@ pub struct SelectorError {
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
     All,
-    Host(u32),
-    HostLinks(Amount),
+    Host(u32, Option<u32>),
+    Server { server: u32, nic: Option<u32>, port: Option<u32> },
+    Rail(u32),
+    Plane(u32),
+    HostLinks { plane: Option<u32>, amount: Amount },
     Uplinks(SwitchSet, Amount),
     Ports { switch: (SwitchSet, u32), up: bool, port: Option<u32> },
     Between(u32, u32),
@@ -74,9 +88,15 @@ enum Form {
 /// The prefix of a link selector that selects both directions of each link.
 const CABLE: &str = "cable:";
 
-/// The set in which a selector numbers a switch.
+/// The set in which a selector numbers a switch: some switches of a plane, or of all.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum SwitchSet {
+struct SwitchSet {
+    kind: SetKind,
+    plane: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SetKind {
     Tor,
     /// The top of two tiers.
     Spine,
@@ -148,11 +168,12 @@ impl Selector {
     pub fn links(&self, topology: &Topology, random: &mut Stream) -> Result<Vec<LinkId>, SelectorError> {
         let links = match &self.form {
             Form::All => Ok((0..topology.links()).map(LinkId).collect()),
-            Form::Host(host) if *host < topology.hosts => Ok(vec![topology.link(NodeId(*host), 0)]),
-            Form::Host(host) => Err(out_of_range("host", *host, topology.hosts)),
-            Form::HostLinks(amount) => {
-                let uplinks: Vec<LinkId> = (0..topology.hosts).map(|h| topology.link(NodeId(h), 0)).collect();
-                pick(uplinks, *amount, "host links", random)
+            Form::Host(host, port) => host_links(topology, *host, *port),
+            Form::Server { server, nic, port } => server_links(topology, *server, *nic, *port),
+            Form::Rail(rail) => rail_links(topology, *rail),
+            Form::Plane(plane) => plane_links(topology, *plane),
+            Form::HostLinks { plane, amount } => {
+                nic_links(topology, *plane).and_then(|links| pick(links, *amount, "host links", random))
             }
             Form::Uplinks(kind, amount) => uplinks(topology, *kind, *amount, random),
             Form::Ports { switch: (kind, index), up, port } => ports(topology, *kind, *index, *up, *port),
@@ -175,6 +196,8 @@ impl Selector {
     /// A switch that the topology does not have, or a selector of links.
     pub fn switches(&self, topology: &Topology, random: &mut Stream) -> Result<Vec<NodeId>, SelectorError> {
         let switches = match self.form {
+            Form::Plane(plane) => members(topology, SwitchSet { kind: SetKind::Switch, plane: Some(plane) }),
+            Form::Rail(rail) => rail_tors(topology, rail),
             Form::Switch(kind, index) => switch(topology, kind, index).map(|node| vec![node]),
             Form::Switches(kind, percent) => members(topology, kind)
                 .and_then(|all| pick(all, Amount::Percent(percent), "switches", random)),

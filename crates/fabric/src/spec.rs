@@ -1,6 +1,6 @@
 //! Specifications of fabrics, with every default explicit.
 
-use crate::TopologyBuilder;
+use crate::{ClosKind, ClosSpec, DragonflySpec, FullMeshSpec, TopologyBuilder, TorusSpec};
 use anabranch_base::{Duration, Parameters, Rate, Refused, Registered, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,20 @@ pub enum TopologySpec {
     },
     /// Data centres of ToRs and leaves, joined by external switches over long links.
     CrossDc(CrossDcSpec),
+    /// A rail-optimised cluster: leaves by rail.
+    Rails(ClosSpec),
+    /// A Clos network in each plane: leaves by server, NICs of several ports.
+    MultiPlane(ClosSpec),
+    /// Alibaba's HPN: rails in two planes.
+    Hpn(ClosSpec),
+    /// Alibaba's DCN+: two ToRs for each NIC, without rails and planes.
+    DcnPlus(ClosSpec),
+    /// Groups of routers, each joined to every other.
+    Dragonfly(DragonflySpec),
+    /// A torus of switches with one host each.
+    Torus(TorusSpec),
+    /// Switches each of which is joined to every other one.
+    FullMesh(FullMeshSpec),
     /// Any graph, from an ns-3 topology file.
     Graph {
         /// The file's name, as the scenario gives it.
@@ -73,7 +87,25 @@ impl TopologySpec {
             | TopologySpec::SingleSwitch { hosts, .. }
             | TopologySpec::Dumbbell { hosts, .. } => Some(*hosts),
             TopologySpec::CrossDc(spec) => Some(spec.hosts()),
+            TopologySpec::Rails(spec)
+            | TopologySpec::MultiPlane(spec)
+            | TopologySpec::Hpn(spec)
+            | TopologySpec::DcnPlus(spec) => Some(spec.hosts()),
+            TopologySpec::Dragonfly(spec) => Some(spec.hosts()),
+            TopologySpec::Torus(spec) => Some(spec.hosts()),
+            TopologySpec::FullMesh(spec) => Some(spec.hosts()),
             TopologySpec::Graph { .. } | TopologySpec::Registered(_) => None,
+        }
+    }
+
+    /// The Clos network of servers that the specification describes.
+    pub fn clos(&self) -> Option<(ClosKind, &ClosSpec)> {
+        match self {
+            TopologySpec::Rails(spec) => Some((ClosKind::Rails, spec)),
+            TopologySpec::MultiPlane(spec) => Some((ClosKind::MultiPlane, spec)),
+            TopologySpec::Hpn(spec) => Some((ClosKind::Hpn, spec)),
+            TopologySpec::DcnPlus(spec) => Some((ClosKind::DcnPlus, spec)),
+            _ => None,
         }
     }
 
@@ -84,6 +116,13 @@ impl TopologySpec {
             TopologySpec::SingleSwitch { link, .. } => vec![*link],
             TopologySpec::Dumbbell { link, trunk, .. } => vec![*link, *trunk],
             TopologySpec::CrossDc(spec) => vec![spec.link, spec.esw_link, spec.wan_link],
+            TopologySpec::Rails(spec)
+            | TopologySpec::MultiPlane(spec)
+            | TopologySpec::Hpn(spec)
+            | TopologySpec::DcnPlus(spec) => vec![spec.link, spec.uplink, spec.core_link],
+            TopologySpec::Dragonfly(spec) => vec![spec.link, spec.global_link],
+            TopologySpec::Torus(spec) => vec![spec.link, spec.host_link],
+            TopologySpec::FullMesh(spec) => vec![spec.link, spec.host_link],
             TopologySpec::Graph { .. } | TopologySpec::Registered(_) => Vec::new(),
         };
         let first = *rates.first()?;
@@ -98,6 +137,13 @@ impl TopologySpec {
             | TopologySpec::SingleSwitch { .. }
             | TopologySpec::Dumbbell { .. }
             | TopologySpec::CrossDc(_)
+            | TopologySpec::Rails(_)
+            | TopologySpec::MultiPlane(_)
+            | TopologySpec::Hpn(_)
+            | TopologySpec::DcnPlus(_)
+            | TopologySpec::Dragonfly(_)
+            | TopologySpec::Torus(_)
+            | TopologySpec::FullMesh(_)
             | TopologySpec::Registered(_) => None,
         }
     }

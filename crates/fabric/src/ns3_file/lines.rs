@@ -177,15 +177,6 @@ impl<'a> File<'a> {
         cables(switches_and_cables(&self.body).1).count()
     }
 
-    /// The header with these counts.
-    pub(super) fn header_of(&self, nodes: usize, switches: usize, links: usize) -> String {
-        match self.header.dialect {
-            // SimAI's NVSwitch columns do not fit the switches that are added to a file.
-            Dialect::SimAi => format!("{nodes} {switches} {links}"),
-            dialect => header_with_counts(dialect, &self.header.words, [nodes, switches, links]),
-        }
-    }
-
     /// Whether each node is a switch.
     ///
     /// # Errors
@@ -317,14 +308,6 @@ impl<'a> File<'a> {
             self.header.line,
             nodes - 1
         )
-    }
-
-    /// The line of the switches with `more` appended.
-    pub(super) fn switches_and(&self, more: std::ops::Range<u32>) -> String {
-        let there = if self.header.switches > 0 { self.body[0].1.as_slice() } else { &[] };
-        let all: Vec<String> =
-            there.iter().map(|id| (*id).to_owned()).chain(more.map(|id| id.to_string())).collect();
-        all.join(" ")
     }
 
     /// The error for a line of switches where as many other nodes have several links, which only switches have.

@@ -1,7 +1,7 @@
 //! Tests of how topology files are read, and of the messages about mistakes in them.
 
 use super::*;
-use anabranch_base::HostId;
+use anabranch_base::{HostId, Rate};
 use proptest::prelude::*;
 
 /// Two ToRs (0 and 6) and a spine (3) with a self-link; hosts 1, 2, 4 and 5; two cables from 6 to 3.
@@ -227,45 +227,6 @@ fn dialects_are_told_by_their_columns() {
     }
 }
 
-/// Follows a hint about hosts with several links: the new first lines, other ends of links, and an additional link for
-/// each host.
-fn rewired(text: &str, instead: &str) -> String {
-    let mut quoted = instead.split('`').skip(1).step_by(2);
-    let (header, switches, last) = (quoted.next().unwrap(), quoted.next().unwrap(), quoted.next().unwrap());
-    let (_, of_hosts) = instead.split_once("in the links ").unwrap();
-    let (of_hosts, _) = of_hosts.split_once(", and a further").unwrap();
-    let number = |word: &str| word.parse::<u32>().unwrap();
-    let words: Vec<&str> = of_hosts.split([' ', ',']).filter(|word| !word.is_empty()).collect();
-    let becomes: Vec<(u32, u32)> = match words[..] {
-        [from, "to", to, "for", "hosts", first, "to", _] => (number(from)..=number(to))
-            .enumerate()
-            .map(|(i, node)| (number(first) + i as u32, node))
-            .collect(),
-        _ => words.chunks(4).map(|each| (number(each[3]), number(each[0]))).collect(),
-    };
-    let is_switch: Vec<u32> = switches.split(' ').map(number).collect();
-    let mut lines = vec![header.to_owned(), switches.to_owned()];
-    let mut rates = vec![0.0; 64];
-    for line in text.lines().skip(1).filter(|line| line.contains("bps")) {
-        let words: Vec<&str> = line.split(' ').collect();
-        let rate: f64 = words[2].trim_end_matches("Gbps").parse().unwrap();
-        let end = |word: &str| {
-            becomes.iter().find(|(host, _)| *host == number(word)).map_or(number(word), |(_, node)| *node)
-        };
-        words[..2].iter().for_each(|word| rates[number(word) as usize] += rate);
-        lines.push(format!("{} {} {}", end(words[0]), end(words[1]), words[2..].join(" ")));
-    }
-    let own: Vec<String> = becomes
-        .iter()
-        .map(|(host, node)| format!("{host} {node} {}Gbps 0ns 0", rates[*host as usize]))
-        .collect();
-    let rate = |line: &str| line.split(' ').nth(2).unwrap().parse::<anabranch_base::Rate>().unwrap();
-    assert_eq!(rate(&own[0]), rate(last), "{instead}");
-    assert!(becomes.iter().all(|(_, node)| is_switch.contains(node)), "{instead}");
-    lines.extend(own);
-    lines.join("\n")
-}
-
 const RING: &str = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
 const TWO_NICS: &str = "6 2 7\n4 5\n0 4 100Gbps 1us 0\n0 5 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n\
     2 5 50Gbps 1us 0\n3 5 100Gbps 1us 0\n4 5 100Gbps 1us 0\n";
@@ -273,40 +234,76 @@ const NVLINK: &str = "7 2 1 2 8 H100\n4 5 6\n0 4 900Gbps 1us 0\n1 4 900Gbps 1us 
     2 4 900Gbps 1us 0\n3 4 900Gbps 1us 0\n2 5 200Gbps 1us 0\n3 6 200Gbps 1us 0\n";
 
 #[test]
-fn hosts_with_several_links_get_one_answer_that_can_be_followed() {
-    let cases = [
-        (
-            RING,
-            "g.txt:3: host 0 is joined to host 1, but a host here has one link, to a switch (4 of the 4 hosts have several \
-             links or one to another host); give each of them a switch of its own; write: `8 4 8` as line 1, `4 5 6 7` below \
-             it, in the links 4 to 7 for hosts 0 to 3, and a further link from each such host to its switch, with the rates \
-             of its links together, such as `0 4 200Gbps 0ns 0`, and switch_latency = \"0ns\" in [topology]",
-        ),
-        (
-            TWO_NICS,
-            "g.txt:4: host 0 has 2 links, but a host here has one link, to a switch (2 of the 4 hosts have several links or \
-             one to another host); give each of them a switch of its own; write: `8 4 9` as line 1, `4 5 6 7` below it, in \
-             the links 6 for host 0, 7 for host 2, and a further link from each such host to its switch, with the rates of \
-             its links together, such as `0 6 200Gbps 0ns 0`",
-        ),
-        (
-            NVLINK,
-            "g.txt:1: this is a topology of SimAI, with NVSwitches or NICs of several ports: host 0 has 2 links, but a host \
-             here has one link, to a switch (4 of the 4 hosts have several links or one to another host); write: a fat tree by \
-             keys into the scenario, with [workload.server] for the NVLink of a trace",
-        ),
-    ];
-    for (text, expected) in cases {
-        let error = read(text).unwrap_err();
-        assert_eq!(error, expected);
-        if text == NVLINK {
-            continue;
-        }
-        let fixed = rewired(text, error.rsplit_once("; write: ").unwrap().1);
-        let topology = read(&fixed).unwrap_or_else(|further| panic!("{error}\n{fixed}\n{further}"));
-        assert_eq!(topology.host_file_ids, [0, 1, 2, 3]);
-        assert!(topology.is_connected());
+fn hosts_with_several_links_to_switches_have_several_ports() {
+    let t = read(TWO_NICS).unwrap();
+    assert_eq!((t.hosts, t.switches.len(), t.links()), (4, 2, 14));
+    let ports = |host: u32| -> Vec<(u32, Rate)> {
+        let links = t.links_of(NodeId(host)).map(|link| &t.ports[link as usize]);
+        links.map(|port| (port.peer.0, port.rate)).collect()
+    };
+    let [slow, fast] = [50, 100].map(Rate::from_gbps);
+    assert_eq!(
+        [0, 1, 2, 3].map(ports),
+        [vec![(4, fast), (5, fast)], vec![(4, fast)], vec![(4, fast), (5, slow)], vec![(5, fast)]]
+    );
+    assert_eq!(t.host_rate(HostId(2)), Rate::from_gbps(150));
+    assert!(t.planes.is_empty() && t.servers.is_none(), "the switches are joined");
+    let names: Vec<String> =
+        t.links_of(NodeId(2)).map(|link| t.link_name(anabranch_base::LinkId(link))).collect();
+    assert_eq!(names, ["host:2/port:0", "host:2/port:1"]);
+    // The ports are in the order of the lines.
+    let turned = TWO_NICS.replacen("0 4 100Gbps 1us 0\n0 5", "0 5 100Gbps 1us 0\n0 4", 1);
+    assert_eq!(read(&turned).unwrap().tor_of(HostId(0), 0), NodeId(5));
+}
+
+#[test]
+fn hosts_joined_to_hosts_have_switches_of_their_own() {
+    let t = read(RING).unwrap();
+    assert_eq!((t.hosts, t.switches.len(), t.links()), (4, 4, 2 * (4 + 4)));
+    assert_eq!((t.host_file_ids.as_slice(), t.file_nodes()), (&[0, 1, 2, 3][..], 4));
+    for (host, switch) in (0..4).map(HostId).zip(&t.switches) {
+        assert_eq!((t.host_ports(host), t.tor_of(host, 0)), (1, NodeId(4 + host.0)));
+        assert_eq!((switch.tier, switch.file_id, switch.latency), (1, None, Duration::ZERO));
+        let port = &t.ports[t.link(host.into(), 0).index()];
+        assert_eq!((port.rate, port.latency), (Rate::from_gbps(200), Duration::ZERO), "both links together");
     }
+    assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(1)), Some((3, 1)));
+    assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(2)), Some((4, 2)));
+    // Of a graph with switches, those of the file keep their numbers and their latency.
+    let mixed = "4 1 4\n3\n0 1 100Gbps 2us 0\n1 3 50Gbps 1us 0\n2 3 100Gbps 1us 0\n0 3 100Gbps 1us 0\n";
+    let t = read(mixed).unwrap();
+    let switches: Vec<_> = t.switches.iter().map(|s| (s.file_id, s.latency)).collect();
+    assert_eq!(switches, [(Some(3), Duration::from_ns(500)), (None, Duration::ZERO), (None, Duration::ZERO)]);
+    let rates = [0, 1, 2].map(|host| t.host_rate(HostId(host)));
+    assert_eq!(rates, [200, 150, 100].map(Rate::from_gbps));
+}
+
+#[test]
+fn the_mesh_of_a_dgx_1_is_read_without_switches() {
+    let mesh = "8 0 16\n\n0 1 200Gbps 0.002ms 0\n0 2 200Gbps 0.002ms 0\n0 3 400Gbps 0.002ms 0\n0 4 400Gbps 0.002ms 0\n\
+        1 2 400Gbps 0.002ms 0\n1 3 200Gbps 0.002ms 0\n1 5 400Gbps 0.002ms 0\n2 3 400Gbps 0.002ms 0\n\
+        2 6 200Gbps 0.002ms 0\n3 7 200Gbps 0.002ms 0\n4 5 200Gbps 0.002ms 0\n4 6 200Gbps 0.002ms 0\n\
+        4 7 400Gbps 0.002ms 0\n5 6 400Gbps 0.002ms 0\n5 7 200Gbps 0.002ms 0\n6 7 400Gbps 0.002ms 0\n";
+    let t = read(mesh).unwrap();
+    assert_eq!((t.hosts, t.switches.len(), t.links()), (8, 8, 2 * (8 + 16)));
+    assert_eq!(t.host_rate(HostId(0)), Rate::from_gbps(1200), "six NVLinks");
+    assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(7)), Some((4, 2)));
+}
+
+#[test]
+fn hosts_that_are_no_nics_are_refused() {
+    let error = read(NVLINK).unwrap_err();
+    assert!(
+        error.starts_with("g.txt:1: this is a topology of SimAI, whose servers have NVSwitches or NICs"),
+        "{error}"
+    );
+    let to_itself = read("3 1 3\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n0 0 1Gbps 1us 0\n").unwrap_err();
+    assert_eq!(to_itself, "g.txt:5: host 0 is joined to itself");
+    let many = format!("3 1 18\n2\n1 2 1Gbps 1us 0\n{}", "0 2 1Gbps 1us 0\n".repeat(17));
+    assert_eq!(
+        read(&many).unwrap_err(),
+        "g.txt:1: host 0 has 17 links, and a NIC has at most 16 ports; a node with more is a switch"
+    );
 }
 
 proptest! {

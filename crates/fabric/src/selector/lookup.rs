@@ -1,6 +1,6 @@
 //! The links and switches of a topology that the forms of a selector name.
 
-use super::{Amount, SwitchSet};
+use super::{Amount, SetKind, SwitchSet};
 use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Problem, Stream};
 use std::ops::Range;
@@ -9,54 +9,71 @@ use std::ops::Range;
 const MOST_RATES_LISTED: usize = 8;
 
 /// The tier of a set in `topology`; `None` if the topology has no such tier.
-pub(super) fn tier_of(topology: &Topology, kind: SwitchSet) -> Option<u8> {
+pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
     let (top, sites) = (topology.top_tier(), topology.has_sites());
     let tier = match kind {
-        SwitchSet::Tor => 1,
-        SwitchSet::Leaf if sites => 2,
-        SwitchSet::Esw if sites => 3,
-        SwitchSet::Spine if top == 2 && !sites => 2,
-        SwitchSet::Agg if top > 2 && !sites => 2,
-        SwitchSet::Core if !sites => 3,
-        SwitchSet::Tier(tier) => tier,
-        SwitchSet::Spine
-        | SwitchSet::Agg
-        | SwitchSet::Core
-        | SwitchSet::Leaf
-        | SwitchSet::Esw
-        | SwitchSet::Switch
-        | SwitchSet::Node => {
+        SetKind::Tor => 1,
+        SetKind::Leaf if sites => 2,
+        SetKind::Esw if sites => 3,
+        SetKind::Spine if top == 2 && !sites => 2,
+        SetKind::Agg if top > 2 && !sites => 2,
+        SetKind::Core if !sites => 3,
+        SetKind::Tier(tier) => tier,
+        SetKind::Spine
+        | SetKind::Agg
+        | SetKind::Core
+        | SetKind::Leaf
+        | SetKind::Esw
+        | SetKind::Switch
+        | SetKind::Node => {
             return None;
         }
     };
     (tier <= top).then_some(tier)
 }
 
+/// Checks that the topology has a plane.
+pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
+    match u32::from(topology.plane_count()) {
+        _ if topology.planes.is_empty() => Err("this topology has no planes".into()),
+        planes if plane >= planes => Err(out_of_range("plane", plane, planes)),
+        _ => Ok(()),
+    }
+}
+
 /// All switches of the set, in the order of their numbers in it.
-pub(super) fn members(topology: &Topology, kind: SwitchSet) -> Result<Vec<NodeId>, Problem> {
-    let range = match (kind, tier_of(topology, kind)) {
-        (SwitchSet::Switch | SwitchSet::Node, _) => 0..topology.switches.len(),
+pub(super) fn members(topology: &Topology, set: SwitchSet) -> Result<Vec<NodeId>, Problem> {
+    let range = match (set.kind, tier_of(topology, set.kind)) {
+        (SetKind::Switch | SetKind::Node, _) => 0..topology.switches.len(),
         (_, Some(tier)) => topology.tier_range(tier),
         (_, None) => {
             let words: Vec<String> = (1..=topology.top_tier()).map(|t| topology.tier_word(t)).collect();
             return Err(format!("this topology has no such switches; it has {}", words.join(", ")).into());
         }
     };
-    Ok(range.map(|i| NodeId(topology.hosts + i as u32)).collect())
+    let all = range.map(|i| NodeId(topology.hosts + i as u32));
+    let Some(plane) = set.plane else { return Ok(all.collect()) };
+    check_plane(topology, plane)?;
+    Ok(all.filter(|node| topology.plane_of(*node).map(u32::from) == Some(plane)).collect())
 }
 
-pub(super) fn switch(topology: &Topology, kind: SwitchSet, index: u32) -> Result<NodeId, Problem> {
-    let members = members(topology, kind)?;
-    if kind == SwitchSet::Node {
+pub(super) fn switch(topology: &Topology, set: SwitchSet, index: u32) -> Result<NodeId, Problem> {
+    let members = members(topology, set)?;
+    if set.kind == SetKind::Node {
         return match file_node(topology, index)? {
             node if node.0 >= topology.hosts => Ok(node),
             _ => Err(format!("node {index} is a host, not a switch").into()),
         };
     }
     members.get(index as usize).copied().ok_or_else(|| {
-        let word = tier_of(topology, kind).map_or("switch".to_owned(), |tier| topology.tier_word(tier));
-        out_of_range(&word, index, members.len() as u32)
+        let word = tier_of(topology, set.kind).map_or("switch".to_owned(), |tier| topology.tier_word(tier));
+        out_of_range(&format!("{}{word}", of_plane(set.plane)), index, members.len() as u32)
     })
+}
+
+/// The part of a name in front of a switch of a plane: `plane:2/`.
+pub(super) fn of_plane(plane: Option<u32>) -> String {
+    plane.map_or(String::new(), |plane| format!("plane:{plane}/"))
 }
 
 /// The node with number `id` in the imported file.
@@ -77,12 +94,12 @@ pub(super) fn file_node(topology: &Topology, id: u32) -> Result<NodeId, Problem>
 
 pub(super) fn uplinks(
     topology: &Topology,
-    kind: SwitchSet,
+    set: SwitchSet,
     amount: Amount,
     random: &mut Stream,
 ) -> Result<Vec<LinkId>, Problem> {
     let mut links = Vec::new();
-    for node in members(topology, kind)? {
+    for node in members(topology, set)? {
         links.extend(ports_of(topology, node, true).map(LinkId));
     }
     if links.is_empty() {
@@ -101,12 +118,12 @@ pub(super) fn uplinks(
 
 pub(super) fn ports(
     topology: &Topology,
-    kind: SwitchSet,
+    set: SwitchSet,
     index: u32,
     up: bool,
     port: Option<u32>,
 ) -> Result<Vec<LinkId>, Problem> {
-    let node = switch(topology, kind, index)?;
+    let node = switch(topology, set, index)?;
     let links = ports_of(topology, node, up);
     let side = side_name(topology, node, up);
     if links.is_empty() {
@@ -132,12 +149,20 @@ pub(super) fn side_name(topology: &Topology, node: NodeId, up: bool) -> String {
 
 pub(super) fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, Problem> {
     let (node, peer) = (file_node(topology, from)?, file_node(topology, to)?);
+    let (node, peer) = (own_switch(topology, node), own_switch(topology, peer));
     let links: Vec<LinkId> =
         topology.links_of(node).filter(|&l| topology.ports[l as usize].peer == peer).map(LinkId).collect();
     if links.is_empty() {
         return Err(format!("there is no link from node {from} to node {to}").into());
     }
     Ok(links)
+}
+
+/// The switch that a host of an imported file has of its own, which the file does not have; `node` itself for any other.
+fn own_switch(topology: &Topology, node: NodeId) -> NodeId {
+    let tor = topology.ports[topology.link(node, 0).index()].peer;
+    let is_own = topology.switch(tor).is_some_and(|switch| switch.file_id.is_none());
+    if node.0 < topology.hosts && is_own { tor } else { node }
 }
 
 /// The links to which an imported file gives this error rate, in both directions.
@@ -181,5 +206,9 @@ pub(super) fn pick<T: Ord>(
 }
 
 pub(super) fn out_of_range(what: &str, index: u32, count: u32) -> Problem {
-    format!("there is no {what}:{index}; they are {what}:0 to {what}:{}", count - 1).into()
+    match count {
+        0 => format!("there is no {what}:{index}, and no other {what}").into(),
+        1 => format!("there is no {what}:{index}; the only one is {what}:0").into(),
+        _ => format!("there is no {what}:{index}; they are {what}:0 to {what}:{}", count - 1).into(),
+    }
 }

@@ -1,9 +1,9 @@
 //! The selector nearest to one that names nothing on a topology.
 
-use super::lookup::{ports_of, side_name, tier_of};
-use super::{Amount, Form, Selector, SwitchSet};
+use super::lookup::{members, of_plane, ports_of, side_name, tier_of};
+use super::{Amount, Form, Selector, SetKind, SwitchSet};
 use crate::{ErrorRate, Topology};
-use anabranch_base::NodeId;
+use anabranch_base::{HostId, NodeId};
 
 impl Selector {
     /// The selector of `topology` nearest to this one, of links (`links`) or switches.
@@ -22,59 +22,113 @@ impl Selector {
                 .tier_range(tier)
                 .any(|i| !ports_of(topology, NodeId(topology.hosts + i as u32), true).is_empty())
         };
-        let uplinks = |tier: Option<u8>, amount: &str| {
+        let uplinks = |tier: Option<u8>, plane: Option<u32>, amount: &str| {
             let tier = tier.into_iter().chain([1]).find(|tier| tier_with_uplinks(*tier));
             tier.map_or(format!("host-links{amount}"), |tier| {
-                format!("{}-uplinks{amount}", topology.tier_word(tier))
+                format!("{}{}-uplinks{amount}", of_plane(plane), topology.tier_word(tier))
             })
         };
+        let tor = SwitchSet { kind: SetKind::Tor, plane: None };
         match self.form {
-            Form::Switch(kind, index) | Form::Ports { switch: (kind, index), .. } if !links => {
-                Some(topology.node_name(nearest_switch(topology, kind, index)?))
+            Form::Switch(set, index) | Form::Ports { switch: (set, index), .. } if !links => {
+                Some(topology.node_name(nearest_switch(topology, set, index)?))
             }
-            Form::Switches(kind, _) if !links => {
-                Some(topology.tier_word(nearest_tier(topology, kind)?) + &amount)
+            Form::Switches(set, _) if !links => {
+                let word = topology.tier_word(nearest_tier(topology, set.kind)?);
+                Some(format!("{}{word}{amount}", of_plane(nearest_plane(topology, set.plane))))
             }
-            _ if !links => Some(topology.node_name(nearest_switch(topology, SwitchSet::Tor, 0)?)),
-            Form::Host(_) => Some(format!("host:{}", topology.hosts - 1)),
-            Form::Switch(kind, index) => side_of(nearest_switch(topology, kind, index)?, true, None),
-            Form::Ports { switch: (kind, index), up, port } => {
-                let node = nearest_switch(topology, kind, index)
-                    .or_else(|| nearest_switch(topology, SwitchSet::Tor, 0))?;
+            Form::Plane(plane) | Form::HostLinks { plane: Some(plane), .. }
+                if !topology.planes.is_empty() =>
+            {
+                let plane = nearest_plane(topology, Some(plane))?;
+                let prefix = if matches!(self.form, Form::Plane(_)) { "" } else { "nic-links:" };
+                Some(if links { format!("{prefix}plane:{plane}") } else { format!("plane:{plane}") })
+            }
+            Form::Rail(rail) if has_rail_tors(topology) || links && topology.servers.is_some() => {
+                let rails = topology.servers.as_ref()?.rails();
+                Some(format!("rail:{}", rail.min(u32::from(rails) - 1)))
+            }
+            _ if !links => Some(topology.node_name(nearest_switch(topology, tor, 0)?)),
+            Form::Host(host, port) => Some(nearest_port(topology, host, port)),
+            Form::Server { server, nic, port } => Some(nearest_nic(topology, server, nic, port)),
+            Form::Switch(set, index) => side_of(nearest_switch(topology, set, index)?, true, None),
+            Form::Ports { switch: (set, index), up, port } => {
+                let node =
+                    nearest_switch(topology, set, index).or_else(|| nearest_switch(topology, tor, 0))?;
                 side_of(node, up, port)
             }
-            Form::Switches(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
-            // The number may be too large.
-            Form::Uplinks(kind, Amount::Count(_)) => Some(uplinks(nearest_tier(topology, kind), ":1")),
-            Form::Uplinks(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
+            Form::Switches(set, _) | Form::Uplinks(set, _) => {
+                // The number may be too large.
+                let amount = match self.form {
+                    Form::Uplinks(_, Amount::Count(_)) => ":1",
+                    _ => &amount,
+                };
+                let plane = nearest_plane(topology, set.plane);
+                Some(uplinks(nearest_tier(topology, set.kind), plane, amount))
+            }
             Form::ErrorRate(_) => {
                 let first = topology.error_rates.iter().next();
-                first.map(ErrorRate::selector).or_else(|| Some(uplinks(None, "")))
+                first.map(ErrorRate::selector).or_else(|| Some(uplinks(None, None, "")))
             }
-            Form::HostLinks(_) | Form::All | Form::Between(..) => Some(uplinks(None, "")),
+            Form::HostLinks { .. } | Form::All | Form::Between(..) | Form::Plane(_) | Form::Rail(_) => {
+                Some(uplinks(None, None, ""))
+            }
         }
     }
 }
 
+/// The name of the host, and of its port if one is named, nearest to these numbers.
+fn nearest_port(topology: &Topology, host: u32, port: Option<u32>) -> String {
+    let host = HostId(host.min(topology.hosts - 1));
+    let most = u32::from(topology.host_ports(host)) - 1;
+    let port = port.map_or(String::new(), |port| format!("/port:{}", port.min(most)));
+    format!("host:{host}{port}")
+}
+
+/// The name of the server, and of its NIC and port if they are named, nearest to these numbers.
+fn nearest_nic(topology: &Topology, server: u32, nic: Option<u32>, port: Option<u32>) -> String {
+    let Some(servers) = topology.servers.as_ref().filter(|servers| servers.count() > 0) else {
+        return nearest_port(topology, nic.unwrap_or(server), None);
+    };
+    let server = server.min(servers.count() - 1);
+    let nics = servers.nics_of(server);
+    let (Some(nic), Some(last)) = (nic, nics.len().checked_sub(1)) else { return format!("server:{server}") };
+    let nic = last.min(nic as usize);
+    let most = u32::from(topology.host_ports(nics[nic])) - 1;
+    let port = port.map_or(String::new(), |port| format!("/port:{}", port.min(most)));
+    format!("server:{server}/nic:{nic}{port}")
+}
+
+/// The plane nearest to one that is named, where there are planes.
+fn nearest_plane(topology: &Topology, plane: Option<u32>) -> Option<u32> {
+    let last = u32::from(topology.plane_count()) - 1;
+    plane.filter(|_| !topology.planes.is_empty()).map(|plane| plane.min(last))
+}
+
+/// Whether any ToR has only NICs of one rail.
+fn has_rail_tors(topology: &Topology) -> bool {
+    topology.rail_of_tor(NodeId(topology.hosts)).is_some()
+}
+
 /// The tier of `topology` nearest to a set that other topologies may have.
-fn nearest_tier(topology: &Topology, kind: SwitchSet) -> Option<u8> {
+fn nearest_tier(topology: &Topology, kind: SetKind) -> Option<u8> {
     let top = topology.top_tier();
     tier_of(topology, kind).or(match kind {
-        SwitchSet::Node | SwitchSet::Switch => None,
+        SetKind::Node | SetKind::Switch => None,
         // Many call the tiers of a leaf-spine `leaf` and `spine`.
-        SwitchSet::Tor | SwitchSet::Leaf => Some(1),
-        SwitchSet::Agg => Some(top.min(2)),
-        SwitchSet::Spine | SwitchSet::Core | SwitchSet::Esw => Some(top),
-        SwitchSet::Tier(tier) => Some(tier.min(top)),
+        SetKind::Tor | SetKind::Leaf => Some(1),
+        SetKind::Agg => Some(top.min(2)),
+        SetKind::Spine | SetKind::Core | SetKind::Esw => Some(top),
+        SetKind::Tier(tier) => Some(tier.min(top)),
     })
 }
 
 /// The switch of `topology` nearest to switch `index` of a set.
-fn nearest_switch(topology: &Topology, kind: SwitchSet, index: u32) -> Option<NodeId> {
-    let range = match kind {
-        SwitchSet::Switch => 0..topology.switches.len(),
-        _ => topology.tier_range(nearest_tier(topology, kind)?),
+fn nearest_switch(topology: &Topology, set: SwitchSet, index: u32) -> Option<NodeId> {
+    let kind = match set.kind {
+        SetKind::Switch => SetKind::Switch,
+        kind => SetKind::Tier(nearest_tier(topology, kind)?),
     };
-    let position = range.start.saturating_add(index as usize).min(range.end.checked_sub(1)?);
-    Some(NodeId(topology.hosts + position as u32))
+    let members = members(topology, SwitchSet { kind, plane: nearest_plane(topology, set.plane) }).ok()?;
+    members.get((index as usize).min(members.len().checked_sub(1)?)).copied()
 }

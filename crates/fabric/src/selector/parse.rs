@@ -1,23 +1,22 @@
 //! The text form of selectors.
 
-use super::{Amount, Form, SwitchSet};
+use super::{Amount, Form, SetKind, SwitchSet};
 use crate::error_rate::ERROR_RATE;
 use anabranch_base::Problem;
 
 /// The list of forms in error messages.
 const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
-     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130, error-rate:0.001, and with cable: in front both directions of \
-     each, cable:tor:0/up:3; switches: tor:3, spine:5%, \
-     esw:0, switch:7";
+     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, host:5/port:1, server:0/nic:3/port:1, rail:3, plane:2, plane:2/tor:0/up, nic-links:plane:1, all, \
+     node:128->node:130, error-rate:0.001, and with cable: in front both directions of each, cable:tor:0/up:3; switches: \
+     tor:3, spine:5%, esw:0, switch:7, plane:2, plane:2/tor:0, rail:3";
 
 pub(super) fn parse(text: &str) -> Result<Form, Problem> {
-    let unknown = || Problem::from(format!("this is no form of selector; the forms are {FORMS}"));
     if text == "all" {
         return Ok(Form::All);
     }
     if let Some((from, to)) = text.split_once("->") {
         let node = |part: &str| -> Result<u32, Problem> {
-            let number = part.trim().strip_prefix("node:").ok_or_else(unknown)?;
+            let number = part.trim().strip_prefix("node:").ok_or_else(unknown_form)?;
             parse_index(number)
         };
         return Ok(Form::Between(node(from)?, node(to)?));
@@ -31,9 +30,12 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
             )),
         };
     }
+    if let Some(form) = parse_of_cluster(text) {
+        return form;
+    }
     if let Some((switch, side)) = text.split_once('/') {
-        let (word, index) = switch.split_once(':').ok_or_else(unknown)?;
-        let kind = parse_switch_set(word).ok_or_else(unknown)?;
+        let (word, index) = switch.split_once(':').ok_or_else(unknown_form)?;
+        let kind = parse_switch_set(word).ok_or_else(unknown_form)?;
         let (side, port) = match side.split_once(':') {
             Some((side, port)) => (side, Some(parse_index(port)?)),
             None => (side, None),
@@ -41,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
         let up = match side {
             "up" => true,
             "down" => false,
-            _ => return Err(unknown()),
+            _ => return Err(unknown_form()),
         };
         return Ok(Form::Ports { switch: (kind, parse_index(index)?), up, port });
     }
@@ -49,39 +51,95 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
         Some((word, rest)) => (word, Some(rest)),
         None => (text, None),
     };
-    if word == "host-links" {
-        return Ok(Form::HostLinks(parse_amount(rest)?));
-    }
     if let Some(kind) = word.strip_suffix("-uplinks").and_then(parse_switch_set) {
-        if kind == SwitchSet::Node {
-            return Err(unknown());
+        if kind.kind == SetKind::Node {
+            return Err(unknown_form());
         }
         return Ok(Form::Uplinks(kind, parse_amount(rest)?));
     }
-    let rest = rest.ok_or_else(unknown)?;
-    if word == "host" {
-        return Ok(Form::Host(parse_index(rest)?));
-    }
-    let kind = parse_switch_set(word).ok_or_else(unknown)?;
+    let rest = rest.ok_or_else(unknown_form)?;
+    let kind = parse_switch_set(word).ok_or_else(unknown_form)?;
     match rest.strip_suffix('%') {
-        Some(_) if kind == SwitchSet::Node => Err(unknown()),
+        Some(_) if kind.kind == SetKind::Node => Err(unknown_form()),
         Some(percent) => Ok(Form::Switches(kind, parse_percent(percent)?)),
         None => Ok(Form::Switch(kind, parse_index(rest)?)),
     }
 }
 
-fn parse_switch_set(word: &str) -> Option<SwitchSet> {
-    Some(match word {
-        "tor" => SwitchSet::Tor,
-        "spine" => SwitchSet::Spine,
-        "agg" => SwitchSet::Agg,
-        "core" => SwitchSet::Core,
-        "leaf" => SwitchSet::Leaf,
-        "esw" => SwitchSet::Esw,
-        "switch" => SwitchSet::Switch,
-        "node" => SwitchSet::Node,
-        _ => SwitchSet::Tier(word.strip_prefix("tier")?.parse().ok().filter(|tier| *tier > 0)?),
+/// The forms of hosts, servers, rails and planes; `None` for a text of another form.
+fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
+    let (word, rest) = match text.find([':', '/']) {
+        Some(end) => (&text[..end], Some(&text[end + 1..])),
+        None => (text, None),
+    };
+    let is_known = matches!(word, "host" | "server" | "rail" | "plane" | "host-links" | "nic-links");
+    is_known.then(|| match (word, rest) {
+        ("host-links" | "nic-links", rest) => parse_host_links(rest),
+        (_, None) => Err(unknown_form()),
+        ("rail", Some(rest)) => Ok(Form::Rail(parse_index(rest)?)),
+        ("plane", Some(rest)) => parse_of_plane(rest),
+        (_, Some(rest)) => {
+            let mut parts = rest.split('/');
+            let first = parse_index(parts.next().unwrap_or_default())?;
+            let mut part = |word: &str| -> Result<Option<u32>, Problem> {
+                let Some(part) = parts.next() else { return Ok(None) };
+                let number = part.trim().strip_prefix(word).and_then(|part| part.strip_prefix(':'));
+                parse_index(number.ok_or_else(unknown_form)?).map(Some)
+            };
+            let form = match word {
+                "host" => Form::Host(first, part("port")?),
+                _ => Form::Server { server: first, nic: part("nic")?, port: part("port")? },
+            };
+            if parts.next().is_some() { Err(unknown_form()) } else { Ok(form) }
+        }
     })
+}
+
+/// The form behind `plane:`, such as `2` and `2/tor:0/up:3`.
+fn parse_of_plane(text: &str) -> Result<Form, Problem> {
+    let Some((plane, of_plane)) = text.split_once('/') else { return Ok(Form::Plane(parse_index(text)?)) };
+    let plane = Some(parse_index(plane)?);
+    let within = |set: SwitchSet| SwitchSet { plane, ..set };
+    match parse(of_plane.trim())? {
+        Form::Uplinks(set, amount) => Ok(Form::Uplinks(within(set), amount)),
+        Form::Ports { switch: (set, index), up, port } => {
+            Ok(Form::Ports { switch: (within(set), index), up, port })
+        }
+        Form::Switch(set, index) => Ok(Form::Switch(within(set), index)),
+        Form::Switches(set, percent) => Ok(Form::Switches(within(set), percent)),
+        _ => Err(unknown_form()),
+    }
+}
+
+/// The form behind `host-links:` and `nic-links:`, such as `3%`, `plane:1` and `plane:1:3%`.
+fn parse_host_links(text: Option<&str>) -> Result<Form, Problem> {
+    let Some(of_plane) = text.and_then(|text| text.trim().strip_prefix("plane:")) else {
+        return Ok(Form::HostLinks { plane: None, amount: parse_amount(text)? });
+    };
+    let (plane, amount) = match of_plane.split_once(':') {
+        Some((plane, amount)) => (plane, Some(amount)),
+        None => (of_plane, None),
+    };
+    Ok(Form::HostLinks { plane: Some(parse_index(plane)?), amount: parse_amount(amount)? })
+}
+
+fn unknown_form() -> Problem {
+    format!("this is no form of selector; the forms are {FORMS}").into()
+}
+
+fn parse_switch_set(word: &str) -> Option<SwitchSet> {
+    let kind = match word {
+        "tor" => SetKind::Tor,
+        "spine" => SetKind::Spine,
+        "agg" => SetKind::Agg,
+        "core" => SetKind::Core,
+        "leaf" => SetKind::Leaf,
+        "esw" => SetKind::Esw,
+        "switch" => SetKind::Switch,
+        "node" => SetKind::Node,
+        _ => SetKind::Tier(word.strip_prefix("tier")?.parse().ok().filter(|tier| *tier > 0)?),
+    };
+    Some(SwitchSet { kind, plane: None })
 }
 
 fn parse_index(text: &str) -> Result<u32, Problem> {

@@ -10,7 +10,7 @@ impl Selector {
     pub fn suggest(text: &str, topology: &Topology, links: bool) -> Option<String> {
         if let Some((from, to)) = text.split_once("->") {
             let node = |name| match Selector::parse(&normalized(name)).ok()?.form {
-                Form::Host(host) if host < topology.hosts => Some(NodeId(host)),
+                Form::Host(host, None) if host < topology.hosts => Some(NodeId(host)),
                 Form::Switch(kind, index) => switch(topology, kind, index).ok(),
                 _ => None,
             };

@@ -1,6 +1,6 @@
 use super::super::{build, fat_tree_defaults, parse_ns3};
 use super::*;
-use crate::TopologySpec;
+use crate::{ClosInput, ClosKind, TopologySpec, clos_defaults};
 use anabranch_base::{Duration, Purpose, Rate, stream};
 use proptest::prelude::*;
 
@@ -248,7 +248,7 @@ fn errors_say_the_forms_or_what_is_missing() {
 #[test]
 fn every_link_and_switch_reads_back_from_its_name() {
     let mut random = stream(1, 0, Purpose::FaultSelection);
-    for t in [tree(32, 2), tree(128, 3), graph()] {
+    for t in [tree(32, 2), tree(128, 3), graph(), cluster()] {
         for link in (0..t.links()).map(LinkId) {
             let selector = Selector::parse(&t.link_name(link)).unwrap();
             assert_eq!(selector.links(&t, &mut random), Ok(vec![link]), "{selector}");
@@ -264,12 +264,14 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in prop_oneof![
         "\\PC*",
+        "(cable:|nic-links:)?(server|rail|plane|host):[0-9]{0,3}(/(nic|port|tor|spine|tor-uplinks|switch):?[0-9]{0,2}%?){0,2}\
+         (/up|/down)?(:[0-9]{0,2})?",
         "(cable:)?(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|(tor|spine|core|esw)-uplinks|core)\
          [:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
     ]) {
         let mut random = stream(1, 0, Purpose::FaultSelection);
         if let Ok(selector) = Selector::parse(&text) {
-            for t in [tree(32, 2), graph(), single()] {
+            for t in [tree(32, 2), graph(), single(), cluster()] {
                 // What is offered instead is there.
                 let offered = |error: SelectorError| {
                     let near = error.problem.fix?.to_string();
@@ -283,5 +285,118 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+/// Two planes with four ToRs and two spines each; 4 servers of 2 NICs, 2 of a segment.
+fn cluster() -> Topology {
+    let rate = Rate::from_gbps(200);
+    let input = ClosInput {
+        nics: Some(2),
+        segment: Some(2),
+        ..ClosInput::new(4, rate, Duration::ZERO, Duration::ZERO)
+    };
+    build(&TopologySpec::Hpn(clos_defaults(ClosKind::Hpn, &input).unwrap()), None).unwrap()
+}
+
+#[test]
+fn forms_that_name_parts_of_a_cluster() {
+    let t = cluster();
+    assert_eq!((t.hosts, t.tors(), t.switches.len()), (8, 8, 10));
+    let got = |text| links(&t, text).unwrap();
+    assert_eq!(got("server:1/nic:0/port:1"), ["server:1/nic:0/port:1"]);
+    assert_eq!(got("host:2/port:1"), ["server:1/nic:0/port:1"]);
+    assert_eq!(got("server:1/nic:0"), ["server:1/nic:0/port:0", "server:1/nic:0/port:1"]);
+    assert_eq!(got("server:1/nic:0"), got("host:2"));
+    assert_eq!(got("server:3").len(), 4);
+    assert_eq!(got("rail:1").len(), 4 * 2);
+    assert_eq!(got("rail:1")[..2], ["server:0/nic:1/port:0", "server:0/nic:1/port:1"]);
+    assert_eq!((got("host-links").len(), got("nic-links").len()), (16, 16));
+    let plane = got("nic-links:plane:1");
+    assert!(plane.len() == 8 && plane.iter().all(|name| name.ends_with("/port:1")), "{plane:?}");
+    assert_eq!(got("nic-links:plane:1:25%").len(), 2);
+    assert_eq!(got("plane:0").len() + got("plane:1").len(), got("all").len());
+    assert_eq!(got("plane:1/tor:0/up"), ["plane:1/tor:0/up:0"]);
+    assert_eq!(got("plane:1/tor:0/up"), got("tor:4/up"));
+    assert_eq!(got("plane:1/tor-uplinks").len(), 4);
+    assert_eq!(got("cable:server:0/nic:0/port:0"), ["server:0/nic:0/port:0", "plane:0/tor:0/down:0"]);
+    let got = |text| switches(&t, text).unwrap();
+    assert_eq!(got("plane:1/tor:3"), ["plane:1/tor:3"]);
+    assert_eq!(got("tor:7"), ["plane:1/tor:3"]);
+    assert_eq!(got("plane:0/spine:0"), ["plane:0/spine:0"]);
+    assert_eq!(got("plane:1/tor:50%").len(), 2);
+    assert_eq!(got("plane:0").len(), 5);
+    assert_eq!(got("rail:1"), ["plane:0/tor:1", "plane:0/tor:3", "plane:1/tor:1", "plane:1/tor:3"]);
+    let cables = |text: &str| Selector::parse(text).unwrap().names_cables();
+    assert!(
+        ["server:0", "server:0/nic:1/port:0", "rail:0", "plane:1", "nic-links:plane:1"]
+            .map(cables)
+            .iter()
+            .all(|is| *is)
+    );
+    assert!(!cables("plane:1/tor:0/up"));
+}
+
+#[test]
+fn errors_about_parts_of_a_cluster_have_the_nearest_name() {
+    let (t, tree) = (cluster(), tree(32, 2));
+    for (t, text, expected) in [
+        (&t, "server:4", "there is no server:4; they are server:0 to server:3; write: \"server:3\""),
+        (
+            &t,
+            "server:1/nic:2",
+            "there is no server:1/nic:2; they are server:1/nic:0 to server:1/nic:1; write: \"server:1/nic:1\"",
+        ),
+        (
+            &t,
+            "server:9/nic:9/port:9",
+            "there is no server:9; they are server:0 to server:3; write: \"server:3/nic:1/port:1\"",
+        ),
+        (&t, "host:9/port:3", "there is no host:9; they are host:0 to host:7; write: \"host:7/port:1\""),
+        (&t, "rail:2", "there is no rail:2; they are rail:0 to rail:1; write: \"rail:1\""),
+        (&t, "plane:2", "there is no plane:2; they are plane:0 to plane:1; write: \"plane:1\""),
+        (
+            &t,
+            "nic-links:plane:7",
+            "there is no plane:7; they are plane:0 to plane:1; write: \"nic-links:plane:1\"",
+        ),
+        (
+            &t,
+            "plane:1/tor:4/up",
+            "there is no plane:1/tor:4; they are plane:1/tor:0 to plane:1/tor:3; write: \"plane:1/tor:3/up\"",
+        ),
+        (
+            &t,
+            "plane:9/tor-uplinks",
+            "there is no plane:9; they are plane:0 to plane:1; write: \"plane:1/tor-uplinks\"",
+        ),
+        (&t, "plane:1/tor:0", "this names a switch, but links are wanted; write: \"plane:1/tor:0/up\""),
+        (&tree, "plane:1", "this topology has no planes; write: \"tor-uplinks\""),
+        (&tree, "plane:1/tor:3/up", "this topology has no planes; write: \"tor:3/up\""),
+        (&tree, "server:1/nic:0", "this topology has no servers; write: \"host:0\""),
+        (&tree, "rail:0", "this topology has no servers; write: \"tor-uplinks\""),
+        (
+            &tree,
+            "host:1/port:1",
+            "there is no host:1/port:1; the only one is host:1/port:0; write: \"host:1/port:0\"",
+        ),
+    ] {
+        let error = links(t, text).unwrap_err();
+        assert_eq!(error, format!("{text:?}: {expected}"));
+        let near = error.rsplit_once("write: ").unwrap().1.trim_matches('"');
+        links(t, near).unwrap();
+    }
+    let error = switches(&t, "plane:1/spine:1").unwrap_err();
+    assert!(error.ends_with("the only one is plane:1/spine:0; write: \"plane:1/spine:0\""), "{error}");
+    for text in [
+        "plane:1/host:0",
+        "server:0/nic",
+        "server:0/port:1",
+        "host:0/nic:1",
+        "rail",
+        "server:0/nic:0/port:0/x",
+    ] {
+        let error = links(&t, text).unwrap_err();
+        assert!(error.contains("this is no form of selector"), "{text}: {error}");
     }
 }

@@ -1,0 +1,278 @@
+//! Clos networks of servers: rail-optimised clusters, Clos networks in several planes, Alibaba's HPN and DCN+.
+//!
+//! Servers stand in segments. The leaves (ToRs) of a segment take its NICs by rail or by server. The leaves of a pod, or of a
+//! rail, share a group of spines; cores join the groups.
+
+mod check;
+mod defaults;
+#[cfg(test)]
+mod tests;
+
+use super::assemble::{Cable, assemble};
+use super::error::TopologyError;
+use super::{Servers, Switch, Topology};
+use anabranch_base::{Duration, NodeId, Rate};
+use check::check;
+pub use defaults::{ClosInput, clos_defaults};
+use serde::{Deserialize, Serialize};
+
+/// The rule by which NICs are spread over leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosKind {
+    /// A leaf has the NICs of one rail. Each port of a NIC is in a plane of its own.
+    Rails,
+    /// A leaf has all NICs of its servers. Each port of a NIC is in a plane of its own.
+    MultiPlane,
+    /// Alibaba's HPN: rails in two planes.
+    Hpn,
+    /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one network.
+    DcnPlus,
+}
+
+impl ClosKind {
+    /// The name in a scenario: `multi-plane`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClosKind::Rails => "rails",
+            ClosKind::MultiPlane => "multi-plane",
+            ClosKind::Hpn => "hpn",
+            ClosKind::DcnPlus => "dcn-plus",
+        }
+    }
+
+    /// Whether a leaf has the NICs of one rail.
+    pub fn has_rails(self) -> bool {
+        matches!(self, ClosKind::Rails | ClosKind::Hpn)
+    }
+
+    /// Whether each port of a NIC is in a plane of its own.
+    pub fn has_planes(self) -> bool {
+        self != ClosKind::DcnPlus
+    }
+}
+
+/// The leaves that share their spines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpineGroup {
+    /// All leaves of a pod.
+    Pod,
+    /// The leaves of one rail.
+    Rail,
+}
+
+/// Servers on a Clos network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosSpec {
+    /// Number of servers.
+    pub servers: u32,
+    /// GPUs of a server.
+    pub gpus: u32,
+    /// NICs of a server.
+    pub nics: u32,
+    /// Ports of a NIC.
+    pub ports: u32,
+    /// Servers of an NVLink domain.
+    pub nvlink_domain: u32,
+    /// Servers of a segment.
+    pub segment: u32,
+    /// Segments of a pod.
+    pub pod: u32,
+    /// Tiers of switches, 1 to 3.
+    pub tiers: u32,
+    /// The leaves that share their spines.
+    pub spine_group: SpineGroup,
+    /// Links from a leaf upwards.
+    pub uplinks: u32,
+    /// Spines of a group.
+    pub spines: u32,
+    /// Links from a spine upwards.
+    pub core_uplinks: u32,
+    /// Cores of a plane.
+    pub cores: u32,
+    /// Rate of a NIC's port.
+    pub link: Rate,
+    /// Rate of the links between leaves and spines.
+    pub uplink: Rate,
+    /// Rate of the links between spines and cores.
+    pub core_link: Rate,
+    /// Latency of every link.
+    pub link_latency: Duration,
+    /// Latency of the switches.
+    pub switch_latency: Duration,
+    /// Ports of the switch that is bought: no switch may need more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+}
+
+impl ClosSpec {
+    /// The number of NICs.
+    pub fn hosts(&self) -> u32 {
+        self.servers.saturating_mul(self.nics)
+    }
+}
+
+/// Builds the fabric after checking its numbers.
+pub(super) fn build(kind: ClosKind, spec: &ClosSpec) -> Result<Topology, TopologyError> {
+    check(kind, spec)?;
+    let shape = Shape::new(kind, spec);
+    let hosts = spec.hosts();
+    let [leaves, spines, cores] = shape.switches();
+    let first_spine = hosts + leaves;
+    let first_core = first_spine + spines;
+    let mut cables = Vec::with_capacity(shape.cables(spec) as usize);
+    let mut join = |below: u32, above: u32, rate: Rate| {
+        let ends = [NodeId(below), NodeId(above)];
+        cables.push(Cable { ends, rate, latency: spec.link_latency, loss: 0.0 });
+    };
+    for host in 0..hosts {
+        for port in 0..spec.ports {
+            join(host, hosts + shape.leaf(kind, spec, host, port), spec.link);
+        }
+    }
+    for leaf in 0..leaves {
+        for spine in shape.spines_of(spec, leaf) {
+            for _ in 0..spec.uplinks / spec.spines {
+                join(hosts + leaf, first_spine + spine, spec.uplink);
+            }
+        }
+    }
+    if let Some(striping) = Striping::of(spec.core_uplinks, spec.cores, spec.spines) {
+        for spine in 0..spines {
+            let plane = spine / shape.spines;
+            for core in striping.uppers(spine % spec.spines, spec.cores) {
+                for _ in 0..striping.bundle {
+                    join(first_spine + spine, first_core + plane * spec.cores + core, spec.core_link);
+                }
+            }
+        }
+    }
+    let tiers = [(1, leaves), (2, spines), (3, cores)];
+    let switches = tiers.into_iter().flat_map(|(tier, count)| {
+        (0..count).map(move |index| Switch { tier, index, latency: spec.switch_latency, file_id: None })
+    });
+    let mut topology = assemble(hosts, switches.collect(), &cables, Vec::new());
+    if shape.planes > 1 {
+        // The switches of each tier are ordered by plane, with equally many in each.
+        let planes = u64::from(shape.planes);
+        let plane = |count: u32, i: u32| (u64::from(i) * planes / u64::from(count)) as u16;
+        topology.planes = [leaves, spines, cores]
+            .into_iter()
+            .flat_map(|count| (0..count).map(move |i| plane(count, i)))
+            .collect();
+    }
+    topology.servers = Some(Servers::uniform(spec.servers, spec.gpus, spec.nics, spec.nvlink_domain));
+    Ok(topology)
+}
+
+/// The number of switches in each part of the network.
+struct Shape {
+    planes: u32,
+    /// Leaves of a segment, in a plane.
+    segment_leaves: u32,
+    /// Leaves of a plane.
+    leaves: u32,
+    /// NICs on a leaf.
+    down: u32,
+    /// Groups of spines in a plane.
+    groups: u32,
+    /// Spines of a plane.
+    spines: u32,
+    /// Cores of a plane.
+    cores: u32,
+}
+
+impl Shape {
+    /// The shape of `spec`, whose numbers divide each other. Numbers that are too large saturate.
+    fn new(kind: ClosKind, spec: &ClosSpec) -> Shape {
+        let segments = spec.servers / spec.segment;
+        let planes = if kind.has_planes() { spec.ports } else { 1 };
+        let (segment_leaves, down) = match kind.has_rails() {
+            true => (spec.nics, spec.segment),
+            false => (spec.ports / planes, spec.segment.saturating_mul(spec.nics)),
+        };
+        let groups = match spec.spine_group {
+            SpineGroup::Pod => segments / spec.pod,
+            SpineGroup::Rail => spec.nics,
+        };
+        Shape {
+            planes,
+            segment_leaves,
+            leaves: segments.saturating_mul(segment_leaves),
+            down,
+            groups,
+            spines: groups.saturating_mul(spec.spines),
+            cores: spec.cores,
+        }
+    }
+
+    /// Leaves, spines and cores of all planes.
+    fn switches(&self) -> [u32; 3] {
+        [self.leaves, self.spines, self.cores].map(|count| count.saturating_mul(self.planes))
+    }
+
+    /// Leaves that share a group of spines.
+    fn group_leaves(&self) -> u32 {
+        self.leaves / self.groups
+    }
+
+    fn cables(&self, spec: &ClosSpec) -> u64 {
+        let [leaves, spines, _] = self.switches().map(u64::from);
+        u64::from(spec.hosts()) * u64::from(spec.ports)
+            + leaves * u64::from(spec.uplinks)
+            + spines * u64::from(spec.core_uplinks)
+    }
+
+    /// The leaf of a NIC's port.
+    fn leaf(&self, kind: ClosKind, spec: &ClosSpec, host: u32, port: u32) -> u32 {
+        let (server, rail) = (host / spec.nics, host % spec.nics);
+        let plane = if kind.has_planes() { port } else { 0 };
+        let in_segment = match (kind.has_rails(), kind.has_planes()) {
+            (true, _) => rail,
+            (false, true) => 0,
+            (false, false) => port,
+        };
+        plane * self.leaves + server / spec.segment * self.segment_leaves + in_segment
+    }
+
+    /// The spines to which a leaf is joined.
+    fn spines_of(&self, spec: &ClosSpec, leaf: u32) -> std::ops::Range<u32> {
+        let (plane, leaf) = (leaf / self.leaves, leaf % self.leaves);
+        let group = match spec.spine_group {
+            SpineGroup::Pod => leaf / self.segment_leaves / spec.pod,
+            SpineGroup::Rail => leaf % self.segment_leaves,
+        };
+        let first = plane * self.spines + group * spec.spines;
+        first..first + spec.spines
+    }
+}
+
+/// The spread of a spine's uplinks over the cores. Cores are dealt to stripes in turn, and so are the spines of a group; a
+/// spine is joined to the cores of its stripe.
+struct Striping {
+    stripes: u32,
+    /// Links from a spine to each of its cores.
+    bundle: u32,
+}
+
+impl Striping {
+    /// The stripes of `cores` cores for groups of `spines` spines with `uplinks` links up each; `None` without cores, and
+    /// where the numbers do not divide each other.
+    fn of(uplinks: u32, cores: u32, spines: u32) -> Option<Striping> {
+        if uplinks == 0 || cores == 0 {
+            None
+        } else if uplinks.is_multiple_of(cores) {
+            Some(Striping { stripes: 1, bundle: uplinks / cores })
+        } else if cores.is_multiple_of(uplinks) && spines.is_multiple_of(cores / uplinks) {
+            Some(Striping { stripes: cores / uplinks, bundle: 1 })
+        } else {
+            None
+        }
+    }
+
+    /// The cores of the spine at a position of its group.
+    fn uppers(&self, position: u32, cores: u32) -> impl Iterator<Item = u32> + use<> {
+        (position % self.stripes..cores).step_by(self.stripes as usize)
+    }
+}

@@ -1,0 +1,232 @@
+//! Checks of the numbers of a Clos network.
+
+use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
+use crate::MOST_HOST_PORTS;
+use crate::assemble::{MAX_LINKS, MAX_PORTS, MAX_ROUTES, check_rate};
+use crate::error::TopologyError;
+use crate::fat_tree::near_divisors;
+use anabranch_base::Problem;
+
+/// Numbers of cores that are tried in search of one that fits.
+pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
+
+/// Checks that a network can be built from `spec`.
+///
+/// # Errors
+/// The first number that is impossible beside the others, with one that fits.
+pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
+    check_counts(spec)?;
+    check_groups(kind, spec)?;
+    check_rate("link", spec.link)?;
+    check_rate("uplink", spec.uplink)?;
+    check_rate("core_link", spec.core_link)?;
+    let up = [
+        ("uplinks", spec.uplinks, 2, "a leaf"),
+        ("spines", spec.spines, 2, "a group"),
+        ("core_uplinks", spec.core_uplinks, 3, "a spine"),
+        ("cores", spec.cores, 3, "a plane"),
+    ];
+    for (key, count, tier, of) in up {
+        if (count > 0) != (spec.tiers >= tier) {
+            let (tiers, what) = (spec.tiers, key.replace('_', " "));
+            let fit = if count > 0 { "0".to_owned() } else { "1 or more".to_owned() };
+            let message = format!("with {tiers} tiers {of} cannot have {count} {what}");
+            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+        }
+    }
+    if spec.tiers > 1 {
+        check_links_up("uplinks", spec.uplinks)?;
+        check_spines(spec)?;
+    }
+    if spec.tiers > 2 {
+        check_links_up("core_uplinks", spec.core_uplinks)?;
+        check_cores(spec)?;
+    }
+    let shape = Shape::new(kind, spec);
+    check_size(spec, &shape)?;
+    check_radix(kind, spec, &shape)
+}
+
+/// Checks servers, NICs and segments.
+pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
+    let counts = [
+        ("servers", spec.servers),
+        ("gpus", spec.gpus),
+        ("nics", spec.nics),
+        ("ports", spec.ports),
+        ("nvlink_domain", spec.nvlink_domain),
+        ("segment", spec.segment),
+    ];
+    if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+        return Err(TopologyError::shape(key, Problem::with_text(format!("{key} cannot be 0"), "1 or more")));
+    }
+    let hosts = u64::from(spec.servers) * u64::from(spec.nics);
+    if !(2..=MAX_LINKS / 2).contains(&hosts) {
+        let problem = format!("{} servers of {} NICs have {hosts} NICs in all", spec.servers, spec.nics);
+        let problem = Problem::with_text(problem, format_args!("numbers for 2 to {} NICs", MAX_LINKS / 2));
+        return Err(TopologyError::shape("servers", problem));
+    }
+    if spec.ports > u32::from(MOST_HOST_PORTS) {
+        let message = format!("a NIC has at most {MOST_HOST_PORTS} ports, not {}", spec.ports);
+        return Err(TopologyError::shape("ports", Problem::with_value(message, MOST_HOST_PORTS)));
+    }
+    if u64::from(spec.gpus) * u64::from(spec.servers) > u64::from(u32::MAX) {
+        let message = format!("{} servers cannot have {} GPUs each", spec.servers, spec.gpus);
+        return Err(TopologyError::shape("gpus", Problem::with_value(message, spec.nics)));
+    }
+    divides("segment", spec.segment, spec.servers, "servers do not fill segments of")?;
+    divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
+}
+
+/// Checks tiers, pods and groups of spines.
+pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
+    let fail = |key: &str, message: String, fit: String| {
+        Err(TopologyError::shape(key, Problem::with_text(message, fit)))
+    };
+    let segments = spec.servers / spec.segment;
+    if !(1..=3).contains(&spec.tiers) {
+        return fail("tiers", format!("there are 1 to 3 tiers, not {}", spec.tiers), "2".to_owned());
+    }
+    if spec.pod == 0 {
+        return fail("pod", "pod cannot be 0".to_owned(), "1 or more".to_owned());
+    }
+    divides("pod", spec.pod, segments, "segments do not fill pods of")?;
+    let by_rail = spec.spine_group == SpineGroup::Rail;
+    if by_rail && spec.pod != segments {
+        let message =
+            "the leaves of a rail share their spines in all segments, so there are no pods".to_owned();
+        return fail("pod", message, format!("{segments}, or spine_group = \"pod\""));
+    }
+    if by_rail && !kind.has_rails() {
+        let message =
+            format!("the leaves of {} have the NICs of all rails, so no spine has one rail", kind.name());
+        return fail("spine_group", message, "\"pod\"".to_owned());
+    }
+    let groups = if by_rail { spec.nics } else { segments / spec.pod };
+    match spec.tiers {
+        1 if segments > 1 => fail(
+            "tiers",
+            format!("with 1 tier nothing joins the leaves of {segments} segments"),
+            format!("2, or segment = {}", spec.servers),
+        ),
+        2 if !by_rail && groups > 1 => fail(
+            "pod",
+            format!("with 2 tiers nothing joins {groups} pods"),
+            format!("{segments}, or tiers = 3"),
+        ),
+        3 if groups == 1 => fail(
+            "tiers",
+            "all leaves share their spines, so cores would join nothing".to_owned(),
+            match segments {
+                1 => "2".to_owned(),
+                _ => format!("2, or a pod of fewer than {segments} segments"),
+            },
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a switch can have so many links up.
+pub(super) fn check_links_up(key: &str, links: u32) -> Result<(), TopologyError> {
+    if u64::from(links) < MAX_PORTS {
+        return Ok(());
+    }
+    let message = format!("a switch cannot have {links} links up");
+    Err(TopologyError::shape(key, Problem::with_text(message, format_args!("fewer than {MAX_PORTS}"))))
+}
+
+/// Checks that the uplinks of a leaf spread evenly over its spines.
+pub(super) fn check_spines(spec: &ClosSpec) -> Result<(), TopologyError> {
+    for (key, count) in [("uplinks", spec.uplinks), ("spines", spec.spines)] {
+        if count == 0 {
+            let message = format!("with {} tiers {key} cannot be 0", spec.tiers);
+            return Err(TopologyError::shape(key, Problem::with_text(message, "1 or more, or tiers = 1")));
+        }
+    }
+    divides(
+        "spines",
+        spec.spines,
+        spec.uplinks,
+        "uplinks of a leaf do not spread evenly over spines, of which a group has",
+    )
+}
+
+/// Checks that the uplinks of a spine spread evenly over the cores.
+fn check_cores(spec: &ClosSpec) -> Result<(), TopologyError> {
+    if Striping::of(spec.core_uplinks, spec.cores, spec.spines).is_some() {
+        return Ok(());
+    }
+    let fits = |cores: &u32| Striping::of(spec.core_uplinks, *cores, spec.spines).is_some();
+    let most = spec.core_uplinks.saturating_mul(spec.spines).min(MOST_CORES_TRIED);
+    let below = (1..spec.cores.min(most.saturating_add(1))).rev().find(fits);
+    let above = (spec.cores..=most).find(fits);
+    let fit: Vec<String> = below.into_iter().chain(above).map(|cores| cores.to_string()).collect();
+    let message = format!(
+        "the {} links up of a spine, of which a group has {}, do not spread evenly over {} cores",
+        spec.core_uplinks, spec.spines, spec.cores
+    );
+    Err(TopologyError::shape("cores", Problem::with_text(message, fit.join(" or "))))
+}
+
+fn check_size(spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
+    let [leaves, spines, cores] = shape.switches().map(u64::from);
+    let (links, routes) = (2 * shape.cables(spec), (leaves + spines + cores) * leaves);
+    let message = if links > MAX_LINKS {
+        format!("this network has {links} directed links; the most that is simulated is {MAX_LINKS}")
+    } else if routes > MAX_ROUTES {
+        format!(
+            "this network has {leaves} leaves and {routes} routes (switches times leaves); the most that is simulated is \
+             {MAX_ROUTES}"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(TopologyError::shape("servers", Problem::with_text(message, "fewer servers, or larger segments")))
+}
+
+/// Checks that no switch needs more ports than it has.
+fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
+    let links = |lower: u64, count: u64, upper: u64| if upper == 0 { 0 } else { lower * count / upper };
+    let [groups, spines, cores] = [shape.groups, spec.spines, spec.cores].map(u64::from);
+    let [uplinks, core_uplinks] = [spec.uplinks, spec.core_uplinks].map(u64::from);
+    let tiers = [
+        (
+            "a leaf",
+            u64::from(shape.down),
+            uplinks,
+            if kind.has_rails() { "segment" } else { "segment or nics" },
+        ),
+        (
+            "a spine",
+            links(u64::from(shape.group_leaves()), uplinks, spines),
+            core_uplinks,
+            "segment, or more spines",
+        ),
+        ("a core", links(groups * spines, core_uplinks, cores), 0, "segment, or more cores"),
+    ];
+    let (most, key) = match spec.radix {
+        Some(radix) => (u64::from(radix).min(MAX_PORTS), "radix"),
+        None => (MAX_PORTS, "segment"),
+    };
+    for (switch, down, up, smaller) in tiers {
+        if down + up > most {
+            let message =
+                format!("{switch} would have {down} ports down and {up} up, and a switch has {most}");
+            let fit = match key {
+                "radix" => format!("{}, or a smaller {smaller}", down + up),
+                _ => format!("a smaller {smaller}"),
+            };
+            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that `part` divides `whole`.
+fn divides(key: &str, part: u32, whole: u32, problem: &str) -> Result<(), TopologyError> {
+    if part > 0 && whole.is_multiple_of(part) {
+        return Ok(());
+    }
+    let fix = Some(near_divisors(whole, part));
+    Err(TopologyError::shape(key, Problem { message: format!("{whole} {problem} {part}"), fix }))
+}

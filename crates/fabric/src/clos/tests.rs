@@ -1,0 +1,279 @@
+//! Clusters with published counts of switches and cables, and their paths.
+
+use super::*;
+use crate::{Routing, TopologySpec, build};
+use anabranch_base::HostId;
+
+const LINK: Rate = Rate::from_gbps(400);
+
+fn input(servers: u32) -> ClosInput {
+    ClosInput::new(servers, LINK, Duration::from_ns(500), Duration::ZERO)
+}
+
+fn built(kind: ClosKind, input: ClosInput) -> Topology {
+    let spec = clos_defaults(kind, &input).unwrap();
+    let topology = super::build(kind, &spec).unwrap();
+    assert!(topology.is_connected());
+    topology
+}
+
+/// Switches of each tier.
+fn tiers(t: &Topology) -> [usize; 3] {
+    [1, 2, 3].map(|tier| t.tier_range(tier).len())
+}
+
+/// Cables up from the hosts and from each tier.
+fn cables(t: &Topology) -> [usize; 3] {
+    let up = |tier: u8| {
+        let nodes = t.tier_range(tier).map(|i| NodeId(t.hosts + i as u32));
+        nodes.map(|node| t.links_of(node).len() - usize::from(t.down_ports(node))).sum()
+    };
+    [t.port_base[t.hosts as usize] as usize, up(1), up(2)]
+}
+
+/// The most ports of a switch of each tier.
+fn ports(t: &Topology) -> [usize; 3] {
+    let of = |tier: u8| {
+        t.tier_range(tier).map(|i| t.links_of(NodeId(t.hosts + i as u32)).len()).max().unwrap_or(0)
+    };
+    [1, 2, 3].map(of)
+}
+
+/// Links and number of shortest paths from a host to another one by all of its ports that reach it.
+fn paths(t: &Topology, src: u32, dst: u32) -> Option<(usize, usize)> {
+    crate::shortest_paths::between(t, HostId(src), HostId(dst))
+}
+
+#[test]
+fn a_superpod_of_four_units_has_its_switches_and_cables() {
+    // DGX SuperPOD B200: 1,024 GPUs, 32 leaves, 16 spines, 1,024 + 1,024 cables, 64 ports a switch.
+    let t = built(ClosKind::Rails, ClosInput { radix: Some(64), ..input(128) });
+    assert_eq!(
+        (t.hosts, tiers(&t), cables(&t), ports(&t)),
+        (1024, [32, 16, 0], [1024, 1024, 0], [64, 64, 0])
+    );
+    let servers = t.servers.as_ref().unwrap();
+    assert_eq!((servers.count(), servers.gpus(), servers.rails()), (128, 1024, 8));
+    assert_eq!(t.rail_of_tor(NodeId(t.hosts + 11)), Some(3));
+    // Within a unit and a rail one switch, otherwise three, by 16 spines and two cables to each.
+    assert_eq!(paths(&t, 3, 31 * 8 + 3), Some((2, 1)));
+    assert_eq!(paths(&t, 3, 32 * 8 + 3), Some((4, 64)));
+    assert_eq!(paths(&t, 3, 4), Some((4, 64)));
+}
+
+#[test]
+fn a_superpod_of_sixteen_units_has_cores() {
+    let three = ClosInput { radix: Some(64), tiers: Some(3), ..input(512) };
+    let t = built(ClosKind::Rails, three.clone());
+    assert_eq!((t.hosts, tiers(&t)), (4096, [128, 128, 64]));
+    assert_eq!((cables(&t), ports(&t)), ([4096; 3], [64, 64, 64]));
+    assert_eq!(paths(&t, 0, 8 * 32), Some((4, 64)), "a rail shares 16 spines, by two cables each");
+    assert_eq!(paths(&t, 0, 1).unwrap().0, 6, "another rail lies behind the cores");
+    let by_pod = ClosInput { spine_group: Some(SpineGroup::Pod), pod: Some(1), ..three };
+    let t = built(ClosKind::Rails, by_pod);
+    assert_eq!((tiers(&t), cables(&t), ports(&t)), ([128, 128, 64], [4096; 3], [64, 64, 64]));
+    assert_eq!(paths(&t, 0, 1).unwrap().0, 4, "rails meet in the spines of the pod");
+}
+
+#[test]
+fn a_b300_unit_fills_switches_of_144_ports() {
+    let t = built(ClosKind::Rails, ClosInput { radix: Some(144), link: Rate::from_gbps(800), ..input(72) });
+    assert_eq!((t.hosts, tiers(&t), cables(&t)), (576, [8, 4, 0], [576, 576, 0]));
+}
+
+#[test]
+fn hpn_has_sixteen_tors_a_segment_and_sixty_aggs_a_plane() {
+    let spec =
+        clos_defaults(ClosKind::Hpn, &ClosInput { link: Rate::from_gbps(200), ..input(1920) }).unwrap();
+    assert_eq!((spec.uplink, spec.uplinks, spec.tiers, spec.pod), (LINK, 60, 2, 15));
+    let t = super::build(ClosKind::Hpn, &spec).unwrap();
+    assert_eq!((t.hosts, tiers(&t), cables(&t)), (15_360, [240, 120, 0], [30_720, 14_400, 0]));
+    assert_eq!(ports(&t), [188, 120, 0]);
+    assert_eq!(
+        (t.plane_count(), t.plane_of(NodeId(t.hosts + 119)), t.plane_of(NodeId(t.hosts + 120))),
+        (2, Some(0), Some(1))
+    );
+    // Two pods: 15:1 to the cores.
+    let spec =
+        clos_defaults(ClosKind::Hpn, &ClosInput { link: Rate::from_gbps(200), ..input(3840) }).unwrap();
+    assert_eq!((spec.tiers, spec.core_uplinks, spec.cores), (3, 8, 480));
+}
+
+#[test]
+fn hpn_planes_do_not_meet() {
+    let small = ClosInput { nics: Some(2), segment: Some(4), link: Rate::from_gbps(200), ..input(8) };
+    let t = built(ClosKind::Hpn, small);
+    assert_eq!((tiers(&t), cables(&t)), ([8, 4, 0], [32, 16, 0]));
+    assert_eq!(paths(&t, 0, 2), Some((2, 2)));
+    assert_eq!(paths(&t, 0, 8), Some((4, 4)));
+    assert_eq!(paths(&t, 0, 3), Some((4, 4)));
+    let routing = Routing::new(&t, &|_| true);
+    for port in 0..2 {
+        assert_eq!(routing.best_ports(&t, (HostId(0), port), HostId(8), u16::MAX), 1 << port);
+        assert_eq!(routing.best_ports(&t, (HostId(0), port), HostId(8), !(1 << port)), 0);
+    }
+    let tors = [0, 1].map(|port| routing.tor_index(HostId(0), port));
+    assert!(routing.is_empty(tors[0] as usize, tors[1]) && routing.distance(&t, tors[0], tors[1]).is_none());
+}
+
+#[test]
+fn planes_multiply_the_paths() {
+    let small = ClosInput { nics: Some(1), segment: Some(4), link: Rate::from_gbps(100), ..input(8) };
+    let t = built(ClosKind::MultiPlane, small);
+    assert_eq!((tiers(&t), cables(&t)), ([8, 16, 0], [32, 32, 0]));
+    assert_eq!((paths(&t, 0, 1), paths(&t, 0, 4)), (Some((2, 4)), Some((4, 16))));
+    assert_eq!(t.host_rate(HostId(0)), LINK);
+    // A smaller cut of 131,072 NICs of 8 ports on switches of 512 ports: 2 segments of each plane.
+    let big = ClosInput { ports: Some(8), radix: Some(512), link: Rate::from_gbps(100), ..input(64) };
+    let spec = clos_defaults(ClosKind::MultiPlane, &big).unwrap();
+    assert_eq!((spec.segment, spec.uplinks, spec.spines), (32, 256, 1));
+    let all = clos_defaults(ClosKind::MultiPlane, &ClosInput { servers: 16_384, ..big }).unwrap();
+    assert_eq!((all.hosts(), all.segment, all.uplinks, all.spines), (131_072, 32, 256, 256));
+}
+
+#[test]
+fn rails_without_common_spines_are_networks_of_their_own() {
+    // DeepSeek: 16,384 endpoints, 768 switches of 64 ports; GPU i in plane i.
+    let mpft = ClosInput { radix: Some(64), spine_group: Some(SpineGroup::Rail), ..input(2048) };
+    let t = built(ClosKind::Rails, mpft.clone());
+    assert_eq!((t.hosts, t.switches.len()), (16_384, 768));
+    let small = ClosInput { nics: Some(4), segment: Some(2), radix: None, ..mpft };
+    let t = built(ClosKind::Rails, ClosInput { servers: 4, ..small });
+    assert_eq!((tiers(&t), cables(&t)), ([8, 8, 0], [16, 16, 0]));
+    assert_eq!((paths(&t, 0, 4), paths(&t, 0, 8), paths(&t, 0, 9)), (Some((2, 1)), Some((4, 2)), None));
+    let alone = built(ClosKind::Rails, ClosInput { tiers: Some(1), ..input(16) });
+    assert_eq!((tiers(&alone), paths(&alone, 0, 8), paths(&alone, 0, 9)), ([8, 0, 0], Some((2, 1)), None));
+}
+
+#[test]
+fn dcn_plus_joins_its_tors() {
+    let t = built(
+        ClosKind::DcnPlus,
+        ClosInput { segment: Some(2), pod: Some(2), nics: Some(2), link: Rate::from_gbps(200), ..input(8) },
+    );
+    assert_eq!((tiers(&t), t.plane_count()), ([8, 8, 16], 1));
+    // Both ports lead to each port of a NIC in the segment over one ToR.
+    assert_eq!(paths(&t, 0, 2), Some((2, 2)));
+    assert_eq!(paths(&t, 0, 4), Some((4, 2 * 4 * 2)), "two ports, four aggs, two ports there");
+    assert_eq!(paths(&t, 0, 8).unwrap().0, 6);
+    let routing = Routing::new(&t, &|_| true);
+    let best = |src, dst| routing.best_ports(&t, (HostId(src), 1), HostId(dst), u16::MAX);
+    assert_eq!((best(0, 2), best(0, 4), best(0, 8)), (0b10, 0b11, 0b11));
+    let without = routing.best_ports(&t, (HostId(0), 1), HostId(2), 0b01);
+    assert_eq!(without, 0b01, "the farther port, where the sender knows that the other one is dead");
+}
+
+#[test]
+fn impossible_numbers_are_refused_with_what_would_fit() {
+    let refused = |kind, change: &dyn Fn(&mut ClosInput)| {
+        let mut changed = input(128);
+        change(&mut changed);
+        clos_defaults(kind, &changed).unwrap_err().to_string()
+    };
+    for (kind, change, expected) in [
+        (
+            ClosKind::Rails,
+            &(|i: &mut ClosInput| i.segment = Some(30)) as &dyn Fn(&mut ClosInput),
+            "topology.segment: 128 servers do not fill segments of 30; write: 16 or 32",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.segment, i.spines) = (Some(32), Some(12)),
+            "topology.spines: 32 uplinks of a leaf do not spread evenly over spines, of which a group has 12; write: 8 or 16",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.segment, i.oversubscription) = (Some(32), Some(3.0)),
+            "topology.oversubscription: a leaf with 32 links of 400Gbps down has 10.667 of 400Gbps up at an oversubscription \
+             of 3, which is no whole number; write: uplinks = 11 in its place",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.radix, i.segment) = (Some(64), Some(64)),
+            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: 128, or a smaller segment",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| i.ports = Some(17),
+            "topology.ports: a NIC has at most 16 ports, not 17; write: 16",
+        ),
+        (ClosKind::Rails, &|i| i.tiers = Some(4), "topology.tiers: there are 1 to 3 tiers, not 4; write: 2"),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.segment) = (Some(1), Some(32)),
+            "topology.tiers: with 1 tier nothing joins the leaves of 4 segments; write: 2, or segment = 128",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.segment, i.pod) = (Some(2), Some(32), Some(2)),
+            "topology.pod: with 2 tiers nothing joins 2 pods; write: 4, or tiers = 3",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| i.cores = Some(3),
+            "topology.cores: with 2 tiers there are no cores; write: tiers = 3, which has cores",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.cores) = (Some(3), Some(48)),
+            "topology.cores: the 4 links up of a spine, of which a group has 32, do not spread evenly over 48 cores; write: \
+             32 or 64",
+        ),
+        (
+            ClosKind::MultiPlane,
+            &|i| i.spine_group = Some(SpineGroup::Rail),
+            "topology.spine_group: the leaves of multi-plane have the NICs of all rails, so no spine has one rail; write: \
+             \"pod\"",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.uplinks, i.oversubscription) = (Some(8), Some(4.0)),
+            "topology.oversubscription: 8 links up are given already, and the oversubscription follows from them; write: \
+             nothing: leave oversubscription out",
+        ),
+        (ClosKind::DcnPlus, &|i| i.nics = Some(0), "topology.nics: nics cannot be 0; write: 1 or more"),
+        (
+            ClosKind::Rails,
+            &|i| (i.servers, i.segment) = (8_000_000, Some(1)),
+            "topology.servers: 8000000 servers of 8 NICs have 64000000 NICs in all; write: numbers for 2 to 8388608 NICs",
+        ),
+    ] {
+        assert_eq!(refused(kind, change), expected);
+    }
+}
+
+#[test]
+fn a_resolved_network_is_its_own_default() {
+    for kind in [ClosKind::Rails, ClosKind::MultiPlane, ClosKind::Hpn, ClosKind::DcnPlus] {
+        for tiers in [1, 2, 3] {
+            let Ok(spec) = clos_defaults(kind, &ClosInput { tiers: Some(tiers), ..input(256) }) else {
+                continue;
+            };
+            let again = ClosInput {
+                gpus: Some(spec.gpus),
+                nics: Some(spec.nics),
+                ports: Some(spec.ports),
+                nvlink_domain: Some(spec.nvlink_domain),
+                segment: Some(spec.segment),
+                pod: Some(spec.pod),
+                tiers: Some(spec.tiers),
+                spine_group: Some(spec.spine_group),
+                uplinks: Some(spec.uplinks),
+                spines: Some(spec.spines),
+                core_uplinks: Some(spec.core_uplinks),
+                cores: Some(spec.cores),
+                uplink: Some(spec.uplink),
+                core_link: Some(spec.core_link),
+                ..input(spec.servers)
+            };
+            assert_eq!(clos_defaults(kind, &again).unwrap(), spec, "{kind:?}, {tiers} tiers");
+        }
+    }
+}
+
+#[test]
+fn a_specification_is_built_by_its_kind() {
+    let spec = clos_defaults(ClosKind::Rails, &input(4)).unwrap();
+    let t = build(&TopologySpec::Rails(spec.clone()), None).unwrap();
+    assert_eq!((t.hosts, TopologySpec::Rails(spec).hosts()), (32, Some(32)));
+}

@@ -1,0 +1,295 @@
+//! Cyclic buffer dependencies: links that wait for each other in a circle once their buffers are full.
+//!
+//! Under PFC a full buffer pauses the link before it. Where the routes use links one after the other in a circle, all of them
+//! may be paused for ever (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, 1987).
+
+use super::{Routing, Topology};
+use anabranch_base::{LinkId, NodeId};
+
+/// Destinations whose routes are looked at before the first search for a circle.
+const FIRST_DESTINATIONS: u32 = 64;
+
+/// Pairs of links at most, one behind the other on a route to a destination, that are looked at.
+const MOST_PAIRS: u64 = 1 << 30;
+
+impl Topology {
+    /// Links between switches each of which leads to a destination by the next one, and the last by the first: a deadlock,
+    /// once the buffers behind all of them are full. `None` where the routes have no such circle.
+    ///
+    /// It is exact, but for graphs so large that it would take minutes, where it stops at what it has found.
+    pub fn cyclic_buffers(&self, routing: &Routing) -> Option<Vec<LinkId>> {
+        if self.turns_down_for_good(routing) {
+            return None;
+        }
+        let tors = self.tors();
+        let mut dependencies = Dependencies::new(self);
+        // Destinations in steps of about the golden section: early ones are spread over the whole fabric.
+        let step = (1..=tors).find(|step| *step * 1000 / tors.max(1) >= 618 && gcd(*step, tors) == 1);
+        let step = u64::from(step.unwrap_or(1));
+        let (mut next_search, mut pairs) = (FIRST_DESTINATIONS, 0);
+        for number in 0..tors {
+            let destination = (u64::from(number) * step % u64::from(tors)) as u32;
+            pairs += dependencies.add(self, routing, destination);
+            if number + 1 == next_search || number + 1 == tors || pairs > MOST_PAIRS {
+                let circle = dependencies.circle(self);
+                if circle.is_some() || pairs > MOST_PAIRS {
+                    return circle;
+                }
+                next_search *= 2;
+            }
+        }
+        None
+    }
+
+    /// Whether every route goes up, then at most once to a switch of the same tier, then down: such routes have no circle.
+    fn turns_down_for_good(&self, routing: &Routing) -> bool {
+        let hosts = self.hosts;
+        let goes_down: Vec<u16> = (hosts..self.nodes()).map(|node| self.down_ports(NodeId(node))).collect();
+        let has_level = |switch: usize| {
+            let node = NodeId(hosts + switch as u32);
+            let links = self.links_of(node);
+            let tier = self.switches[switch].tier;
+            self.ports[links.start as usize..links.end as usize]
+                .iter()
+                .any(|port| self.switch(port.peer).is_some_and(|peer| peer.tier == tier))
+        };
+        (0..self.switches.len()).all(|switch| {
+            let has_level = has_level(switch);
+            (0..self.tors()).all(|destination| {
+                let group = routing.group(switch, destination);
+                // The ports down come first.
+                let skip = !has_level && group.first().is_none_or(|first| *first >= goes_down[switch]);
+                skip || group.iter().all(|&port| {
+                    let link = self.link(NodeId(hosts + switch as u32), port);
+                    let peer = (self.ports[link.index()].peer.0 - hosts) as usize;
+                    let is_up = self.switches[peer].tier > self.switches[switch].tier;
+                    let onward = routing.group(peer, destination);
+                    is_up || onward.last().is_none_or(|last| *last < goes_down[peer])
+                })
+            })
+        })
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// For each link between switches, the ports by which packets that arrive over it go on.
+struct Dependencies {
+    /// The first word of each link in `onward`.
+    first: Vec<u32>,
+    /// A bit for each port of the switch at the link's end.
+    onward: Vec<u64>,
+}
+
+impl Dependencies {
+    fn new(topology: &Topology) -> Dependencies {
+        let (mut first, mut words) = (Vec::with_capacity(topology.ports.len()), 0_u32);
+        for (link, port) in topology.ports.iter().enumerate() {
+            first.push(words);
+            let between_switches =
+                port.peer.0 >= topology.hosts && link >= topology.port_base[topology.hosts as usize] as usize;
+            if between_switches {
+                words += topology.links_of(port.peer).len().div_ceil(64) as u32;
+            }
+        }
+        Dependencies { first, onward: vec![0; words as usize] }
+    }
+
+    /// Adds the routes to a ToR. Returns the number of pairs of links.
+    fn add(&mut self, topology: &Topology, routing: &Routing, destination: u32) -> u64 {
+        let mut pairs = 0;
+        for switch in 0..topology.switches.len() as u32 {
+            for &port in routing.group(switch as usize, destination) {
+                let link = topology.link(NodeId(topology.hosts + switch), port);
+                let peer = topology.ports[link.index()].peer.0 - topology.hosts;
+                let onward = routing.group(peer as usize, destination);
+                pairs += 1 + onward.len() as u64;
+                for &next in onward {
+                    let word = self.first[link.index()] as usize + usize::from(next) / 64;
+                    self.onward[word] |= 1 << (next % 64);
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The links that follow `link`.
+    fn after(&self, topology: &Topology, link: LinkId) -> Vec<LinkId> {
+        let peer = topology.ports[link.index()].peer;
+        if peer.0 < topology.hosts {
+            return Vec::new();
+        }
+        let ports = 0..topology.links_of(peer).len() as u16;
+        let first = self.first[link.index()] as usize;
+        let follows = |port: &u16| self.onward[first + usize::from(*port) / 64] >> (port % 64) & 1 == 1;
+        ports.filter(follows).map(|port| topology.link(peer, port)).collect()
+    }
+
+    /// A circle of links, each of which is followed by the next.
+    fn circle(&self, topology: &Topology) -> Option<Vec<LinkId>> {
+        // Links on the present path, and links from which no circle can be reached.
+        let (mut on_path, mut is_done) =
+            (vec![false; topology.ports.len()], vec![false; topology.ports.len()]);
+        for start in (topology.port_base[topology.hosts as usize]..topology.links()).map(LinkId) {
+            if is_done[start.index()] || topology.ports[start.index()].peer.0 < topology.hosts {
+                continue;
+            }
+            on_path[start.index()] = true;
+            let mut path = vec![(start, self.after(topology, start))];
+            while let Some((link, onward)) = path.last_mut() {
+                let Some(next) = onward.pop() else {
+                    on_path[link.index()] = false;
+                    is_done[link.index()] = true;
+                    path.pop();
+                    continue;
+                };
+                if on_path[next.index()] {
+                    let links = path.iter().map(|(link, _)| *link);
+                    return Some(links.skip_while(|link| *link != next).collect());
+                }
+                if !is_done[next.index()] {
+                    on_path[next.index()] = true;
+                    path.push((next, self.after(topology, next)));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ClosInput, ClosKind, CrossDcSpec, DragonflySpec, FullMeshSpec, SpineGroup, TopologySpec, TorusSpec,
+        build, clos_defaults, fat_tree_defaults, parse_ns3,
+    };
+    use anabranch_base::{Duration, Rate};
+
+    const LINK: Rate = Rate::from_gbps(100);
+    const NS: Duration = Duration::from_ns(1);
+
+    fn circle(t: &Topology) -> Option<Vec<LinkId>> {
+        t.cyclic_buffers(&Routing::new(t, &|_| true))
+    }
+
+    fn torus(dims: &[u32]) -> Topology {
+        let spec = TorusSpec {
+            dims: dims.to_vec(),
+            link: LINK,
+            link_latency: NS,
+            host_link: LINK,
+            host_link_latency: NS,
+            switch_latency: NS,
+            radix: None,
+        };
+        build(&TopologySpec::Torus(spec), None).unwrap()
+    }
+
+    fn ring(switches: u32) -> Topology {
+        let mut text = format!("{switches} 0 {switches}\n");
+        for host in 0..switches {
+            text += &format!("{host} {} 1Gbps 1ns 0\n", (host + 1) % switches);
+        }
+        parse_ns3("g", &text, Duration::ZERO).unwrap()
+    }
+
+    /// Checks that each link leads to the switch that the next one leaves.
+    fn assert_circle(t: &Topology) {
+        let circle = circle(t).expect("a circle");
+        for (link, next) in circle.iter().zip(circle.iter().cycle().skip(1)) {
+            assert_eq!(t.ports[link.index()].peer, t.source(*next));
+        }
+    }
+
+    #[test]
+    fn rings_tori_and_dragonflies_have_circles() {
+        // A ring of three is a full mesh, and each route has one link of it.
+        assert!(circle(&ring(3)).is_none());
+        for switches in [4, 5, 6, 100] {
+            assert_circle(&ring(switches));
+        }
+        for dims in [&[4][..], &[3, 3], &[4, 4], &[4, 8], &[2, 5], &[3, 3, 3], &[40, 40]] {
+            assert_circle(&torus(dims));
+        }
+        for (p, a, h, groups) in [(1, 2, 1, 3), (2, 4, 2, 9), (4, 8, 4, 33)] {
+            let spec = DragonflySpec {
+                hosts_per_router: p,
+                routers: a,
+                global_links: h,
+                groups,
+                link: LINK,
+                link_latency: NS,
+                global_link: LINK,
+                global_link_latency: NS,
+                switch_latency: NS,
+                radix: None,
+            };
+            assert_circle(&build(&TopologySpec::Dragonfly(spec), None).unwrap());
+        }
+    }
+
+    #[test]
+    fn trees_meshes_and_joined_data_centres_have_none() {
+        let (tier, pod_hosts) = fat_tree_defaults(128, 3, 1, None, LINK, NS, NS).unwrap();
+        let mut specs = vec![TopologySpec::FatTree { hosts: 128, tier, pod_hosts }];
+        for kind in [ClosKind::Rails, ClosKind::MultiPlane, ClosKind::Hpn, ClosKind::DcnPlus] {
+            let spec = clos_defaults(kind, &ClosInput::new(64, LINK, NS, NS)).unwrap();
+            specs.push(match kind {
+                ClosKind::Rails => TopologySpec::Rails(spec),
+                ClosKind::MultiPlane => TopologySpec::MultiPlane(spec),
+                ClosKind::Hpn => TopologySpec::Hpn(spec),
+                ClosKind::DcnPlus => TopologySpec::DcnPlus(spec),
+            });
+        }
+        let cores = ClosInput {
+            tiers: Some(3),
+            spine_group: Some(SpineGroup::Rail),
+            ..ClosInput::new(64, LINK, NS, NS)
+        };
+        specs.push(TopologySpec::Rails(clos_defaults(ClosKind::Rails, &cores).unwrap()));
+        specs.push(TopologySpec::FullMesh(FullMeshSpec {
+            switches: 8,
+            hosts_per_switch: 2,
+            link: LINK,
+            link_latency: NS,
+            host_link: LINK,
+            host_link_latency: NS,
+            switch_latency: NS,
+            radix: None,
+        }));
+        specs.push(TopologySpec::CrossDc(CrossDcSpec {
+            dcs: 4,
+            tors: 3,
+            leaves: 2,
+            hosts_per_tor: 2,
+            link: LINK,
+            link_latency: NS,
+            esw_link: LINK,
+            esw_link_latency: NS,
+            wan_link: LINK,
+            wan_latency: NS,
+            switch_latency: NS,
+        }));
+        for spec in specs {
+            assert_eq!(circle(&build(&spec, None).unwrap()), None, "{spec:?}");
+        }
+        assert_eq!(circle(&torus(&[2, 2])).map(|circle| circle.len()), Some(4), "a square");
+        // A line of switches turns nowhere.
+        let line = "5 3 4\n2 3 4\n0 2 1Gbps 1ns 0\n1 4 1Gbps 1ns 0\n2 3 1Gbps 1ns 0\n3 4 1Gbps 1ns 0\n";
+        assert_eq!(circle(&parse_ns3("g", line, Duration::ZERO).unwrap()), None);
+    }
+
+    #[test]
+    fn valleys_are_no_proof_of_a_circle() {
+        // Two spines above three ToRs in a row: ToR 0 - spine 0 - ToR 1 - spine 1 - ToR 2. The route over ToR 1 goes down and up.
+        let text = "8 5 7\n3 4 5 6 7\n0 3 1Gbps 1ns 0\n1 4 1Gbps 1ns 0\n2 5 1Gbps 1ns 0\n3 6 1Gbps 1ns 0\n\
+            6 4 1Gbps 1ns 0\n4 7 1Gbps 1ns 0\n7 5 1Gbps 1ns 0\n";
+        let t = parse_ns3("g", text, Duration::ZERO).unwrap();
+        let routing = Routing::new(&t, &|_| true);
+        assert!(!t.turns_down_for_good(&routing));
+        assert_eq!(t.cyclic_buffers(&routing), None);
+    }
+}
