@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::frame::Frame;
 use crate::observer::Observer;
 use anabranch_base::Time;
+use anabranch_proto::lb::NicPorts;
 use anabranch_proto::{IntStack, Packet, Repr};
 
 impl Host {
@@ -47,7 +48,7 @@ impl Host {
         if self.egress.port(PORT).paused {
             return;
         }
-        let Some(packet) = self.next_data(at.now) else { return };
+        let Some(packet) = self.next_data(at.now, None) else { return };
         let frame = self.data_frame(packet, at);
         self.egress.transmit(PORT, &frame, at);
     }
@@ -63,9 +64,9 @@ impl Host {
         frame
     }
 
-    /// The next data packet, by round robin over queue pairs.
-    #[inline]
-    pub(super) fn next_data(&mut self, now: Time) -> Option<Packet> {
+    /// The next data packet, by round robin over queue pairs, whose balancers see `ports` where the NIC has several.
+    #[inline(always)]
+    pub(super) fn next_data(&mut self, now: Time, ports: Option<NicPorts>) -> Option<Packet> {
         while let Some(index) = self.round.take_turn(&mut self.senders) {
             let slot = &mut self.senders[index as usize];
             if slot.is_done() {
@@ -74,6 +75,11 @@ impl Host {
             }
             if slot.waits_for_port() {
                 continue;
+            }
+            if let Some(ports) = ports
+                && let Some(lb) = slot.sender.load_balancer()
+            {
+                lb.see_ports(ports);
             }
             let qp = slot.qp;
             if let Some(packet) = slot.sender.poll_transmit(now) {

@@ -12,6 +12,7 @@ use crate::queue::SlotHandle;
 use crate::spec::PortChoice;
 use anabranch_base::{NodeId, Time};
 use anabranch_proto::Packet;
+use anabranch_proto::lb::NicPorts;
 
 /// The choice among the ports of a NIC.
 pub(super) struct SeveralPorts {
@@ -36,19 +37,25 @@ impl SeveralPorts {
         };
         let ports = u32::from(self.ports);
         let port = (number % ports) as u16;
-        let is_up = |port: u16| {
-            let link = network.topology.link(node, port);
+        if !self.fails_over {
+            return port;
+        }
+        let up = self.up_ports(node, now, network);
+        if up >> port & 1 == 1 || up == 0 {
+            return port;
+        }
+        let mut others = (0..self.ports).filter(|port| up >> port & 1 == 1);
+        others.nth((number / ports % up.count_ones()) as usize).unwrap_or(port)
+    }
+
+    /// The ports whose links the NIC at `node` does not know to be down, as a mask.
+    fn up_ports(&self, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
+        let is_up = |port: &u16| {
+            let link = network.topology.link(node, *port);
             let back = network.topology.reverse(link);
             !network.faults.is_down(link, now) && !network.faults.is_down(back, now)
         };
-        if !self.fails_over || is_up(port) {
-            return port;
-        }
-        let up: u16 = (0..self.ports).filter(|port| is_up(*port)).fold(0, |up, port| up | 1 << port);
-        let others = up.count_ones();
-        let other =
-            (0..self.ports).filter(|port| up >> port & 1 == 1).nth((number / ports % others.max(1)) as usize);
-        other.unwrap_or(port)
+        (0..self.ports).filter(is_up).fold(0, |up, port| up | 1 << port)
     }
 }
 
@@ -62,10 +69,25 @@ impl Host {
         }
     }
 
+    /// The ports whose links the NIC does not know to be down, as a mask; all where it has one.
+    fn up_ports<O>(&self, at: &Context<'_, O>) -> u16 {
+        match &self.several {
+            Some(several) if several.fails_over => several.up_ports(self.id.into(), at.now, at.network),
+            _ => u16::MAX,
+        }
+    }
+
     /// Sends data packets as long as a port is idle and there are some. A packet whose port is busy waits there.
     pub(super) fn fill_ports<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        while self.egress.ports.iter().any(|port| !port.busy && !port.paused) {
-            let Some(packet) = self.next_data(at.now) else { return };
+        let ports = self.egress.ports.len() as u16;
+        loop {
+            let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
+            let idle = idle.fold(0_u16, |mask, (port, _): (u32, _)| mask | 1 << port);
+            if idle == 0 {
+                return;
+            }
+            let free = idle & self.up_ports(at);
+            let Some(packet) = self.next_data(at.now, Some(NicPorts { count: ports, free })) else { return };
             let port = self.port_of(&packet, at);
             let frame = self.data_frame(packet, at);
             let out = self.egress.port(port);
