@@ -23,25 +23,19 @@ pub fn describe(points: &[RunPoint]) -> String {
 
 fn fabric(topology: &TopologySpec) -> String {
     match topology {
-        TopologySpec::FatTree { hosts, .. }
-        | TopologySpec::SingleSwitch { hosts, .. }
-        | TopologySpec::Dumbbell { hosts, .. } => format!("{hosts} hosts"),
         TopologySpec::CrossDc(spec) => format!("{} hosts in {} data centres", spec.hosts(), spec.dcs),
         TopologySpec::Graph { file, .. } => format!("the hosts of {file}"),
         TopologySpec::Registered(its) => format!("the hosts of {}", its.name()),
+        other => match (other.hosts(), other.clos()) {
+            (Some(hosts), Some((_, spec))) => format!("{hosts} NICs in {} servers", spec.servers),
+            (hosts, _) => format!("{} hosts", hosts.unwrap_or_default()),
+        },
     }
 }
 
 /// The traffic. A swept parameter is left to the list of its values.
 fn traffic(point: &RunPoint) -> String {
-    let hosts = match &point.topology {
-        TopologySpec::FatTree { hosts, .. }
-        | TopologySpec::SingleSwitch { hosts, .. }
-        | TopologySpec::Dumbbell { hosts, .. } => Some(*hosts),
-        TopologySpec::CrossDc(spec) => Some(spec.hosts()),
-        TopologySpec::Graph { .. } | TopologySpec::Registered(_) => None,
-    };
-    point.workload.describe(hosts, &|path| point.sweep.contains_key(path))
+    point.workload.describe(point.topology.hosts(), &|path| point.sweep.contains_key(path))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::{Scenario, Step};
 use crate::scenario::read::table::{Table, fault, or_example};
-use crate::scenario::resolve::topology;
+use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
     AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan, QpSelector,
@@ -327,7 +327,7 @@ impl Scenario {
         let origin = &self.origin;
         let built = anabranch_fabric::build(spec, text).map_err(|e| match &origin.section("topology") {
             Some(node) => match Table::open(&origin.file, "[topology]", node) {
-                Ok(table) => topology::refused(&table, e),
+                Ok(table) => fabric_values::refused(&table, e),
                 Err(error) => error,
             },
             None => fault(&origin.file, None, e.to_string(), None),

@@ -1,6 +1,7 @@
 //! The keys of scenarios, schemes, setups and figures, declared once: the values that a key may have, and its default.
 //! Reading refuses other keys; the lists, the reference and the JSON Schema are made of these declarations.
 
+mod cluster;
 pub(in crate::scenario) mod fault;
 pub(in crate::scenario) mod figure;
 mod general;
@@ -98,6 +99,13 @@ const SECTIONS: &[Section] = &[
     topology::SINGLE_SWITCH,
     topology::DUMBBELL,
     topology::CROSS_DC,
+    cluster::RAILS,
+    cluster::MULTI_PLANE,
+    cluster::HPN,
+    cluster::DCN_PLUS,
+    cluster::DRAGONFLY,
+    cluster::TORUS,
+    cluster::FULL_MESH,
     topology::GRAPH,
     workload::PERMUTATION,
     workload::TORNADO,
@@ -336,6 +344,7 @@ mod tests {
                         | ("collective", "ranks" | "groups" | "connections" | "clock" | "jobs" | "jitter")
                         | ("poisson", "inter")
                         | (_, "until" | "hosts_per_tor" | "pod_hosts" | "tiers" | "both_directions")
+                        | (_, "core_oversubscription" | "core_uplinks" | "cores")
                         | ("permutation" | "poisson" | "tornado", "hosts" | "senders")
                         | ("incast", "degree")
                         | ("tier", "radix_down" | "radix_up")

@@ -5,10 +5,12 @@ use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, Section, TIME, key, kind};
 
 const HOSTS: KeyType = KeyType::Whole(Ends::from(2));
-const OVERSUBSCRIPTION: KeyType = KeyType::Either(&[KeyType::Number(Ends::from(1.0)), KeyType::Ratio]);
-const LINK: Key = key("link", RATE, Required, "Rate of the links.").with_example("\"400Gbps\"");
-const LINK_LATENCY: Key = key("link_latency", TIME, Value("\"500ns\""), "How long a bit takes over a link.");
-const SWITCH_LATENCY: Key = key(
+pub(super) const OVERSUBSCRIPTION: KeyType =
+    KeyType::Either(&[KeyType::Number(Ends::from(1.0)), KeyType::Ratio]);
+pub(super) const LINK: Key = key("link", RATE, Required, "Rate of the links.").with_example("\"400Gbps\"");
+pub(super) const LINK_LATENCY: Key =
+    key("link_latency", TIME, Value("\"500ns\""), "How long a bit takes over a link.");
+pub(super) const SWITCH_LATENCY: Key = key(
     "switch_latency",
     TIME,
     Value("\"500ns\""),
@@ -213,7 +215,8 @@ pub(super) const GRAPH: Section = Section {
     name: "graph",
     table: "[topology]",
     kind: Some("graph"),
-    meaning: "Any graph, from a topology file of the ns-3 RDMA simulators.",
+    meaning: "Any graph, from a topology file of the ns-3 RDMA simulators. A host with several links is a NIC with as many \
+              ports; a host that is joined to another one gets a switch of its own.",
     keys: &[
         kind("graph", "Which fabric it is."),
         key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),

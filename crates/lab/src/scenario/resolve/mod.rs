@@ -1,5 +1,7 @@
 //! The parts of a scenario from their tables, with every default made explicit.
 
+mod cluster;
+pub(in crate::scenario) mod fabric_values;
 pub(in crate::scenario) mod rest;
 pub(in crate::scenario) mod scheme;
 pub(in crate::scenario) mod setup;

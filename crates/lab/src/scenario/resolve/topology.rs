@@ -1,16 +1,15 @@
 //! `[topology]` as written, with its short forms.
 
 use crate::scenario::keys;
-use crate::scenario::read::table::{Table, example, fault, or_example};
+use crate::scenario::read::table::{Table, example, fault};
+use crate::scenario::resolve::cluster;
+use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
+use anabranch_base::{Diagnostic, Fix, Rate};
 use anabranch_engine::FaultSpec;
-use anabranch_fabric::{CrossDcSpec, TierSpec, TopologyError, TopologySpec};
+use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
-
-/// The default of `link_latency` and `switch_latency` (REPS, section 4.1).
-const LATENCY: Duration = Duration::from_ns(500);
 
 /// The most faults of a run: results number them in 16 bits, without the last number.
 pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
@@ -22,6 +21,10 @@ enum Kind {
     SingleSwitch,
     Dumbbell,
     CrossDc,
+    Clos(ClosKind),
+    Dragonfly,
+    Torus,
+    FullMesh,
     Graph,
 }
 
@@ -31,6 +34,13 @@ const KINDS: &[(&str, Kind)] = &[
     ("single-switch", Kind::SingleSwitch),
     ("dumbbell", Kind::Dumbbell),
     ("cross-dc", Kind::CrossDc),
+    ("rails", Kind::Clos(ClosKind::Rails)),
+    ("multi-plane", Kind::Clos(ClosKind::MultiPlane)),
+    ("hpn", Kind::Clos(ClosKind::Hpn)),
+    ("dcn-plus", Kind::Clos(ClosKind::DcnPlus)),
+    ("dragonfly", Kind::Dragonfly),
+    ("torus", Kind::Torus),
+    ("full-mesh", Kind::FullMesh),
     ("graph", Kind::Graph),
 ];
 
@@ -60,31 +70,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         Kind::SingleSwitch => single_switch(table),
         Kind::Dumbbell => dumbbell(table),
         Kind::CrossDc => cross_dc(table),
+        Kind::Clos(kind) => cluster::clos(table, kind),
+        Kind::Dragonfly => cluster::dragonfly(table),
+        Kind::Torus => cluster::torus(table),
+        Kind::FullMesh => cluster::full_mesh(table),
         Kind::Graph => graph(cx, table),
-    }
-}
-
-/// The error for what the topology refuses, at the key it names.
-pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
-    match error {
-        TopologyError::Shape { key, problem: Problem { message, fix } } => {
-            // `topology.tier[1].radix_down`, or the short form's key.
-            let path = key.replace('[', ".").replace(']', "");
-            let path: Vec<&str> = path.split('.').skip(1).collect();
-            let last = path.last().copied().unwrap_or("hosts");
-            let help = fix.map(|fix| fix.of_key(last));
-            let mut at = table.at;
-            if let Some((first, rest)) = path.split_first()
-                && let Some(node) = table.node(first)
-            {
-                at = node.place(rest);
-            }
-            fault(table.file, at, message, or_example(help, last))
-        }
-        TopologyError::File { file, line, problem } => Diagnostic::in_file(file, Some(line), problem),
-        TopologyError::NoText { file } => {
-            table.wrong("file", format!("{file} was not read"), "file = \"...\"")
-        }
     }
 }
 
@@ -104,42 +94,10 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
             override_tiers(table, tier)?;
             *hosts
         }
-        TopologySpec::SingleSwitch { hosts, .. } | TopologySpec::Dumbbell { hosts, .. } => *hosts,
-        TopologySpec::CrossDc(spec) => spec.hosts(),
-        TopologySpec::Graph { .. } | TopologySpec::Registered(_) => {
-            return Err(table.wrong("file", format!("{file} is a graph"), Fix::set("kind", "\"graph\"")));
-        }
+        // A `.topo` file describes a fat tree.
+        _ => return Err(table.wrong("file", format!("{file} is a graph"), Fix::set("kind", "\"graph\""))),
     };
     Ok((spec, hosts))
-}
-
-/// The rate of a ToR's hosts divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
-fn oversubscription(table: &Table) -> Result<f64, Diagnostic> {
-    let key = "oversubscription";
-    let ratio = match table.node(key).map(|node| node.value()) {
-        None => return Ok(1.0),
-        Some(toml::Value::String(text)) => {
-            let of_two = text.split_once(':').and_then(|(down, up)| {
-                Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
-            });
-            let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
-                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
-                let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
-                let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
-                let message =
-                    format!("oversubscription must be a number or a ratio such as \"2:1\", not {text:?}");
-                return Err(table.wrong(key, message, Fix::set("oversubscription", first)));
-            };
-            ratio
-        }
-        Some(_) => table.need(key)?,
-    };
-    if ratio >= 1.0 {
-        return Ok(ratio);
-    }
-    let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
-    let message = format!("oversubscription must be 1 or more, not {ratio}");
-    Err(table.wrong(key, message, Fix::set("oversubscription", instead)))
 }
 
 fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), Diagnostic> {
@@ -169,7 +127,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     }
     // Every tier says its own where there is none for all.
     let link = link.unwrap_or_default();
-    let oversubscription = oversubscription(table)?;
+    let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
     let whole = whole && written.len() as u32 == tiers;
     let (mut tier, pod_hosts) = if whole {
@@ -319,12 +277,4 @@ fn hosts(table: &Table) -> Result<u32, Diagnostic> {
         return Err(table.wrong("hosts", message, Fix::set("hosts", example("hosts"))));
     }
     Ok(hosts)
-}
-
-fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
-    let rate: Option<Rate> = table.get(key)?;
-    if let Some(rate) = rate {
-        table.above_zero(key, rate)?;
-    }
-    Ok(rate)
 }

@@ -121,9 +121,9 @@ link_latency = "5""#,
     ),
     (
         "fat-tree",
-        "torus",
-        r#"perm.toml:5:1: unknown kind "torus"
-  write: kind = one of "fat-tree", "leaf-spine", "single-switch", "dumbbell", "cross-dc", "graph""#,
+        "slimfly",
+        r#"perm.toml:5:1: unknown kind "slimfly"
+  write: kind = one of "fat-tree", "leaf-spine", "single-switch", "dumbbell", "cross-dc", "rails", "multi-plane", "hpn", "dcn-plus", "dragonfly", "torus", "full-mesh", "graph""#,
     ),
     (
         "permutation",

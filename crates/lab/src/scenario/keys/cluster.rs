@@ -1,0 +1,248 @@
+//! The keys of `[topology]` for clusters of servers, and for switches that are joined directly.
+
+use crate::scenario::keys::key_type::{Ends, High, KeyType};
+use crate::scenario::keys::section::KeyDefault::{self, Described, Required, Value};
+use crate::scenario::keys::section::{COUNT, Key, RATE, Section, TIME, key, kind};
+use crate::scenario::keys::topology::{LINK, LINK_LATENCY, OVERSUBSCRIPTION, SWITCH_LATENCY};
+
+const LINKS_UP: KeyType = KeyType::Whole(Ends::from(0));
+const PORTS: KeyType = KeyType::Whole(Ends::from(1).with_high(High::To(16)));
+/// The size of a ring.
+const RING: KeyType = KeyType::Whole(Ends::from(2));
+const RADIX: Key = key(
+    "radix",
+    COUNT,
+    Described("any number of ports"),
+    "Ports of the switch that is bought: more are refused, and without other numbers switches are filled.",
+)
+.with_example("64");
+
+/// The keys of a Clos network of servers. The kinds differ in what `ports` means and in defaults.
+const fn clos(
+    name: &'static str,
+    ports: (&'static str, &'static str),
+    segment: &'static str,
+    pod: &'static str,
+    oversubscriptions: [&'static str; 2],
+    uplink: &'static str,
+) -> [Key; 22] {
+    [
+        kind(name, "Which fabric it is."),
+        key("servers", COUNT, Required, "Servers of the cluster.").with_example("16"),
+        key("nics", COUNT, Value("8"), "NICs of a server, each of a rail of its own."),
+        key("gpus", COUNT, Described("`nics`"), "GPUs of a server.").with_example("8"),
+        key("ports", PORTS, Value(ports.0), ports.1),
+        key(
+            "nvlink_domain",
+            COUNT,
+            Value("1"),
+            "Neighbouring servers whose GPUs reach each other by NVLink.",
+        ),
+        key("segment", COUNT, Described(segment), "Servers of a segment, which share their leaves.")
+            .with_example("8"),
+        key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
+        key(
+            "tiers",
+            KeyType::Whole(Ends::from(1).with_high(High::To(3))),
+            Described("2, or 3 with several pods"),
+            "Tiers of switches: leaves, spines and cores.",
+        )
+        .with_example("2"),
+        key(
+            "spine_group",
+            KeyType::Choice(&["pod", "rail"]),
+            Described("`\"pod\"`; `\"rail\"` with kind = \"rails\" and three tiers"),
+            "The leaves that share their spines: those of a pod, or those of one rail.",
+        )
+        .with_example("\"pod\""),
+        LINK,
+        key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
+            .with_example("\"800Gbps\""),
+        key("core_link", RATE, Described("`uplink`"), "Rate of the links between spines and cores.")
+            .with_example("\"800Gbps\""),
+        LINK_LATENCY,
+        SWITCH_LATENCY,
+        key(
+            "oversubscription",
+            OVERSUBSCRIPTION,
+            Described(oversubscriptions[0]),
+            "What the NICs of a leaf can send over what leaves it upwards.",
+        )
+        .with_example("2"),
+        key(
+            "uplinks",
+            LINKS_UP,
+            Described("by `oversubscription`"),
+            "Links from a leaf upwards, in its place.",
+        )
+        .with_example("4"),
+        key(
+            "spines",
+            LINKS_UP,
+            Described("one for each uplink of a leaf; with `radix` as few as will do"),
+            "Spines of a pod (of a rail, by `spine_group`), in each plane.",
+        )
+        .with_example("4"),
+        key(
+            "core_oversubscription",
+            OVERSUBSCRIPTION,
+            Described(oversubscriptions[1]),
+            "What reaches a spine from below over what leaves it upwards.",
+        )
+        .with_example("2"),
+        key(
+            "core_uplinks",
+            LINKS_UP,
+            Described("by `core_oversubscription`"),
+            "Links from a spine upwards, in its place.",
+        )
+        .with_example("4"),
+        key(
+            "cores",
+            LINKS_UP,
+            Described("one for each uplink of a group's spines; with `radix` as few as will do"),
+            "Cores of each plane.",
+        )
+        .with_example("16"),
+        RADIX,
+    ]
+}
+
+const BY_RADIX: &str = "so many that leaves have up to 32 NICs, or by `radix`";
+
+pub(super) const RAILS: Section = Section {
+    name: "rails",
+    table: "[topology]",
+    kind: Some("rails"),
+    meaning: "A rail-optimised cluster: a leaf has the NICs of one rail of a segment.",
+    keys: &clos(
+        "rails",
+        ("1", "Ports of a NIC, each in a plane of its own."),
+        BY_RADIX,
+        "all",
+        ["1", "1"],
+        "`link`",
+    ),
+};
+
+pub(super) const MULTI_PLANE: Section = Section {
+    name: "multi-plane",
+    table: "[topology]",
+    kind: Some("multi-plane"),
+    meaning: "A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.",
+    keys: &clos(
+        "multi-plane",
+        ("4", "Ports of a NIC, each in a plane of its own."),
+        BY_RADIX,
+        "all; with three tiers so many that a pod has as many leaves as a leaf has NICs",
+        ["1", "1"],
+        "`link`",
+    ),
+};
+
+pub(super) const HPN: Section = Section {
+    name: "hpn",
+    table: "[topology]",
+    kind: Some("hpn"),
+    meaning: "Alibaba's HPN: rails in two planes, with two ToRs for each NIC.",
+    keys: &clos(
+        "hpn",
+        ("2", "Ports of a NIC, each in a plane of its own."),
+        "up to 128, or by `radix`",
+        "up to 15",
+        ["1; 60 uplinks with a segment of 128", "15"],
+        "twice `link`",
+    ),
+};
+
+pub(super) const DCN_PLUS: Section = Section {
+    name: "dcn-plus",
+    table: "[topology]",
+    kind: Some("dcn-plus"),
+    meaning: "Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.",
+    keys: &clos(
+        "dcn-plus",
+        ("2", "Ports of a NIC, each to a ToR of its own."),
+        "up to 16, or by `radix`",
+        "up to 4",
+        ["1", "1"],
+        "`link`",
+    ),
+};
+
+pub(super) const DRAGONFLY: Section = Section {
+    name: "dragonfly",
+    table: "[topology]",
+    kind: Some("dragonfly"),
+    meaning: "Groups of routers in a full mesh, each group joined to every other.",
+    keys: &[
+        kind("dragonfly", "Which fabric it is."),
+        key("hosts_per_router", COUNT, Required, "Hosts of a router (p).").with_example("2"),
+        key("routers", COUNT, Required, "Routers of a group (a).").with_example("4"),
+        key("global_links", COUNT, Required, "Links of a router to other groups (h).").with_example("2"),
+        key("groups", RING, Described("`routers` x `global_links` + 1"), "Groups (g).").with_example("5"),
+        LINK,
+        LINK_LATENCY,
+        key("global_link", RATE, Described("`link`"), "Rate of the links between groups.")
+            .with_example("\"400Gbps\""),
+        key(
+            "global_link_latency",
+            TIME,
+            Described("`link_latency`"),
+            "How long a bit takes over such a link.",
+        )
+        .with_example("\"2500ns\""),
+        SWITCH_LATENCY,
+        RADIX,
+    ],
+};
+
+const fn host_link(default: KeyDefault) -> Key {
+    key("host_link", RATE, default, "Rate of the link between a host and its switch.")
+        .with_example("\"1600Gbps\"")
+}
+
+const fn host_link_latency(default: KeyDefault) -> Key {
+    key("host_link_latency", TIME, default, "How long a bit takes over that link.").with_example("\"0ns\"")
+}
+
+pub(super) const TORUS: Section = Section {
+    name: "torus",
+    table: "[topology]",
+    kind: Some("torus"),
+    meaning: "A grid of switches with one host each, closed to a ring in every dimension.",
+    keys: &[
+        kind("torus", "Which fabric it is."),
+        key(
+            "dims",
+            KeyType::List { name: "a list of numbers", of: Some(&RING), least: 1, most: Some(8) },
+            Required,
+            "Switches of each dimension; a dimension of 2 has one link.",
+        )
+        .with_example("[4, 4]"),
+        LINK,
+        LINK_LATENCY,
+        host_link(Described("that of the links of its switch together")),
+        host_link_latency(Value("\"0ns\"")),
+        SWITCH_LATENCY,
+        RADIX,
+    ],
+};
+
+pub(super) const FULL_MESH: Section = Section {
+    name: "full-mesh",
+    table: "[topology]",
+    kind: Some("full-mesh"),
+    meaning: "Switches each of which is joined to every other one.",
+    keys: &[
+        kind("full-mesh", "Which fabric it is."),
+        key("switches", RING, Required, "Switches.").with_example("8"),
+        key("hosts_per_switch", COUNT, Value("1"), "Hosts of a switch."),
+        LINK,
+        LINK_LATENCY,
+        host_link(Described("a host's share of the links of its switch together")),
+        host_link_latency(Described("0; `link_latency` with several hosts on a switch")),
+        SWITCH_LATENCY,
+        RADIX,
+    ],
+};

@@ -1,0 +1,129 @@
+//! `[topology]` of clusters of servers, and of switches that are joined directly.
+
+use crate::scenario::keys;
+use crate::scenario::read::table::Table;
+use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
+use crate::scenario::schema::unknown_keys::only;
+use anabranch_base::{Diagnostic, Duration, Rate};
+use anabranch_fabric::{
+    ClosInput, ClosKind, DragonflySpec, FullMeshSpec, SpineGroup, TopologySpec, TorusSpec, clos_defaults,
+};
+
+const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail", SpineGroup::Rail)];
+
+/// The topology with its number of hosts.
+type Read = Result<(TopologySpec, u32), Diagnostic>;
+
+pub(super) fn clos(table: &Table, kind: ClosKind) -> Read {
+    only(table, &keys::of(kind.name()))?;
+    let ratio = |key: &str| table.node(key).map(|_| oversubscription(table, key)).transpose();
+    let input = ClosInput {
+        servers: table.need("servers")?,
+        gpus: table.get("gpus")?,
+        nics: table.get("nics")?,
+        ports: table.get("ports")?,
+        nvlink_domain: table.get("nvlink_domain")?,
+        segment: table.get("segment")?,
+        pod: table.get("pod")?,
+        tiers: table.get("tiers")?,
+        spine_group: table
+            .node("spine_group")
+            .map(|_| table.word("spine_group", SPINE_GROUPS))
+            .transpose()?,
+        oversubscription: ratio("oversubscription")?,
+        uplinks: table.get("uplinks")?,
+        spines: table.get("spines")?,
+        core_oversubscription: ratio("core_oversubscription")?,
+        core_uplinks: table.get("core_uplinks")?,
+        cores: table.get("cores")?,
+        link: link(table)?,
+        uplink: rate(table, "uplink")?,
+        core_link: rate(table, "core_link")?,
+        link_latency: table.get("link_latency")?.unwrap_or(LATENCY),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+        radix: table.get("radix")?,
+    };
+    let spec = clos_defaults(kind, &input).map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    let spec = match kind {
+        ClosKind::Rails => TopologySpec::Rails(spec),
+        ClosKind::MultiPlane => TopologySpec::MultiPlane(spec),
+        ClosKind::Hpn => TopologySpec::Hpn(spec),
+        ClosKind::DcnPlus => TopologySpec::DcnPlus(spec),
+    };
+    Ok((spec, hosts))
+}
+
+pub(super) fn dragonfly(table: &Table) -> Read {
+    only(table, &keys::of("dragonfly"))?;
+    let (link, link_latency) = (link(table)?, table.get("link_latency")?.unwrap_or(LATENCY));
+    let (routers, global_links) = (table.need("routers")?, table.need("global_links")?);
+    let spec = DragonflySpec {
+        hosts_per_router: table.need("hosts_per_router")?,
+        routers,
+        global_links,
+        groups: table.get("groups")?.unwrap_or_else(|| DragonflySpec::most_groups(routers, global_links)),
+        link,
+        link_latency,
+        global_link: rate(table, "global_link")?.unwrap_or(link),
+        global_link_latency: table.get("global_link_latency")?.unwrap_or(link_latency),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+        radix: table.get("radix")?,
+    };
+    spec.check().map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    Ok((TopologySpec::Dragonfly(spec), hosts))
+}
+
+pub(super) fn torus(table: &Table) -> Read {
+    only(table, &keys::of("torus"))?;
+    let (dims, link): (Vec<u32>, Rate) = (table.need("dims")?, link(table)?);
+    let of_switch = TorusSpec::links_of_switch(&dims);
+    let spec = TorusSpec {
+        link,
+        link_latency: table.get("link_latency")?.unwrap_or(LATENCY),
+        host_link: rate(table, "host_link")?.unwrap_or(times(link, of_switch, 1)),
+        host_link_latency: table.get("host_link_latency")?.unwrap_or(Duration::ZERO),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+        radix: table.get("radix")?,
+        dims,
+    };
+    spec.check().map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    Ok((TopologySpec::Torus(spec), hosts))
+}
+
+pub(super) fn full_mesh(table: &Table) -> Read {
+    only(table, &keys::of("full-mesh"))?;
+    let (switches, link): (u32, Rate) = (table.need("switches")?, link(table)?);
+    let hosts_per_switch: u32 = table.get("hosts_per_switch")?.unwrap_or(1);
+    let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
+    // A switch with one host is a part of that host.
+    let to_host = if hosts_per_switch > 1 { link_latency } else { Duration::ZERO };
+    let spec = FullMeshSpec {
+        switches,
+        hosts_per_switch,
+        link,
+        link_latency,
+        host_link: rate(table, "host_link")?.unwrap_or(times(
+            link,
+            switches.saturating_sub(1),
+            hosts_per_switch,
+        )),
+        host_link_latency: table.get("host_link_latency")?.unwrap_or(to_host),
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+        radix: table.get("radix")?,
+    };
+    spec.check().map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    Ok((TopologySpec::FullMesh(spec), hosts))
+}
+
+fn link(table: &Table) -> Result<Rate, Diagnostic> {
+    rate(table, "link")?.ok_or_else(|| table.missing("link"))
+}
+
+/// The rate of `links` links, shared by `hosts` hosts.
+fn times(link: Rate, links: u32, hosts: u32) -> Rate {
+    Rate(link.0.saturating_mul(u64::from(links)) / u64::from(hosts.max(1)))
+}

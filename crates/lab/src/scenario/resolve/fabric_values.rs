@@ -1,0 +1,67 @@
+//! Values that several kinds of `[topology]` have, and the errors about them.
+
+use crate::scenario::read::table::{Table, fault, or_example};
+use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
+use anabranch_fabric::TopologyError;
+
+/// The default of `link_latency` and `switch_latency` (REPS, section 4.1).
+pub(super) const LATENCY: Duration = Duration::from_ns(500);
+
+/// The error for what the topology refuses, at the key it names.
+pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
+    match error {
+        TopologyError::Shape { key, problem: Problem { message, fix } } => {
+            // `topology.tier[1].radix_down`, or the short form's key.
+            let path = key.replace('[', ".").replace(']', "");
+            let path: Vec<&str> = path.split('.').skip(1).collect();
+            let last = path.last().copied().unwrap_or("hosts");
+            let help = fix.map(|fix| fix.of_key(last));
+            let mut at = table.at;
+            if let Some((first, rest)) = path.split_first()
+                && let Some(node) = table.node(first)
+            {
+                at = node.place(rest);
+            }
+            fault(table.file, at, message, or_example(help, last))
+        }
+        TopologyError::File { file, line, problem } => Diagnostic::in_file(file, Some(line), problem),
+        TopologyError::NoText { file } => {
+            table.wrong("file", format!("{file} was not read"), "file = \"...\"")
+        }
+    }
+}
+
+/// The rate of a ToR's hosts divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
+pub(super) fn oversubscription(table: &Table, key: &str) -> Result<f64, Diagnostic> {
+    let ratio = match table.node(key).map(|node| node.value()) {
+        None => return Ok(1.0),
+        Some(toml::Value::String(text)) => {
+            let of_two = text.split_once(':').and_then(|(down, up)| {
+                Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
+            });
+            let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
+                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
+                let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
+                let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
+                let message = format!("{key} must be a number or a ratio such as \"2:1\", not {text:?}");
+                return Err(table.wrong(key, message, Fix::set(key, first)));
+            };
+            ratio
+        }
+        Some(_) => table.need(key)?,
+    };
+    if ratio >= 1.0 {
+        return Ok(ratio);
+    }
+    let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
+    let message = format!("{key} must be 1 or more, not {ratio}");
+    Err(table.wrong(key, message, Fix::set(key, instead)))
+}
+
+pub(super) fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
+    let rate: Option<Rate> = table.get(key)?;
+    if let Some(rate) = rate {
+        table.above_zero(key, rate)?;
+    }
+    Ok(rate)
+}
