@@ -143,7 +143,7 @@ impl Node for Host {
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
         match frame.kind {
-            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(&frame.packet, stack, at),
+            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(frame, stack, at),
             FrameKind::Packet => self.handle_answer(&frame.packet, stack, at),
             FrameKind::Pause => self.handle_pause(frame.port, true, at),
             FrameKind::Resume => self.handle_pause(frame.port, false, at),
@@ -292,12 +292,8 @@ impl Host {
 
     /// Handles a packet for a receiver.
     #[inline]
-    fn handle_data<O: Observer>(
-        &mut self,
-        packet: &Packet,
-        stack: Option<&IntStack>,
-        at: &mut Context<'_, O>,
-    ) {
+    fn handle_data<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        let packet = &frame.packet;
         at.counters.consumed += 1;
         while let Some((_, slot)) = self.closing_receivers.pop_front_if(|(time, _)| *time <= at.now) {
             self.close_receiver(slot);
@@ -315,7 +311,7 @@ impl Host {
             self.hold_for_ack(slot, stack);
         }
         while let Some(answer) = self.receivers[index].poll_transmit() {
-            self.send_answer(slot, answer, at);
+            self.send_answer((slot, frame.port), answer, at);
         }
         if self.pulls.is_some() {
             self.request_pull(slot, index, at.now);

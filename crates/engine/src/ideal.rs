@@ -2,7 +2,7 @@
 
 mod jobs;
 
-use crate::spec::{PortChoice, Scheme};
+use crate::spec::Scheme;
 use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::Framing;
@@ -67,7 +67,7 @@ impl<'a> Ideal<'a> {
     /// Ideal times of messages under `scheme`: with its queue pairs per connection and its spreading over paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
         let spreads = scheme.path_choice() != PathChoice::Hash;
-        let uses_all_ports = spreads && scheme.fabric.port_choice == PortChoice::Entropy;
+        let uses_all_ports = scheme.uses_all_ports();
         Ideal { split: u64::from(scheme.qps), spreads, uses_all_ports, ..self }
     }
 
@@ -242,7 +242,10 @@ impl<'a> Ideal<'a> {
         let group = |node: NodeId, to: HostId| {
             let ports = match node.0.checked_sub(self.topology.hosts) {
                 Some(switch) => self.routing.group(switch as usize, self.routing.tor_index(to, 0)).len(),
-                None => self.topology.host_ports(HostId(node.0)).into(),
+                None if self.uses_all_ports || self.split > 1 => {
+                    self.topology.host_ports(HostId(node.0)).into()
+                }
+                None => 1,
             };
             (ports as u64).max(1)
         };

@@ -133,6 +133,15 @@ impl Scheme {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
     }
 
+    /// Whether packets of one queue pair leave by all ports of their NIC.
+    pub fn uses_all_ports(&self) -> bool {
+        match self.fabric.port_choice() {
+            PortChoice::Entropy => self.all_lbs().any(LbConfig::chooses_paths),
+            PortChoice::QueuePair => false,
+            PortChoice::Packet => true,
+        }
+    }
+
     /// Who chooses the path of a packet of this scheme.
     pub fn path_choice(&self) -> PathChoice {
         let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
@@ -255,13 +264,15 @@ parameters! {
         #[serde(default)]
         #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
-        /// The port by which a packet leaves a NIC with several ports, and so its plane: by its entropy value modulo the number
-        /// of ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over ports; or by its
-        /// queue pair, whose host gives it a port in turn (`queue-pair`).
-        #[serde(default, skip_serializing_if = "is_default")]
-        #[param(any; example = "queue-pair"; source = "unspecified; NVIDIA's multi-plane NICs and MRC (OCP 1.0) spread the packets of \
-            a queue pair over planes, bonded NICs keep a queue pair on one port"; default = "entropy")]
-        pub port_choice: PortChoice,
+        /// The port, and so the plane, by which a packet leaves a NIC with several: by its entropy value modulo the number of
+        /// ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over ports; by its queue
+        /// pair, whose host gives it a port in turn (`queue-pair`); or data by the next free port (`packet`). Without it `packet`
+        /// where `routing` chooses a path for each packet, otherwise `entropy`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(any; example = "queue-pair";
+            source = "unspecified; multi-plane NICs and MRC (OCP 1.0) spread the packets of a queue pair over planes, bonded \
+            NICs keep a queue pair on one port")]
+        pub port_choice: Option<PortChoice>,
         /// Packets leave by another port of the NIC while it knows that the link of theirs is down.
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "unspecified; a NIC sees at once that its own link has no signal"; default = true)]
@@ -334,6 +345,14 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
+    /// The port by which a packet leaves a NIC with several. Where switches choose a path for each packet, the NIC does too.
+    pub fn port_choice(&self) -> PortChoice {
+        self.port_choice.unwrap_or(match self.routing {
+            RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear => PortChoice::Entropy,
+        })
+    }
+
     /// The most bytes that a data queue that drops or trims can hold, by the facts of a path. Alone at its switch it gets the
     /// share `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
@@ -414,17 +433,18 @@ parameter_choices!(
 );
 
 /// The choice of a NIC with several ports among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortChoice {
-    /// The entropy value of the packet.
-    #[default]
+    /// The entropy value of the packet decides.
     Entropy,
-    /// The queue pair of the packet.
+    /// The queue pair of the packet decides.
     QueuePair,
+    /// Data leaves by the next free port.
+    Packet,
 }
 
-parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair);
+parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair, "packet" = Packet);
 
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.

@@ -9,10 +9,16 @@ use anabranch_proto::lb::NicPorts;
 use anabranch_proto::{IntStack, Packet, Repr};
 
 impl Host {
+    /// Sends an answer of the receiver at `slot`: by the port `to`, at which the packet that it answers has arrived.
     #[inline]
-    pub(super) fn send_answer<O: Observer>(&mut self, slot: usize, packet: Packet, at: &mut Context<'_, O>) {
+    pub(super) fn send_answer<O: Observer>(
+        &mut self,
+        (slot, to): (usize, u16),
+        packet: Packet,
+        at: &mut Context<'_, O>,
+    ) {
         at.counters.injected += 1;
-        let port = self.port_of(&packet, at);
+        let port = if self.several.is_some() { self.port_of_answer(&packet, to, at) } else { PORT };
         let mut frame = Frame::new(packet, PORT);
         if self.egress.telemetry.is_some() && matches!(packet.repr, Repr::Ack { .. }) {
             frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);

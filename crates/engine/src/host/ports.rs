@@ -18,6 +18,8 @@ use anabranch_proto::lb::NicPorts;
 pub(super) struct SeveralPorts {
     ports: u16,
     choice: PortChoice,
+    /// The port after that of the last data packet, where data leaves by the next free port.
+    turn: u16,
     /// Whether packets avoid a port whose link the NIC knows to be down.
     fails_over: bool,
 }
@@ -26,13 +28,13 @@ impl SeveralPorts {
     /// The choice at a NIC with so many ports.
     pub fn new(network: &Network<'_>, ports: u16) -> Self {
         let fabric = &network.scheme.fabric;
-        SeveralPorts { ports, choice: fabric.port_choice, fails_over: fabric.port_failover }
+        SeveralPorts { ports, choice: fabric.port_choice(), turn: 0, fails_over: fabric.port_failover }
     }
 
     /// The port of a packet of a NIC at `node`.
     fn port_of(&self, packet: &Packet, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
         let number = match self.choice {
-            PortChoice::Entropy => u32::from(packet.ev),
+            PortChoice::Entropy | PortChoice::Packet => u32::from(packet.ev),
             PortChoice::QueuePair => network.slots(packet.qp)[0],
         };
         let ports = u32::from(self.ports);
@@ -46,6 +48,14 @@ impl SeveralPorts {
         }
         let mut others = (0..self.ports).filter(|port| up >> port & 1 == 1);
         others.nth((number / ports % up.count_ones()) as usize).unwrap_or(port)
+    }
+
+    /// The next of the ports in the mask `free`, which is not empty, in turn.
+    fn next_free(&mut self, free: u16) -> u16 {
+        let from = (0..self.ports).map(|step| (self.turn + step) % self.ports);
+        let port = from.into_iter().find(|port| free >> port & 1 == 1).unwrap_or(PORT);
+        self.turn = (port + 1) % self.ports;
+        port
     }
 
     /// The ports whose links the NIC at `node` does not know to be down, as a mask.
@@ -69,6 +79,12 @@ impl Host {
         }
     }
 
+    /// The port of an answer to a packet that arrived at port `to`: that one, so that answers come back in the plane in which
+    /// data gets through.
+    pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
+        if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
+    }
+
     /// The ports whose links the NIC does not know to be down, as a mask; all where it has one.
     fn up_ports<O>(&self, at: &Context<'_, O>) -> u16 {
         match &self.several {
@@ -83,12 +99,19 @@ impl Host {
         loop {
             let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
             let idle = idle.fold(0_u16, |mask, (port, _): (u32, _)| mask | 1 << port);
-            if idle == 0 {
+            let free = match idle & self.up_ports(at) {
+                // With all links down, packets are lost rather than held.
+                0 if self.up_ports(at) == 0 => idle,
+                free => free,
+            };
+            if free == 0 {
                 return;
             }
-            let free = idle & self.up_ports(at);
             let Some(packet) = self.next_data(at.now, Some(NicPorts { count: ports, free })) else { return };
-            let port = self.port_of(&packet, at);
+            let port = match &mut self.several {
+                Some(several) if several.choice == PortChoice::Packet && free != 0 => several.next_free(free),
+                _ => self.port_of(&packet, at),
+            };
             let frame = self.data_frame(packet, at);
             let out = self.egress.port(port);
             if !out.busy && !out.paused {

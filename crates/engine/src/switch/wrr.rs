@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use crate::mail::ArrivalOrder;
     use crate::queue::FullQueue;
+    use crate::spec::RoutingMode;
     use crate::spec::WrrSpec;
-    use crate::spec::{PortChoice, RoutingMode};
     use anabranch_base::{Duration, Rate};
     use anabranch_fabric::{TopologySpec, build};
     use anabranch_proto::{Size, Threshold};
@@ -99,7 +99,7 @@ mod tests {
             acks_with_data: false,
             routing_delay: None,
             routing: RoutingMode::Ecmp,
-            port_choice: PortChoice::Entropy,
+            port_choice: None,
             port_failover: true,
             arrival_order: ArrivalOrder::Port,
             clock_ppm: 0,

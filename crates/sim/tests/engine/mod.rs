@@ -1,6 +1,7 @@
 //! The engine from outside.
 
 mod closed_forms;
+mod clusters;
 mod constants;
 mod cross_dc;
 mod determinism;

@@ -12,7 +12,7 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub topology: Topology,
     pub routing: Routing,
     /// It takes long to find the longest path of a large fabric.
-    facts: Vec<(Framing, PathFacts)>,
+    facts: Vec<((Framing, bool), PathFacts)>,
 }
 
 impl<'a> BuiltFabric<'a> {
@@ -28,12 +28,12 @@ impl<'a> BuiltFabric<'a> {
 
     /// The longest path's, for the packets and the queues of `scheme`.
     pub(in crate::scenario) fn facts(&mut self, scheme: &Scheme) -> PathFacts {
-        let framing = scheme.transport.framing();
-        let facts = match self.facts.iter().find(|(known, _)| *known == framing) {
+        let kind = (scheme.transport.framing(), scheme.uses_all_ports());
+        let facts = match self.facts.iter().find(|(known, _)| *known == kind) {
             Some((_, facts)) => *facts,
             None => {
-                let facts = self.ideal(&scheme.transport).path_facts();
-                self.facts.push((framing, facts));
+                let facts = self.ideal(&scheme.transport).carried_by(scheme).path_facts();
+                self.facts.push((kind, facts));
                 facts
             }
         };
