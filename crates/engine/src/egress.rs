@@ -454,6 +454,23 @@ pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
+/// Trims a packet for which the data queue of `out` has no room, or drops it. Returns its header, for which the control queue has
+/// room.
+pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
+    let limits = &at.network.queues;
+    let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
+        count_drop(out.link, packet, at);
+        return None;
+    };
+    at.counters.trims += 1;
+    at.note_lost_payload(packet);
+    if out.control_bytes + u32::from(header.wire_bytes) > limits.control {
+        count_drop(out.link, &header, at);
+        return None;
+    }
+    Some(header)
+}
+
 /// Whether a packet belongs into the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
