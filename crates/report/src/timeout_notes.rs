@@ -118,8 +118,8 @@ impl TimeoutDelays {
     }
 }
 
-/// None where no message is known to have had a timeout: where messages share a queue pair, its timeouts cannot be
-/// attributed.
+/// The delays that timeouts caused in a group. None where no message is known to have had a timeout: if messages share a queue
+/// pair, its timeouts cannot be attributed to one of them.
 fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);

@@ -11,21 +11,21 @@ pub enum RunWarning {
     FaultAfterEnd {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
     },
     /// The fault lost, refused or slowed no packet.
     FaultWithoutPackets {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
     },
     /// The fault hit packets, but no data packet.
     FaultWithoutData {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
         /// The packets that it hit.
         packets: u64,
@@ -34,9 +34,9 @@ pub enum RunWarning {
     FaultTimesAfterEnd {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
-        /// The times at which it did not come, with their units.
+        /// Its times after the end of the run, with their units.
         times: Vec<String>,
     },
     /// The job sent nothing over the network.

@@ -22,7 +22,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    // A scheme that met no fault did not handle it either.
+    // A scheme whose runs no fault hit has handled none either.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),

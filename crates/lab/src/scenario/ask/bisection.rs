@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Beside the answer, a quarter as far from it as what was tried last.
+    /// A value beside the answer, at a quarter of the way from it to the last tried value.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)

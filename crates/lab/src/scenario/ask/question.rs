@@ -370,7 +370,7 @@ impl Find {
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest of what is looked through; of a list the first and the last.
+    /// The smallest and the largest searched value; for a list, its first and its last.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }
@@ -395,8 +395,8 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// Ranges to try instead when the answer lies beyond the `last` or the first end of this one, the widest first; none of
-    /// a list. Not every value beyond may be one that the parameter can have.
+    /// Ranges to search instead when the answer lies beyond the last end of this range (`last`) or beyond its first; the widest
+    /// range comes first. Empty for a list. The parameter may not permit every value in them.
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;

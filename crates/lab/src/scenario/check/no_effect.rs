@@ -374,7 +374,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Schemes of ours that need PFC and are given queues that drop, which have none. Who makes a scheme of his own means it.
+/// Faults of built-in schemes that need PFC and are given a queue that drops, which turns PFC off. A scheme that the scenario
+/// itself defines may do so on purpose.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {

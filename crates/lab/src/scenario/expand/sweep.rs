@@ -363,7 +363,7 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
 
 /// The parts of a scenario that a sweep can change; any other first word is a scheme.
 const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
-/// The ground, by its name or by what is changed of it.
+/// The setup, which a sweep varies by its name or by one of its values.
 const SETUP: &str = "setup";
 
 /// Refuses a path that leads nowhere, whatever its values.

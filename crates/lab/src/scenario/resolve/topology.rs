@@ -167,7 +167,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // Every tier says its own where there is none for all.
+    // Without a rate for all tiers each tier has its own.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table)?;
     let hosts_per_tor = table.get("hosts_per_tor")?;

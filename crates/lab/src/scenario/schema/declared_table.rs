@@ -67,7 +67,7 @@ pub(in crate::scenario) fn read(
 /// The values of a table and of the tables within.
 #[derive(Default)]
 struct TableValues<'a> {
-    /// By their names, with those of their tables before them.
+    /// The values by name, with the names of their tables in front: `table.name`.
     values: Vec<(String, &'a toml::Value)>,
     /// The tables that are there.
     tables: Vec<String>,

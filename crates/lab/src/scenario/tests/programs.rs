@@ -27,7 +27,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Wrong settings, the first of which stands in line 11, and the whole of what is said about them.
+/// Wrong settings, of which the first stands in line 11 of the scenario, each with its whole error message.
 const CASES: &[(&str, &str)] = &[
     (
         r#""themis-spraying.fabric.program_at" = "core:100%""#,

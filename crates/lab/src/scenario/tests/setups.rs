@@ -320,7 +320,7 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     let halved = ground("[\"to-ar\", \"timeout\"]", text);
     let most = row(&halved, "maximum window");
     assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
-    // An RTO by the same rule behind another queue.
+    // The RTOs follow one rule, behind queues of different lengths.
     let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
     assert!(row(&queues, "transport.rto").unexplained);
 }

@@ -156,7 +156,7 @@ impl Entry<'_> {
     }
 }
 
-/// The parts of a scenario whose parameters are named by where they stand; any other first word is a scheme.
+/// The first words of paths into a part of the scenario; any other first word names a scheme.
 const PARTS: [&str; 4] = ["topology", "workload", "fault", "limits"];
 
 /// Puts one parameter into a scenario's document.
@@ -225,8 +225,8 @@ fn says(scale: &Fields, path: &str) -> bool {
     true
 }
 
-/// A parameter's value as written, or else in the resolved scenario, at the first point of its sweep; of a scheme's, that
-/// of the first scheme that has it.
+/// The figure's own value of a parameter: as written, or else as the resolved scenario has it at the first point of its sweep.
+/// A path of all schemes (`*`) has the value of the first scheme that has the parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {
@@ -311,7 +311,8 @@ bytes = "1KiB"
         }
     }
 
-    /// `*` means one thing below `[set]` and in `[[unsaid]]`: every scheme that has the parameter; a fault where none has.
+    /// `*` has one meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. If none has it, that is a
+    /// fault.
     #[test]
     fn all_schemes_are_those_that_have_it_as_in_set() {
         let figure = FIGURE.replace("[set]\n\"reps.lb.buffer\" = 16\n", "");

@@ -110,7 +110,7 @@ impl Draft {
         let root = Node { at: None, item: Item::Table(document::parse(file, text)?) };
         let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, bases)?;
         let on_common = draft.on(&Setup::common(), plugins, file, None)?;
-        // Places in this file are none in a scenario.
+        // Places in the scheme's file have no meaning in a scenario.
         draft.parts.values_mut().for_each(Node::forget);
         draft.set.iter_mut().for_each(|setting| setting.at = None);
         Ok((draft, on_common))
