@@ -29,9 +29,9 @@ use anabranch_results::{RunRow, SeriesRow, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 
-/// Most balls that one game may throw.
+/// The largest number of balls of one game.
 pub const MAX_BALLS: u64 = 10_000_000_000;
-/// Most colours in one game.
+/// The largest number of colours of one game.
 pub const MAX_COLORS: u64 = 100_000_000;
 /// In games of more bins only the longest queue has a curve: more would fill a picture, and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
@@ -146,15 +146,15 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
 #[derive(Clone, Debug)]
 struct Rules {
     variant: BallsVariant,
-    /// n.
+    /// The paper's n.
     bins: u32,
-    /// lambda.
+    /// The paper's lambda.
     load: f64,
-    /// tau.
+    /// The paper's tau.
     threshold: u32,
-    /// b.
+    /// The paper's b.
     colors_per_port: u32,
-    /// r.
+    /// The paper's r.
     recycle_every: u32,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// REPS, Appendix B: what left a bin at or below tau comes back to it at once.
+    /// REPS, Appendix B: a ball that leaves a bin at or below tau returns to it at once.
     fn round_of_the_proof(&mut self) {
         let mut fresh = 0;
         for bin in &mut self.bins {
@@ -316,7 +316,7 @@ mod tests {
         game.round();
         assert_eq!(game.removed, 2);
         assert_eq!(game.thrown, 3);
-        // The oldest ball went, the other stayed in front of what was thrown.
+        // The oldest ball is gone; the other one is in front of the thrown balls.
         assert_eq!(game.bins[0][0], 8);
         assert!(!game.bins.iter().flatten().any(|color| *color == 7 || *color == 9));
     }
@@ -436,7 +436,7 @@ mod tests {
         }
     }
 
-    /// At full load the longest queue of random throws has no limit; below it, it has.
+    /// The longest queue of random throws has no bound at full load, and has one below it.
     #[test]
     fn random_throws_grow_only_at_full_load() {
         let mean = |load: f64, rounds: u32| -> f64 {

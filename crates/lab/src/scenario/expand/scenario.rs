@@ -137,7 +137,7 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Diagnos
     }
 }
 
-/// So many seeds are counted by who writes `seeds = 3`; a larger number is a seed itself.
+/// `seeds = N` with an N up to this is most likely meant as a count; a larger number is most likely a seed itself.
 const MOST_COUNTED: i64 = 20;
 
 pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Diagnostic> {
@@ -299,7 +299,7 @@ fn schemes_of_command_line(
         .collect()
 }
 
-/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
+/// The schemes that run, each on the setup with `[set]` and the sweep applied to it, and the name of the setup.
 fn read_schemes(
     registry: &Registry,
     root: &Table,

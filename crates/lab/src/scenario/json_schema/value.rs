@@ -81,7 +81,7 @@ fn of_type(is: &KeyType) -> Value {
 }
 
 fn is_above_zero<T>(ends: &Ends<T>) -> bool {
-    // The shortest period and the time behind another one are above 0 too.
+    // The lower ends of periods and of times behind other keys are above 0 too.
     !matches!(ends.low, Low::Any)
 }
 

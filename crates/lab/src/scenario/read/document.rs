@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A place in the file: line and column, both from 1. None for what no file says.
+/// A place in the file: line and column, both from 1. None for values that no file contains.
 pub(in crate::scenario) type Place = Option<(usize, usize)>;
 
 /// A value, with the place of its key (for an array's element: its own).
@@ -40,7 +40,7 @@ impl Node {
         }
     }
 
-    /// Takes away all places: for what no file of the user's says.
+    /// Removes all places, for values that no file of the user contains.
     pub(in crate::scenario) fn forget(&mut self) {
         self.at = None;
         match &mut self.item {
@@ -77,7 +77,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// Parses TOML; an error has its place.
+/// The text is not TOML; the error has its place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {

@@ -27,7 +27,7 @@ pub use sensitivity::Unspecified;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Seconds; the file's `[quick]` table says how.
+    /// Sizes that run within seconds, from the file's `[quick]` table.
     Quick,
     /// The paper's own sizes; the file's `[paper]` table says what differs from the rest of the file.
     Paper,
@@ -50,7 +50,7 @@ pub struct Figure {
     pub model: Option<ModelSpec>,
     /// The plots; one picture each.
     pub plots: Vec<PlotSpec>,
-    /// The limits with which the page of the league compares the time of each scheme.
+    /// The number of the runs against which the page of the league plots the time of each scheme.
     pub explain: Option<Explanation>,
     /// Sentences on what this file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
@@ -92,8 +92,8 @@ pub fn read_figure_with(
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
-/// As [`read_figure_with`], with other values of what the paper leaves open: of each `[[unsaid]]` the place of its value
-/// in its lists, 0 (the figure's own) where `choice` ends and where this scale varies nothing.
+/// [`read_figure_with`] with other values for what the paper leaves open. For each `[[unsaid]]`, `choice` has the place of its
+/// value in its lists; it is 0 (the figure's own value) where `choice` ends and where this scale does not vary it.
 ///
 /// # Errors
 /// As for [`read_figure`], and those of the values chosen.
@@ -239,7 +239,7 @@ fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     is_table.then(|| fields.remove(key)).flatten()
 }
 
-/// `[plot]`, or several `[[plot]]`.
+/// The tables of `[plot]` or of several `[[plot]]`.
 fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
     match root.node("plot") {
         Some(node) if matches!(node.item, Item::Table(_)) => {

@@ -54,7 +54,7 @@ pub(in crate::scenario) struct Entry<'a> {
     lists: BTreeMap<String, &'a [Node]>,
 }
 
-/// Reads a `[[unsaid]]` table. `scale` is what the scale at hand says for itself.
+/// Reads a `[[unsaid]]` table. `scale` has the keys that the scale itself sets.
 pub(in crate::scenario) fn read<'a>(
     table: &Table<'a>,
     scale: Option<&Fields>,
@@ -125,8 +125,8 @@ impl Entry<'_> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
-    /// The fault of a first value that is not the figure's own: the first one that changes something, as `changes` finds
-    /// out.
+    /// The fault of an `[[unsaid]]` whose first values are not the figure's own: of the first parameter whose first value
+    /// `changes` the scenario.
     pub(in crate::scenario) fn not_the_default(
         &self,
         file: &str,
@@ -207,7 +207,7 @@ fn section(fields: &Fields, key: &str, is_leaf: &dyn Fn(&Node) -> bool) -> Vec<(
     found.into_iter().map(|(path, node)| (path, node.clone())).collect()
 }
 
-/// Whether what a scale says for itself decides a parameter.
+/// Whether the scale's own table sets the parameter at `path`.
 fn says(scale: &Fields, path: &str) -> bool {
     let steps: Vec<&str> = path.split('.').collect();
     if !PARTS.contains(&steps[0]) {
@@ -218,7 +218,7 @@ fn says(scale: &Fields, path: &str) -> bool {
         match fields.get(*first).map(|node| &node.item) {
             None => return false,
             Some(Item::Table(below)) if !below.contains_key("kind") => (fields, steps) = (below, rest),
-            // What is no table that merges replaces all that was there.
+            // Anything but a table that merges replaces the whole value.
             Some(_) => return true,
         }
     }
