@@ -197,7 +197,7 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after`, or of all, at which a task is due.
+    /// The first time at which a task is due: after `after`, or of all times without it.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);

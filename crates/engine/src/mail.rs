@@ -313,7 +313,7 @@ pub struct LinkMail {
     ahead: usize,
     /// The end of the window of that slot.
     until: u64,
-    /// The block of the run that is being written, in exchange for one that nothing refers to.
+    /// The block of the run that is being written. In its place the slot has a block that nothing refers to.
     block: Block,
     /// The number of the block in that slot.
     number: u32,
@@ -348,7 +348,8 @@ impl LinkMail {
         prefetch(&self.block[(self.next as usize + PREFETCHED_RUN) % BLOCK as usize]);
     }
 
-    /// Turns to the slot of the window of an arrival at `time`, and to a run with room. False where that is over a long link.
+    /// Selects the slot of the window of an arrival at `time`, and a run with room. Returns false if no slot has that window,
+    /// since the link is long.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);

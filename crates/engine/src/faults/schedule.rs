@@ -40,7 +40,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after`, or of all, at which an interval begins or ends.
+    /// The first time at which an interval begins or ends: after `after`, or of all times without it.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {

@@ -74,7 +74,7 @@ fn the_order_at_one_instant_is_uniform_over_ports() {
         assert_eq!(ports, drawn_order(5, 7, node, at - 1, at), "another window");
         ports.iter().zip(&mut places).for_each(|(port, place)| place[usize::from(*port)] += 1);
     }
-    // Five standard deviations of a fifth of so many.
+    // Five standard deviations of the number of rounds, one in five on average.
     let off = 5.0 * f64::sqrt(f64::from(rounds) * 0.2 * 0.8);
     let is_fifth = |count: &u32| (f64::from(*count) - f64::from(rounds) * 0.2).abs() < off;
     assert!(places.iter().flatten().all(is_fifth), "{places:?}");

@@ -346,7 +346,7 @@ impl Wire<'_> {
     }
 }
 
-/// A random stream of a port, which begins with its first number.
+/// A random stream of a port, which is created at its first draw.
 pub struct PortStream<'s> {
     /// The stream, once it has begun.
     pub stream: &'s mut Option<Box<Stream>>,
