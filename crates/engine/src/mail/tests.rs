@@ -193,7 +193,7 @@ fn egress(arrival: &Arrival) -> Option<u16> {
 }
 
 /// Mail as in the engine: slots by thread and window, and arrivals over long links.
-struct InjectedMessage {
+struct TestMail {
     mail: Vec<Vec<WindowMail>>,
     /// By thread.
     free: Vec<Blocks>,
@@ -205,10 +205,10 @@ struct InjectedMessage {
     numbers: u32,
 }
 
-impl InjectedMessage {
+impl TestMail {
     fn new(ahead: usize) -> Self {
         let slots = || (0..=ahead).map(|_| WindowMail::new(NODES as usize)).collect();
-        InjectedMessage {
+        TestMail {
             mail: (0..THREADS).map(|_| slots()).collect(),
             free: (0..THREADS).map(|_| Blocks::default()).collect(),
             far: Vec::new(),
@@ -392,7 +392,7 @@ proptest! {
     fn what_was_sent_comes_in_once_and_in_order(
         ahead in 1usize..=MAX_WINDOWS_AHEAD, from in 0u64..2_000, steps in steps(),
     ) {
-        let mut post = InjectedMessage::new(ahead);
+        let mut post = TestMail::new(ahead);
         (0..=ahead).for_each(|_| post.advance(7));
         for Step { length, sent, idle } in steps {
             post.receive()?;
