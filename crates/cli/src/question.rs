@@ -294,8 +294,8 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
     })
 }
 
-/// For commands that answer no question: checks the one that the scenario asks, at both ends of what it looks through,
-/// and says which command answers it.
+/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and names the command that
+/// does.
 ///
 /// # Errors
 /// [`Failure::Input`] when it cannot be asked.

@@ -42,7 +42,7 @@ impl RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
 
-    /// Some of these by their numbers, which become 0, 1 and so on.
+    /// The cache of some of the runs, whose numbers become 0, 1 and so on.
     pub fn subset(&self, runs: &[usize]) -> RunCache {
         let names = runs.iter().map(|&run| self.name(run)).collect();
         RunCache {

@@ -136,7 +136,7 @@ pub(crate) enum Recovery {
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// The ranked_schemes of the groups, in their order.
+/// The ranked schemes of the groups, in their order.
 pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<RankedScheme> {
     let quantity = ranked_quantity(set);
     let of = |group| standing(set, group, quantity);

@@ -4,7 +4,7 @@ use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
 use anabranch_results::{FlowRow, PointFacts, ResultSet};
 
-/// Schemes and points of a sweep that a note lists, at most.
+/// The most schemes and points of a sweep that a note lists.
 const MOST: usize = 6;
 
 /// The messages of a group with a timeout, and the others.

@@ -1,4 +1,4 @@
-//! `anabranch campaign`.
+//! `anabranch campaign`: the runs of a scenario, each in a folder of its own.
 
 use crate::args::CampaignArgs;
 use crate::execute::{timed, watched};

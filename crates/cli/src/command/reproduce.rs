@@ -1,4 +1,4 @@
-//! `anabranch reproduce`.
+//! `anabranch reproduce`: the figures of papers, with the outcomes of their claims.
 
 use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
@@ -17,7 +17,7 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is none.
+/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is no error.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 /// The ratio of the longest time to the shortest from which on the axis of times is logarithmic, since many are near
 /// the ideal.
 const WIDE_TIMES: f64 = 3.0;
-/// Schemes that the caption names as furthest from the common order, at most.
+/// The most schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;
 /// The number of schemes below which a rank correlation says little.
 const ENOUGH: usize = 6;

@@ -10,7 +10,7 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Points of a cloud of messages, at most, over all curves.
+/// The most points of a cloud of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
 /// The plots that a figure specifies, otherwise those for which the results have data.
@@ -80,7 +80,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // The values of a search were chosen by it, each with few messages.
+    // A search chooses its values itself, and each has few messages.
     if set.answer.is_some() {
         return specs;
     }

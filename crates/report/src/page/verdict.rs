@@ -4,7 +4,7 @@ use super::markup::{escape, prose};
 use crate::verdict::{Verdict, answer, method, rank_rule};
 use anabranch_results::{ResultSet, RunFailure, SearchAnswer};
 
-/// The runs that failed or never ran: above everything else, as the rest looks complete.
+/// The runs that failed or never ran. They stand above everything else, since the rest looks complete.
 pub(super) fn missing(set: &ResultSet) -> String {
     if set.missing.is_empty() {
         return String::new();

@@ -7,8 +7,8 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant. Notes
-/// have the costs that the seeds do not show to be any, and a least hurt scheme that is slow.
+/// The cost of the faults for each scheme, the largest first; of many schemes only both ends of the significant costs. Notes
+/// have the costs that are not significant, and say when the least hurt scheme is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()

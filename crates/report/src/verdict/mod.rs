@@ -15,7 +15,7 @@ use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointRanking, ranking};
 use std::collections::BTreeMap;
 
-/// Sweep points that have a sentence each, at most.
+/// The most sweep points that have a sentence each.
 const MOST_SENTENCES: usize = 4;
 
 /// The answer of results, and what qualifies it.

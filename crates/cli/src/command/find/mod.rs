@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The end of the parameter whose answer is without the headroom, where that is apart.
+/// The last part of the path of the parameter whose answer does not include the headroom, where that is apart.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
 /// Searches, for each scheme and seed.
