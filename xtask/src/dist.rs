@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// The profile of releases, in `Cargo.toml` and `python/Cargo.toml`.
 pub const PROFILE: &str = "dist";
 
-/// Where each shell looks for completions, below a prefix.
+/// The folder below a prefix in which each shell looks for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/anabranch"),
     ("zsh", "share/zsh/site-functions/_anabranch"),
@@ -63,7 +63,7 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         target: compiler::host()?,
         cargo_target: match profile {
             PROFILE => metadata.target_directory.join("dist-build").into(),
-            // The packing alone is tried with the build scripts and macros of daily work.
+            // Another profile tries the packing alone, with the build scripts and macros of the usual target directory.
             _ => metadata.target_directory.clone().into(),
         },
         output: metadata.target_directory.join("dist").into(),

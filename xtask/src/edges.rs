@@ -1,4 +1,4 @@
-//! Which of our crates may depend on which.
+//! The permitted dependencies between the crates.
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};

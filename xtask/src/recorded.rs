@@ -13,7 +13,7 @@ pub type Findings = BTreeMap<String, Finding>;
 pub struct Finding {
     /// The size of the fault, or the number of times that it occurs.
     pub count: usize,
-    /// Where it is, for the message.
+    /// The places of the fault, for the message.
     pub places: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The answer to a question about a parameter.
+//! The answer of a search for the value of a parameter.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct CurveFile {
     path: PathBuf,
     rows: usize,
-    /// In the order of the rows.
+    /// The ranges of rows, in the order of the file.
     ranges: Vec<RowRange>,
 }
 

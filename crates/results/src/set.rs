@@ -89,7 +89,7 @@ impl ResultSet {
         found
     }
 
-    /// Every value of the resolved scenario as TOML, by its path; the entries of a list that have a name by that.
+    /// Every value of the resolved scenario as TOML, by its path. Entries of a list that have a name are addressed by it.
     pub fn scenario_keys(&self) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::new();
         if let Ok(table) = toml::from_str::<toml::Table>(&self.scenario_toml) {
