@@ -193,7 +193,7 @@ fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
     let (at_first, rest) = told.split_once(" | at *.fabric.queue = 200KB: ").unwrap();
     assert!(first.starts_with(at_first), "{first} and {at_first}");
     assert!(rest.contains("What is swept acts through the timeouts too"), "{rest}");
-    // As the note says, one time for all points holds them.
+    // As the note says, one RTO in `[set]` holds it at all points.
     let held = timeouts(&place, &format!("{swept}[set]\n\"*.transport.rto\" = \"40us\"\n"));
     assert!(held.starts_with(&format!("{rule}: 40us.")), "{held}");
 }
