@@ -120,7 +120,7 @@ impl Stalled<'_> {
         })
     }
 
-    /// The replacement where no run is long enough: a loss at which every other round of so many packets succeeds, and a
+    /// The replacement where no run is long enough: a loss at which every other round of `packets` packets succeeds, and a
     /// stall for it.
     fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);

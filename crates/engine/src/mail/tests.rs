@@ -49,7 +49,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     let out = SmallVec::from_iter([&mut slot]);
     let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
     let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
-    // Earlier and later ones stay where they are, and pause frames come first.
+    // Arrivals at other instants keep their places, and pause frames come first.
     out.send_packet(NodeId(node), Time(start), &packet, 700);
     (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
     out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, true) }, None);
