@@ -1,4 +1,4 @@
-//! The question of a scenario's `[find]`, and checks that it can be answered.
+//! The condition of a scenario's `[find]`, and checks that it can be evaluated.
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -298,7 +298,7 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
 /// does.
 ///
 /// # Errors
-/// [`Failure::Input`] when it cannot be asked.
+/// [`Failure::Input`] when the search cannot be run.
 pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };

@@ -101,7 +101,7 @@ pub(crate) struct RankedScheme {
 }
 
 impl RankedScheme {
-    /// `3`; `1-3` where the seeds do not tell; `unhit` where it is untouched.
+    /// `3`; `1-3` where the seeds do not decide; `unhit` where it is untouched.
     pub(crate) fn rank_shown(&self) -> String {
         match self.rank {
             None if self.is_untouched => "unhit".to_owned(),

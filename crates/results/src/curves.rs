@@ -47,7 +47,7 @@ impl CurveFile {
     /// Indexes the curves in the file at `path`, of results with `runs` runs.
     ///
     /// # Errors
-    /// When it cannot be read, or is no file of curves of so many runs in their order.
+    /// When it cannot be read, or is no file of the curves of `runs` runs in their order.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut ranges: Vec<RowRange> = Vec::new();

@@ -35,7 +35,7 @@ pub struct ResultSet {
     pub warnings: Vec<String>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
-    /// The question of `anabranch find` with its answer; none for an ordinary run.
+    /// The search of `anabranch find` with its answer; none for an ordinary run.
     pub answer: Option<SearchAnswer>,
 }
 

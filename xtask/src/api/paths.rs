@@ -19,7 +19,7 @@ pub struct Libraries {
 enum Target<'a> {
     Module(Module),
     Items(Module, Vec<&'a Item>),
-    /// An item of a library that is not ours.
+    /// An item of a library outside the workspace.
     Foreign,
 }
 

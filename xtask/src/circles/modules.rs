@@ -203,7 +203,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// Every path of a `use`, with the name that it gives to what is there.
+/// Every path of a `use`, with the name that it gives to the item.
 fn leaves(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     match tree {
         // `a::{self, b}` names `a` itself.

@@ -33,7 +33,7 @@ use std::sync::atomic::Ordering;
 pub const MAX_BALLS: u64 = 10_000_000_000;
 /// The largest number of colours of one game.
 pub const MAX_COLORS: u64 = 100_000_000;
-/// In games of more bins only the longest queue has a curve: more would fill a picture, and the files.
+/// In games with more bins only the longest queue has a curve; a curve for each bin would fill the picture and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
 /// A round is drawn as a microsecond: curves have their time in picoseconds.
 const ROUND_PS: u64 = 1_000_000;

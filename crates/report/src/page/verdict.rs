@@ -46,7 +46,7 @@ pub(super) fn missing(set: &ResultSet) -> String {
     html
 }
 
-/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, its question
+/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, the search
 /// and answer.
 pub(super) fn section(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {

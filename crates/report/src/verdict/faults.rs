@@ -71,7 +71,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
 /// The ratio to the fastest from which on the least hurt scheme is called slow.
 const SLOW: f64 = 1.5;
 
-/// A note where the scheme with the least cost is much slower than the fastest: these are two questions.
+/// A note where the scheme with the least cost is much slower than the fastest: cost and speed are different things.
 fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =

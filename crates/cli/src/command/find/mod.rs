@@ -108,7 +108,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     ))
 }
 
-/// A question and the scenario of its ends.
+/// A search and the scenario of the ends of its range.
 struct Question {
     written: ScenarioText,
     find: Find,
@@ -234,7 +234,7 @@ impl Changes<'_> {
             .collect()
     }
 
-    /// The question and its circumstances.
+    /// The search and its circumstances, as JSON.
     fn json(&self, prepared: &Prepared, find: &Find, folder: &Path) -> Value {
         let headroom = self.headroom.iter();
         json!({
@@ -255,7 +255,7 @@ impl Changes<'_> {
     }
 }
 
-/// A question and its answer as text.
+/// A search and its answer as text.
 pub fn in_words(answered: &SearchAnswer) -> String {
     let notes: String = answered.notes.iter().map(|note| format!("\n{note}")).collect();
     format!("{}\n\n{}{notes}", answered.question, aligned(&answered.table))

@@ -1,4 +1,4 @@
-//! The search for the value at which the answer to a question changes.
+//! The search for the value at which a condition changes.
 
 use crate::scenario::ask::question::{Extremum, Find};
 

@@ -24,7 +24,7 @@ const LIST_HALVINGS: usize = 6;
 /// The example of a range in messages.
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
-/// A scenario with a question about one of its parameters.
+/// A scenario with a search for the value of one of its parameters.
 #[derive(Debug)]
 pub struct Find {
     /// The parameter, by its path as `[set]` and `[sweep]` take it.
@@ -89,7 +89,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
     })
 }
 
-/// The question of a scenario; none where it has none.
+/// The search of a scenario; none without `[find]`.
 ///
 /// # Errors
 /// As [`read_find`].

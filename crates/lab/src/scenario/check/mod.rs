@@ -47,7 +47,7 @@ const MOST_KINDS: usize = 60_000;
 /// Parameters whose fault in a lossless class is that they are too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A workload with so many messages at one seed has some at every seed.
+/// A workload with this many messages at one seed has some at every seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a scenario that can be run.

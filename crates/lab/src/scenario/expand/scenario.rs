@@ -35,7 +35,7 @@ pub fn read(
     read_with(&Registry::new(), file_name, text, files, over)
 }
 
-/// Reads a scenario that may name what is in `registry` beside ours.
+/// Reads a scenario that may also name what is in `registry`.
 ///
 /// # Errors
 /// As for [`read`].
@@ -197,7 +197,7 @@ fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     Ok(Some(nodes.iter().map(|node| node.at).zip(values).collect()))
 }
 
-/// The first value that stands there twice.
+/// The first value that occurs twice.
 fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     let mut seen = BTreeSet::new();
     values.iter().find(|value| !seen.insert(*value))

@@ -132,7 +132,7 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     (said.to_owned(), help)
 }
 
-/// A value that stands there without quotes, as TOML.
+/// A value that was written without quotes, as TOML.
 fn as_value(value: &str) -> String {
     let digits = value.replace(',', "");
     match (value.strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok()), digits.parse::<i64>())

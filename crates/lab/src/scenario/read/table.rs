@@ -100,12 +100,12 @@ impl<'a> Table<'a> {
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
     }
 
-    /// The value of `key` as it stands there.
+    /// The value of `key` as written.
     pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)
     }
 
-    /// The value of `key`, when it is there.
+    /// The value of `key`, if it is set.
     ///
     /// # Errors
     /// It is of another type, or cannot be read.

@@ -294,7 +294,7 @@ fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, 
     table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
 }
 
-/// The queue pairs of a series that is about them.
+/// The queue pairs of a series of queue pairs.
 fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
     measured_on(table, word, "qps")?;

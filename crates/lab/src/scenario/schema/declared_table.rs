@@ -69,7 +69,7 @@ pub(in crate::scenario) fn read(
 struct TableValues<'a> {
     /// The values by name, with the names of their tables in front: `table.name`.
     values: Vec<(String, &'a toml::Value)>,
-    /// The tables that are there.
+    /// The tables that occur.
     tables: Vec<String>,
 }
 

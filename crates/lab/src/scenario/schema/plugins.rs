@@ -70,7 +70,7 @@ impl Plugins {
         }
     }
 
-    /// The kinds of a part of schemes: ours and registered ones.
+    /// The kinds of a part of schemes: built-in and registered ones.
     pub(in crate::scenario) fn all_kinds(&self, part: &str) -> Vec<String> {
         let ours = kinds_of(part).into_iter().map(|kind| kind.name.to_owned());
         ours.chain(self.kinds(part).into_iter().map(str::to_owned)).collect()

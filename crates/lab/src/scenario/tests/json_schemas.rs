@@ -189,7 +189,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
     assert!(looked_at > 500, "{looked_at}");
 }
 
-/// Text that a form describes reads as the type that has it, and the other way round.
+/// A text that matches the form of a type reads as that type, and the other way round.
 #[test]
 fn quantities_have_the_forms_of_their_types() {
     for (key, good, bad) in [

@@ -1,4 +1,4 @@
-//! Incasts beside a background: what reads, and what is said about the rest.
+//! Incasts beside a background: those that are valid, and the errors of the others.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;

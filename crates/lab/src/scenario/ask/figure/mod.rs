@@ -78,7 +78,7 @@ pub fn read_figure(
     read_figure_with(&Registry::new(), file_name, text, scale, files)
 }
 
-/// Reads a figure file whose scenario may name what is in `registry` beside ours.
+/// Reads a figure file whose scenario may also name what is in `registry`.
 ///
 /// # Errors
 /// As for [`read_figure`].
@@ -233,7 +233,7 @@ fn check_first_values(
     varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
-/// Takes a key out when a table stands there.
+/// Takes a key out if its value is a table.
 fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     let is_table = matches!(fields.get(key), Some(Node { item: Item::Table(_), .. }));
     is_table.then(|| fields.remove(key)).flatten()

@@ -137,7 +137,7 @@ impl Registry {
 
     /// Adds a program for switches. `factory` makes that of one switch.
     ///
-    /// One that declares a parameter `paths`, a `u32`, has tables with so many entries, one for each path between two
+    /// One that declares a parameter `paths`, a `u32`, has tables with that many entries, one for each path between two
     /// ToRs. A fabric with more paths is refused then, and where a ToR's choice of a port does not decide the path, the
     /// facts bring a [`path_map`](ProgramFacts::path_map), which asks for `fabric.routing = "ecmp-linear"`.
     #[must_use]
@@ -197,7 +197,7 @@ impl Registry {
     }
 
     /// Adds a scheme from the text of its file, which has the form of those in `schemes/`; its parts may be what is
-    /// registered so far. Scenarios name it as they name ours, and change its parameters likewise.
+    /// registered so far. Scenarios use it like a built-in scheme.
     ///
     /// # Errors
     /// The first fault in the file, or a name that is taken.
