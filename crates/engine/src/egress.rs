@@ -178,7 +178,7 @@ pub struct Egress<F> {
     paused_since: Vec<Time>,
     /// By port: the bytes in both queues, where adaptive routing compares them; otherwise empty.
     depths: Vec<u32>,
-    /// Some port is impaired.
+    /// Whether some port is impaired.
     has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,

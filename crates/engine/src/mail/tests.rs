@@ -195,7 +195,7 @@ fn egress(arrival: &Arrival) -> Option<u16> {
 /// Mail as in the engine: slots by thread and window, and arrivals over long links.
 struct TestMail {
     mail: Vec<Vec<WindowMail>>,
-    /// By thread.
+    /// The unused blocks of each thread.
     free: Vec<Blocks>,
     far: Vec<FarArrival>,
     number: u64,
