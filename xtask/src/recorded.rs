@@ -32,9 +32,9 @@ pub struct Check {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// To be mended.
+    /// The number of faults that are to be mended.
     Count(usize),
-    /// To stay.
+    /// The number of faults that stay, with the reason.
     Reasoned { count: usize, reason: String },
 }
 
@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-/// By check and name of a fault.
+/// The recorded faults by check and name.
 pub type Record = BTreeMap<String, BTreeMap<String, Entry>>;
 
 const FILE: &str = "xtask/recorded.toml";

@@ -17,7 +17,7 @@ pub trait Files {
     }
 }
 
-/// For scenarios that name no files.
+/// The files of scenarios that name none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 

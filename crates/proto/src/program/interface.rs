@@ -182,7 +182,7 @@ interface! {
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
-        /// The ports for which [`egress`](Self::egress) is called; it always has the same answer.
+        /// The ports for which [`egress`](Self::egress) is called. A program must always return the same answer.
         fn egress_ports(&self) -> EgressPorts {
             EgressPorts::All
         }

@@ -84,7 +84,7 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 /// A setup with its bases.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
-    /// As people call it.
+    /// The name by which people call the setup.
     pub name: String,
     /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. Empty in the resolved form,
     /// where schemes have all values themselves.
