@@ -324,7 +324,7 @@ impl FaultPlan {
     /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. Each bit is sent at the rate of
     /// its time.
     pub fn leaves(&self, link: LinkId, kinds: &[LinkKind], now: Time, bytes: u16, otherwise: u16) -> Time {
-        // In units of bits times picoseconds per second, so that nothing is rounded before the end.
+        // The unit is bits times picoseconds per second, so that nothing is rounded before the end.
         let mut left = u128::from(bytes) * 8 * 1_000_000_000_000;
         let mut at = now;
         loop {

@@ -230,7 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list: two lines of constant delays, and any delay beside them.
+        /// Compares with a sorted list: two lines of constant delays, and any delay beside them.
         #[test]
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),

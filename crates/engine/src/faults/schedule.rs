@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a check of every picosecond.
+        /// Compares with a check of every picosecond.
         #[test]
         fn it_meets_what_it_holds_within(
             (from, lasts, period) in (0_u64..40, 1_u64..60, 2_u64..20),
