@@ -159,7 +159,7 @@ impl Release<'_> {
     fn library(&self) -> Result<String> {
         let mut build = self.cargo("rustc", None);
         build.args(["--package", "anabranch-capi", "--lib"]);
-        // Without the rlib of the manifest, which cannot be optimised at link time.
+        // These crate types leave out the manifest's rlib, which cannot be optimised at link time.
         build.args(["--crate-type", "cdylib", "--crate-type", "staticlib"]);
         let name = if cfg!(target_os = "macos") {
             format!("-Clink-arg=-Wl,-install_name,@rpath/lib{LIBRARY}.dylib")

@@ -37,7 +37,8 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// Like [`at`](Self::at), with each run under a name that stands for all that decides it, for reuse by others.
+    /// Like [`at`](Self::at), but each run has a name that stands for all that its result depends on, so that other commands
+    /// can use it.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }

@@ -167,7 +167,7 @@ impl FiledCurves {
         Ok(curves)
     }
 
-    /// Passes all rows on in batches, with the number of this run of the result set.
+    /// Passes all rows on in batches, each row with the number of this run in the result set.
     pub(crate) fn copy(
         &self,
         mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,

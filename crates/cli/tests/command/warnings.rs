@@ -186,7 +186,7 @@ fn a_timeout_below_the_round_trip_of_messages() {
     };
     let (reps, ops) = (says("reps"), says("ops"));
     warned(&pair(15), &[&ops, &reps]);
-    // Within a ToR it is 82 us; with 85 us to wait, only the others are told of.
+    // Within a ToR the round trip is 82 us, so that an RTO of 90 us causes no warning.
     let longer = format!("{}[set]\n\"*.transport.rto\" = \"90us\"\n", pair(1));
     warned(&longer, &[]);
 }

@@ -70,7 +70,7 @@ fn queue_pairs_of_a_host_share_its_queue() {
     assert_eq!(esw.count("max_queue_bytes"), 4 * u64::from(PACKET));
     assert_eq!(esw.count("max_held_bytes"), 5 * u64::from(PACKET));
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2), (0, 3)]);
-    // In the order of arrival, and for the host whose packets arrived.
+    // Packets leave in the order of arrival, and only for the host whose packets arrived.
     assert_eq!(esw.hear(0, RECEIVER, ack(4)), [(1, 0), (0, 4)]);
     assert_eq!(esw.hear(1, RECEIVER, ack(1)), []);
     assert_eq!(esw.hear(2, OTHER, ack(1)), [(2, 2)]);
@@ -206,7 +206,7 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     }
     assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
-    // From here on it gets the expected packets.
+    // From here on the host gets the expected packets.
     esw.now += round_trip;
     assert_eq!(esw.time_out(), []);
     esw.send(0, 1, RECEIVER);

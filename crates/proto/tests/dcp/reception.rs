@@ -85,7 +85,7 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
     }
 }
 
-/// Without the SSN a receiver can only give the next receive WQE to the next message that it sees one for.
+/// Without the SSN a receiver can only give the next receive WQE to the next message of which a packet arrives.
 #[test]
 fn without_the_ssn_receive_wqes_are_mixed_up() {
     let mut mixed_up = 0;

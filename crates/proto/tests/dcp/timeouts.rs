@@ -224,7 +224,7 @@ fn retry_numbers_do_not_go_round_unheard() {
         let (_, delivered) = receiver.take(&data(psn, 10, 3, 0, rounds as u8));
         assert_eq!(delivered.len(), usize::from(rounds == 256), "what must not come to pass");
     }
-    // As long as it hears one of each 127, the number may go round.
+    // The number may wrap as long as the receiver gets one of every 127 rounds.
     let (mut receiver, mut sent) = (Receiver::new(config()), 0u32);
     for _ in 0..20 {
         sent += 127;

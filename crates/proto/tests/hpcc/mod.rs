@@ -134,7 +134,7 @@ fn steps_of_the_algorithm() {
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
         // Below eta a third time (maxStage is 2): 95,120 * 0.95 / 0.8 + 40 = 112,995, which is above the line rate.
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
-        // At eta: not below it.
+        // At eta, which is not below it.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),
         // A standing queue of 100,000 B: u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
@@ -142,7 +142,7 @@ fn steps_of_the_algorithm() {
         // Seen again within the round trip, it is not answered again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
-        // After going back, more is acknowledged than was retransmitted; hearing so twice is no second round trip.
+        // After a restart more is acknowledged than was retransmitted; a second such report is no second round trip.
         ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
         ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];

@@ -39,7 +39,7 @@ fn the_round_trip_is_smoothed() {
     assert_eq!(sender.end.next_timeout(), Some(us(16 + 32)));
     sender.ack(us(24), 2, 1);
     assert_eq!(sender.end.next_timeout(), Some(us(24 + 34)));
-    // Also by that of an ACK which tells of nothing new.
+    // The smoothed RTT includes an ACK that acknowledges nothing new.
     sender.ack(us(33), 2, 1);
     sender.ack(us(33), 3, 2);
     assert_eq!(

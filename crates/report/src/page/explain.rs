@@ -262,7 +262,7 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// The points whose two ranks differ most, by more than a third of all, where there is an order.
+/// The points whose two ranks differ most: by more than a third of the number of points. None without a correlation.
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();

@@ -153,7 +153,7 @@ struct Population {
 }
 
 impl Population {
-    /// One value per message or job; none where it has none.
+    /// One value per message or job; none for those without a value.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));

@@ -179,7 +179,7 @@ pub(crate) fn method(set: &ResultSet) -> String {
     )
 }
 
-/// The rule of the ranks; none where there are too few seeds for any.
+/// The rule by which schemes are ranked; none where there are too few seeds for ranks.
 pub(crate) fn rank_rule(set: &ResultSet) -> Option<String> {
     let seeds = most_seeds(set);
     (seeds >= LEAST_SEEDS).then(|| {

@@ -69,7 +69,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
         return Err(failure);
     }
-    // By value, scheme and seed, as a sweep over the values has them: lanes are by scheme and seed.
+    // The order of a sweep over the values: by value, scheme and seed. Lanes are already by scheme and seed.
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let changes = Changes { moved: &moved, headroom: &headroom, not_asked: &not_asked };

@@ -45,7 +45,7 @@ pub(in crate::scenario) struct WithoutEffect {
 
 /// A run is most likely over after this many times its shortest possible duration, which follows from the hosts' links.
 const MUCH_LATER: f64 = 10.0;
-/// That factor, if no link above the hosts' links is slower than these.
+/// The factor instead of [`MUCH_LATER`] if no link above the hosts' links is slower than these.
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {
@@ -348,7 +348,7 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| setting::accepts(scheme, &set.path));
-        // In what is varied, `*` says "whoever has it", so that figures of one paper can share the values.
+        // In varied values `*` means every scheme that has the parameter, so that figures of one paper can share the values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
             return None;

@@ -105,7 +105,7 @@ pub(super) fn preset() -> Parameter {
     Parameter::required::<String>(name, "All parameters, as this source has them.").must(rule, is_known)
 }
 
-/// The parameters of every kind of a part. One that kinds have with different values may have any of these.
+/// The parameters of all kinds of a part. A parameter whose values differ by kind may have the values of any of them.
 fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for kind in kinds {

@@ -137,7 +137,7 @@ fn as_value(value: &str) -> String {
     let digits = value.replace(',', "");
     match (value.strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok()), digits.parse::<i64>())
     {
-        // Without the digits that only binary fractions have.
+        // Rounding removes digits that only binary fractions have.
         (Some(percent), _) => ((percent * 1e10).round() / 1e12).to_string(),
         (_, Ok(number)) => number.to_string(),
         _ if value.parse::<f64>().is_ok() || ["true", "false"].contains(&value) => value.to_owned(),

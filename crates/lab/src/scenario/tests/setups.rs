@@ -245,7 +245,7 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     // Schemes for the edges of data centres need a fabric with several.
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
-    // Without congestion control the ground gives one BDP, to adaptive windows half as much again.
+    // These have a constant window, which is one BDP in the common setup; adaptive windows are half as large again.
     let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
     let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
     let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");

@@ -100,7 +100,7 @@ fn many_links_are_a_band_and_a_map() {
     assert_eq!(kinds, ["band", "line", "line"].repeat(2));
     assert_eq!((each.data.len(), &each.data[0]["kind"]), (2, &json!("heat")));
     assert!(together.note.contains("300 places"), "{}", together.note);
-    // Few links are curves.
+    // A few links are drawn as curves.
     let mut few = set.clone();
     few.series.retain(|row| row.entity.starts_with("tor:3/"));
     let plots = plots_of(&few);
