@@ -264,7 +264,7 @@ pub enum RunFailure {
 pub enum StallReason {
     /// Nothing new was delivered for the longest permitted time.
     NoDelivery {
-        /// That time, with its unit.
+        /// The longest permitted time, with its unit.
         stall: String,
     },
     /// No event is left.

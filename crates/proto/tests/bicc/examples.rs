@@ -185,9 +185,8 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// Two gaps, and the copies that would make room for what the window is full of are lost as well. A go-back-N receiver
-/// has dropped those, and drops what follows until it gets what it asked for: none of that counts longer than a round
-/// trip.
+/// Two gaps. The copies that would make room in the full window are lost as well. A go-back-N receiver has dropped the packets
+/// behind them, and drops what follows until the requested packet arrives: none of these counts for longer than a round trip.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -228,7 +227,7 @@ fn duplicates_count_until_the_next_answer() {
     assert_eq!(esw.program.next_timeout(), None);
 }
 
-/// Two copies that waited together are both on their way afterwards; a third makes up for both.
+/// Two copies that waited together are both in flight afterwards; a third one stands for both.
 #[test]
 fn copies_that_waited_together_count_each() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -329,7 +328,7 @@ fn it_is_a_program_like_the_others() {
     assert_eq!(program.next_timeout(), Some(us(4_001)));
 }
 
-/// One counter for all hosts, and one queue: a host whose packets are few waits for another one's.
+/// There is one counter and one queue for all hosts: a host with few packets waits for those of another one.
 #[test]
 fn with_the_scope_of_a_switch_hosts_share_its_window() {
     let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });

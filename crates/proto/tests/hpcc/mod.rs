@@ -112,8 +112,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. What is sent in a time as a share of the line rate, and the shorter queue over 100,000 B, is
-/// u; it counts for the time over 8 us, at most for all.
+/// One link of 100 Gb/s. u is the sent bytes over the line rate times the time, plus the shorter queue over 100,000 B. Its
+/// weight is the time over 8 us, at most 1.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
@@ -123,7 +123,8 @@ fn steps_of_the_algorithm() {
     let steps = [
         // A round trip is over: PSN 100 is acknowledged. u = 1; 100,000 * 0.95 + 40.
         ((4, 50_000, 0, 101, 200), (1.0, 95_040.0, 95_040.0, 0)),
-        // It is not: from the reference, which stays; 95,040 * 0.95 + 40. A queue that has just come does not count.
+        // The round trip is not over: W follows from the reference, which stays; 95,040 * 0.95 + 40. A queue that has just come
+        // does not count.
         ((4, 50_000, 40_000, 150, 210), (1.0, 90_328.0, 95_040.0, 0)),
         // u = 1 + 0.3, a quarter of it: 0.75 * 1 + 0.25 * 1.3. Again from the reference: 95,040 * 0.95 / 1.075 + 40.
         ((2, 25_000, 30_000, 200, 220), (1.075, 90_288.0 / 1.075 + 40.0, 95_040.0, 0)),

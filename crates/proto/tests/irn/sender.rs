@@ -13,7 +13,7 @@ fn sender(config: IrnConfig) -> IrnSender {
     IrnSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
-/// A sender with as many packets of one message to send.
+/// A sender with one message of this many packets.
 fn with(packets: u64) -> IrnSender {
     posted(config(), packets)
 }
@@ -379,7 +379,7 @@ fn an_old_sack_puts_nobody_into_recovery() {
     // A SACK that contradicts itself has no effect either: the ePSN stopped at the packet that it names.
     assert_eq!(upon(&mut sender, us(8), ack(2, 5)), []);
     assert_eq!(time_out(&mut sender, us(328)), [5]);
-    // One that names a packet above the ePSN does, however old its own ePSN is.
+    // A SACK for a packet above the ePSN has an effect, however old its own ePSN is.
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
@@ -436,7 +436,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Congestion control and balancer hear what they are to hear.
+/// Records what the congestion control and the balancer are told.
 #[derive(Default)]
 struct Told {
     mbps: u64,

@@ -215,7 +215,7 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// It has nothing on its way again, but what was in flight may have been lost, and hold slots in the window.
+/// After a restart nothing counts as in flight, but packets of before may have been lost and hold slots in the window.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);

@@ -132,7 +132,7 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
 }
 
-/// It changes the window like any ACK, and then shrinks it by one packet, which is the one that it could clock out.
+/// The ACK changes the window like any ACK, and then shrinks it by one packet: the one that it could clock out.
 #[test]
 fn a_late_ack_takes_a_packet_off_the_window() {
     let (mut sender, log) = told();

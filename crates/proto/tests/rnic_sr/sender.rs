@@ -64,7 +64,7 @@ fn post_three(sender: &mut RnicSrSender) {
     sender.post(MessageId(12), 937).unwrap();
 }
 
-/// Posts one message of as many packets.
+/// Posts one message of this many packets.
 fn post(sender: &mut RnicSrSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
@@ -376,7 +376,7 @@ fn a_nack_after_a_timeout() {
     }
     answer(&mut sender, us(4_001), nack(1));
     assert_eq!(burst(&mut sender, us(4_001)), [1, 3, 4, 5, 6, 7, 8, 9]);
-    // Those that waited when the timeout struck are sent once.
+    // The copies that waited when the timer ran out are sent once.
     answer(&mut sender, us(4_002), nack(8));
     sender.handle_timeout(us(8_002));
     assert_eq!(burst(&mut sender, us(8_002)), [8, 9]);

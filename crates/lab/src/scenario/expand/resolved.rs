@@ -26,7 +26,7 @@ pub struct Scenario {
     pub setup: String,
     /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
-    /// One run each.
+    /// The seeds, each with a run of every scheme.
     pub seeds: Vec<u64>,
     /// The fabric.
     pub topology: TopologySpec,

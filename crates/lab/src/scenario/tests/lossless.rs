@@ -284,7 +284,7 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// Either takes the place of the other, but not both at once.
+/// A queue in `[set]` replaces the lossless class, and the other way round; both at once are refused.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
     let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";
