@@ -317,7 +317,8 @@ pub struct LinkMail {
     block: Block,
     /// The number of the block in that slot.
     number: u32,
-    /// The indexes within the block of the first arrival since the run was turned to, of the next one, and of the end of the run.
+    /// Indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next one, and of the end of the
+    /// run.
     first: u32,
     next: u32,
     end: u32,
