@@ -6,7 +6,7 @@ use crate::points::by_finding;
 use anabranch_results::{FaultRow, PointFacts, ResultSet, RunRow};
 use std::collections::BTreeSet;
 
-/// The most faults that have a note each, and the most lines of notes about them.
+/// The largest number of faults that have notes of their own, and of lines of such notes.
 const MOST: u32 = 8;
 
 /// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that

@@ -9,7 +9,7 @@ const MOST: usize = 6;
 
 /// The messages of a group with a timeout, and the others.
 struct TimeoutDelays {
-    /// The number of messages that finished, and of those with a timeout among them.
+    /// The number of messages that finished, and the number of those that had a timeout.
     messages: usize,
     with: usize,
     /// The FCT of the slowest message with a timeout, in microseconds: the mean over the runs that have one.

@@ -5,16 +5,16 @@
 //!
 //! `recycled` follows the process as the paper prints it, with b n colours that take turns. It does not do what
 //! Theorem 5.1 says: the proof (Appendix B) has every ball that leaves a bin at or below tau come back to it in the
-//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin
-//! that more than b colours remember grows to the threshold, one that fewer do runs dry, each empty bin adds a ball to
-//! the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
+//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin that more
+//! than b colours remember grows to the threshold, and a bin that fewer colours remember runs empty. Each empty bin adds a ball
+//! to the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
 //!
 //! `returned` is the process of that proof: a ball that leaves a bin at or below tau comes back to it in the same round, any
 //! other of the n balls of a round is thrown at random. It has no colours.
 //!
-//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r; the colours of the
-//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1). In `kept` they
-//! keep them.
+//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r. The colours of the
+//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1); in `kept` they
+//! remember them.
 //!
 //! Each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
 //! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
@@ -380,8 +380,8 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows,
-    /// one that fewer do runs dry, and nothing below the threshold corrects that.
+    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows, a bin that
+    /// fewer colours remember runs empty, and nothing below the threshold corrects that.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
         let rules = Rules {

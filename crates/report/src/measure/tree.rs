@@ -126,7 +126,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Whether points of this entity are among them.
+    /// Whether these points include those of this entity.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }

@@ -141,7 +141,7 @@ fn micros(ps: u64) -> f64 {
 /// The messages or jobs of a distribution or a cloud.
 struct Population {
     axis: &'static str,
-    /// Their name in a sentence.
+    /// The name of these messages or jobs in a sentence.
     things: &'static str,
     /// Whether the ideal is drawn beside the curves.
     has_ideal: bool,

@@ -176,7 +176,8 @@ fn run_searches<'a>(
             let mut lanes: Vec<Lane> = all
                 .map(|(number, ((scheme, seed), control))| searches.lane(number, scheme, *seed, control))
                 .collect();
-            // The value that the most demanding seed needs is the answer of all only if it holds with each.
+            // The value that the most demanding seed needs is the answer for all seeds only if the condition holds with each of
+            // them.
             let hardest: Vec<Option<f64>> = lanes
                 .iter()
                 .map(|lane| hardest(searches.find, lanes.iter().filter(|o| o.scheme == lane.scheme)))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The parts of schemes that have kinds.
 pub(super) const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric.program"];
 
-/// The kinds of a part; the parameters of the fabric, and of the scheme itself, are those of one kind without a name.
+/// The kinds of a part. The parameters of the fabric, and those of the scheme itself, belong to a single kind without a name.
 pub(super) fn kinds(part: &str) -> Vec<KindListing> {
     let parts = Registry::new().parts();
     parts.into_iter().find(|listing| listing.part == part).map(|listing| listing.kinds).unwrap_or_default()
