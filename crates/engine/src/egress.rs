@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// Sends the next packet: whether it was control.
+    /// Sends the next packet. Returns whether it was a control packet.
     fn send(port: &mut Port, pool: &mut Pool) -> Option<bool> {
         let taken = port.dequeue(pool)?;
         Some(pool.take(taken).packet.is_control())

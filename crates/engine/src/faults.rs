@@ -88,7 +88,7 @@ pub struct FaultHits {
     pub dropped: u64,
     /// Packets sent at another rate.
     pub slowed: u64,
-    /// The data packets among all of these.
+    /// The data packets in all of these counts.
     pub data: u64,
 }
 
