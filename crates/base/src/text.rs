@@ -58,7 +58,7 @@ pub(crate) fn parse_scaled(
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large"))
 }
 
-/// Sizes below are hardly meant in bytes: no packet is as short.
+/// Sizes below this one are hardly meant in bytes: no packet is as short.
 const LEAST_BYTES: f64 = 64.0;
 /// The largest plausible factor between a number and the example of its key, in the unit of the example.
 const FARTHEST: f64 = 1e3;

@@ -50,8 +50,8 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work. None
-    /// where the file system has no locks; there nothing can be locked by others either, and so nothing is removed.
+    /// A lock that this program holds until it ends: a folder that nobody has locked is left over from a program that was
+    /// killed. None where the file system has no locks; no other program has one there either, so that nothing is removed.
     _lock: Option<File>,
 }
 

@@ -140,7 +140,7 @@ impl Paths {
         }
     }
 
-    /// Paths in what is handed to a macro.
+    /// Paths in the tokens that a macro gets.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut joined = true;

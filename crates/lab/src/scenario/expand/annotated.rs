@@ -23,8 +23,8 @@ const MOST_POINTS: usize = 64;
 ///
 /// In a scenario with faults each scheme without `routing_delay` has a comment that routing never follows them.
 ///
-/// `own` tells of each point of the sweep whether it has schemes of its own. Where points differ in what a parameter
-/// comes to, the comment has each value.
+/// `own` says of each point of the sweep whether it has schemes of its own. Where a parameter has different values at the
+/// points, the comment has each of them.
 pub(in crate::scenario) fn annotated(
     toml: &str,
     facts: &[Vec<PathFacts>],

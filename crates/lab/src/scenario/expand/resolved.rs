@@ -112,7 +112,7 @@ struct WrittenSetup<'a> {
 }
 
 impl Scenario {
-    /// Puts together what was read; `points` is not empty.
+    /// Makes a scenario of the parts that were read; `points` is not empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,

@@ -1,13 +1,12 @@
 //! Setups: on what ground schemes stand. A scheme (`schemes/`) says what an algorithm is, a setup (`setups/`) the rest:
 //! packets and their headers, the RTO, buffers, marks, PFC, DCQCN's numbers.
 //!
-//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. What stands there directly is for
-//! every transport that has such a parameter, what stands in `[transport.irn]` for that kind. `[lossless]` and
-//! `[trimming]` have parts too, for schemes whose switches pause or trim; `[fabric.pfc]` and `queue` are for those that
-//! pause, and for the others.
+//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in `[transport]` is for
+//! every transport that has such a parameter, a value in `[transport.irn]` for that kind. `[lossless]` and `[trimming]` have
+//! parts too, for schemes whose switches pause or trim. `[fabric.pfc]` is for schemes that pause, `queue` for the others.
 //!
-//! A setup has what its base has, unless it says otherwise; those of papers have `common` as theirs, so that every scheme
-//! can stand on every setup.
+//! A setup has the values of its base except for those that it sets itself. The base of the papers' setups is `common`, so that
+//! every scheme can run under every setup.
 //!
 //! **Precedence:** the defaults of the types < the setup (its base, then itself; in each: for all, for a kind, for
 //! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
@@ -370,7 +369,7 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
     found
 }
 
-/// Refuses what no scheme could have.
+/// Refuses keys that no scheme could have.
 fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));

@@ -64,7 +64,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
     }
 }
 
-/// The error for what the topology refuses, at the key it names.
+/// An error of the topology, at the key that it names.
 pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
     match error {
         TopologyError::Shape { key, problem: Problem { message, fix } } => {

@@ -32,7 +32,7 @@ pub(in crate::scenario) fn is_part(word: &str) -> bool {
     PARTS.contains(&word)
 }
 
-/// A parameter that may be meant, and whether what was written for it can be its value.
+/// A parameter that the user may have meant, and whether it accepts the written value.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct Meant {
     pub path: String,

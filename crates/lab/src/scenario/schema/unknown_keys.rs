@@ -114,7 +114,7 @@ fn is_of_type(key: &str, value: &toml::Value) -> bool {
     }
 }
 
-/// A word for the type of a value, that of text by what can be read from it.
+/// A word for the type of a value; for text, the type that can be read from it.
 fn type_of(value: &toml::Value) -> &'static str {
     match value {
         toml::Value::Integer(_) | toml::Value::Float(_) => "number",

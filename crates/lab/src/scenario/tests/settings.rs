@@ -194,7 +194,7 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, of which a small switch has a small part.
+/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, from which the small buffers of small switches follow.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

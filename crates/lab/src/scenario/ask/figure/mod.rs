@@ -62,10 +62,9 @@ pub struct Figure {
 
 /// Reads a figure file at a scale.
 ///
-/// `[quick]` holds what is different at the quick scale, `[paper]` what is at the paper's: any key of a scenario,
-/// and `model`. Tables merge into those of the file, a table with a `kind` and everything else replaces. Instead
-/// of `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before
-/// the slash.
+/// `[quick]` has the keys that differ at the quick scale, `[paper]` those that differ at the paper's: any key of a scenario,
+/// and `model`. Tables merge into those of the file; tables with a `kind`, and all other values, replace them. Instead of
+/// `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before the slash.
 ///
 /// # Errors
 /// The first fault, with its place and what to write instead.

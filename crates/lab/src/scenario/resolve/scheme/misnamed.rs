@@ -1,4 +1,4 @@
-//! Settings of parameters that a scheme does not have: what may be meant, and whether the value can be.
+//! Settings of parameters that a scheme does not have: the parameters that may be meant, and whether they accept the value.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::resolve::scheme::embedded;

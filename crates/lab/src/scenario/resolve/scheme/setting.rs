@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(validate(&conweave), Ok(()));
     }
 
-    /// Values that are advised for parts and for what may be left out.
+    /// The advised values of parts and of parameters that may be left out.
     #[test]
     fn examples_can_be_set() {
         let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());
