@@ -420,8 +420,8 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
         items[place] = item;
         left = left.saturating_sub(index - place);
         if left == 0 {
-            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
-            // crate that calls it, which in tests is one that is not optimised.
+            // Sorting by a key compiles the sort in this crate. The sort of plain integers would be taken from the first crate
+            // that calls it, which is not optimised in tests.
             return items.sort_unstable_by_key(key);
         }
     }
