@@ -135,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Removes what programs left that were killed. A failure is not reported, since nothing depends on it.
+    /// Removes folders that programs left behind when they were killed. A failure is not reported, since nothing depends on it.
     fn remove_abandoned(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {

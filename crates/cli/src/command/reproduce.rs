@@ -173,7 +173,7 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// `7 claims: 5 hold, 1 direction-only, 1 differ`; at the quick scale, which shows and does not judge, their number.
+/// `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale only the number of claims, since that scale judges none.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };

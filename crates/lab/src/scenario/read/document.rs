@@ -62,7 +62,7 @@ impl Node {
     }
 }
 
-/// Lays `over` on `fields`: tables merge; a table with a `kind` and everything else replaces.
+/// Merges `over` into `fields`: tables merge; tables with a `kind`, and all other values, are replaced.
 pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
     for (key, node) in over {
         match (fields.get_mut(key).map(|old| &mut old.item), &node.item) {
