@@ -86,7 +86,7 @@ pub enum ModelError {
     /// The numbers of a model multiply to more than a computer should try.
     #[error("the model has {count} {what}, more than {most}; lower {keys}")]
     TooLarge {
-        /// What there is too much of, in the plural.
+        /// The things that are too many, in the plural.
         what: &'static str,
         /// Their number.
         count: u64,

@@ -160,7 +160,7 @@ impl Scenario {
         }
     }
 
-    /// This scenario with `paths` marked as varied by `[[unsaid]]`.
+    /// This scenario with `paths` marked as varied by the figure.
     pub(in crate::scenario) fn varying(self, paths: Vec<String>) -> Scenario {
         Scenario { origin: self.origin.varying(paths), ..self }
     }

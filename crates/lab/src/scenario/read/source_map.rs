@@ -39,12 +39,12 @@ impl Origin {
         Origin { asked: Some(asked), ..self }
     }
 
-    /// This origin with `varied` as the paths that `[[unsaid]]` varies.
+    /// This origin with `varied` as the paths that the figure varies.
     pub(in crate::scenario) fn varying(self, varied: Vec<String>) -> Origin {
         Origin { varied, ..self }
     }
 
-    /// Whether `[[unsaid]]` varies a path.
+    /// Whether the figure varies a path.
     pub(in crate::scenario) fn is_varied(&self, path: &str) -> bool {
         self.varied.iter().any(|varied| varied == path)
     }

@@ -125,8 +125,8 @@ impl Entry<'_> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
-    /// The fault of an `[[unsaid]]` whose first values are not the figure's own: of the first parameter whose first value
-    /// `changes` the scenario.
+    /// The fault of an entry whose first values are not the figure's own: of the first parameter whose first value `changes`
+    /// the scenario.
     pub(in crate::scenario) fn not_the_default(
         &self,
         file: &str,
