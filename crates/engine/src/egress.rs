@@ -178,7 +178,7 @@ pub struct Egress<F> {
     paused_since: Vec<Time>,
     /// By port: the bytes in both queues, where adaptive routing compares them; otherwise empty.
     depths: Vec<u32>,
-    /// Some port is impaired.
+    /// Whether some port is impaired.
     has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
@@ -504,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Sends the next packet: whether it was control.
+    /// Sends the next packet. Returns whether it was a control packet.
     fn send(port: &mut Port, pool: &mut Pool) -> Option<bool> {
         let taken = port.dequeue(pool)?;
         Some(pool.take(taken).packet.is_control())

@@ -63,7 +63,7 @@ pub struct SwitchPlan {
     pub pfc: Option<PfcPlan>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// Switches whose ports share nothing may run each port by itself.
+    /// Whether switches whose ports share nothing may run each port by itself.
     pub by_port: bool,
     /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,

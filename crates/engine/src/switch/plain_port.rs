@@ -12,7 +12,7 @@ use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
 use anabranch_proto::Packet;
 
-/// A queue of arrivals of the present window, behind the frames that had waited before it. They stay where they are in the mail.
+/// A queue of arrivals of the present window, behind the frames that had waited before it. The arrivals stay in the mail.
 #[derive(Default)]
 pub struct Waiting {
     /// Indexes among the arrivals at the port, rising.
@@ -339,7 +339,7 @@ impl Wire<'_> {
     }
 }
 
-/// A random stream of a port, which begins with its first number.
+/// A random stream of a port, which is created at its first draw.
 pub struct PortStream<'s> {
     /// The stream, once it has begun.
     pub stream: &'s mut Option<Box<Stream>>,

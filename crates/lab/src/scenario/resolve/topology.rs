@@ -64,7 +64,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
     }
 }
 
-/// The error for what the topology refuses, at the key it names.
+/// An error of the topology, at the key that it names.
 pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
     match error {
         TopologyError::Shape { key, problem: Problem { message, fix } } => {
@@ -123,7 +123,7 @@ fn oversubscription(table: &Table) -> Result<f64, Diagnostic> {
                 Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
             });
             let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
-                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
+                // The first number of a longer ratio, or a number in quotes, is most likely what is meant.
                 let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
                 let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
                 let message =
@@ -167,7 +167,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // Every tier says its own where there is none for all.
+    // Without a rate for all tiers each tier has its own.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table)?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
@@ -253,7 +253,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // Where nothing is said, ESWs carry all that the hosts of a data centre can send, as in the paper.
+    // By default ESWs carry all that the hosts of a data centre can send, as in the paper.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
     let spec = CrossDcSpec {
@@ -284,8 +284,8 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     Ok((spec, built.hosts))
 }
 
-/// The faults that stand for the error rates of the topology's file, but for those of which `written` faults say what
-/// their links lose: so those of the resolved form stand for them.
+/// The faults for the error rates of the topology's file, except for rates that faults in `written` replace, as those of the
+/// resolved form do.
 pub(in crate::scenario) fn losses(
     cx: &Context,
     table: &Table,
