@@ -6,6 +6,7 @@ mod path_map;
 mod pfc;
 mod plain_port;
 mod program;
+mod program_error;
 mod shared;
 mod shortest;
 mod tors;
@@ -29,7 +30,8 @@ use shared::SharedQueues;
 
 pub use by_port::PortScratch;
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
-pub use program::{ProgramError, ProgramPlan, program_counters};
+pub use program::{ProgramPlan, program_counters};
+pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
 
 /// The whole state of a switch.
