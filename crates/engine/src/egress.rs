@@ -178,7 +178,7 @@ pub struct Egress<F> {
     paused_since: Vec<Time>,
     /// By port: the bytes in both queues, where adaptive routing compares them; otherwise empty.
     depths: Vec<u32>,
-    /// Some port is impaired.
+    /// Whether some port is impaired.
     has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
@@ -454,6 +454,23 @@ pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
+/// Trims a packet for which the data queue of `out` has no room, or drops it. Returns its header, for which the control queue has
+/// room.
+pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
+    let limits = &at.network.queues;
+    let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
+        count_drop(out.link, packet, at);
+        return None;
+    };
+    at.counters.trims += 1;
+    at.note_lost_payload(packet);
+    if out.control_bytes + u32::from(header.wire_bytes) > limits.control {
+        count_drop(out.link, &header, at);
+        return None;
+    }
+    Some(header)
+}
+
 /// Whether a packet belongs into the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
@@ -487,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Sends the next packet: whether it was control.
+    /// Sends the next packet. Returns whether it was a control packet.
     fn send(port: &mut Port, pool: &mut Pool) -> Option<bool> {
         let taken = port.dequeue(pool)?;
         Some(pool.take(taken).packet.is_control())

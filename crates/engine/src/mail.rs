@@ -313,11 +313,12 @@ pub struct LinkMail {
     ahead: usize,
     /// The end of the window of that slot.
     until: u64,
-    /// The block of the run that is being written, in exchange for one that nothing refers to.
+    /// The block of the run that is being written. In its place the slot has a block that nothing refers to.
     block: Block,
     /// The number of the block in that slot.
     number: u32,
-    /// The indexes within the block of the first arrival since the run was turned to, of the next one, and of the end of the run.
+    /// Indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next one, and of the end of the
+    /// run.
     first: u32,
     next: u32,
     end: u32,
@@ -348,7 +349,8 @@ impl LinkMail {
         prefetch(&self.block[(self.next as usize + PREFETCHED_RUN) % BLOCK as usize]);
     }
 
-    /// Turns to the slot of the window of an arrival at `time`, and to a run with room. False where that is over a long link.
+    /// Selects the slot of the window of an arrival at `time`, and a run with room. Returns false if no slot has that window,
+    /// since the link is long.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
@@ -418,8 +420,8 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
         items[place] = item;
         left = left.saturating_sub(index - place);
         if left == 0 {
-            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
-            // crate that calls it, which in tests is one that is not optimised.
+            // Sorting by a key compiles the sort in this crate. The sort of plain integers would be taken from the first crate
+            // that calls it, which is not optimised in tests.
             return items.sort_unstable_by_key(key);
         }
     }

@@ -1,7 +1,8 @@
 //! Programs in switches, and choices among equal-cost ports other than by a plain hash.
 
 use super::Switch;
-use super::path_map::{self, PathMapError};
+use super::path_map;
+use super::program_error::ProgramError;
 use super::shortest::{DOWN, draw_least, shortest};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
@@ -10,7 +11,7 @@ use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
-use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
+use anabranch_fabric::{Routing, Selector, Topology};
 use anabranch_proto::program::{
     AnyProgram, EgressPorts, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
 };
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The default of `program_at`.
-const EVERY_TOR: &str = "tor:100%";
+pub(super) const EVERY_TOR: &str = "tor:100%";
 
 /// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
@@ -60,47 +61,6 @@ struct Attached {
     next_notice: Time,
     /// The number of the window's notices that it has received.
     notices_read: usize,
-}
-
-/// An error of a program on a fabric.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
-    /// The selector of switches matches none.
-    #[error(transparent)]
-    At(#[from] SelectorError),
-    /// The fabric has more paths than the program's tables have entries.
-    #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
-    Paths {
-        /// Paths of the fabric.
-        paths: u32,
-        /// Entries as configured.
-        table: u32,
-    },
-    /// Neither the ToR's choice of a port nor the entropy value decides the path.
-    #[error("{0}")]
-    PathMap(#[from] PathMapError),
-}
-
-impl ProgramError {
-    /// The problem, without the fix that the selector's own error has.
-    pub fn problem(&self) -> String {
-        match self {
-            ProgramError::At(error) => format!("{:?}: {}", error.selector, error.problem.message),
-            other => other.to_string(),
-        }
-    }
-
-    /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
-    pub fn remedy(&self) -> (&'static str, Option<String>) {
-        match self {
-            ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),
-            ProgramError::Paths { paths, .. } => ("fabric.program.paths", Some(paths.to_string())),
-            ProgramError::PathMap(PathMapError::NotLinear(_)) => {
-                ("fabric.routing", Some("\"ecmp-linear\"".to_owned()))
-            }
-            ProgramError::PathMap(_) => ("fabric.program", None),
-        }
-    }
 }
 
 impl ProgramPlan {

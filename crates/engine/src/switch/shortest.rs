@@ -21,8 +21,8 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
     group[index]
 }
 
-/// The index of the least of `depths`: the i-th of equals takes the place of the one before with probability 1/i. Equals before
-/// a lesser one draw too, as they would in a loop that knows only what it has passed.
+/// The index of the least of `depths`: the i-th of several equal ones replaces the one chosen before with probability 1/i.
+/// Equal ones before a lesser one draw too, as they would in a loop that knows only what it has passed.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use anabranch_base::{Purpose, stream};
 
-    /// Against a loop that draws at each equal.
+    /// Compares with a loop that draws at each equal one.
     #[test]
     fn the_shortest_queue_is_drawn_among_equals() {
         let mut depths = stream(1, 0, Purpose::Model);

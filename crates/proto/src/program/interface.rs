@@ -182,7 +182,7 @@ interface! {
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
-        /// The ports for which [`egress`](Self::egress) is called; it always has the same answer.
+        /// The ports for which [`egress`](Self::egress) is called. A program must always return the same answer.
         fn egress_ports(&self) -> EgressPorts {
             EgressPorts::All
         }
@@ -253,7 +253,7 @@ interface! {
         fn is_between_sites(&self) -> bool {
             false
         }
-        /// Bytes of state in a ToR with so many NICs, each with so many queue pairs to other ToRs; none where its
+        /// Bytes of state in a ToR with this many NICs, each with this many queue pairs to other ToRs; none where its
         /// paper gives no such number.
         fn tor_bytes(&self, nic_qps: u64, nics: u64) -> Option<u64> {
             let _ = (nic_qps, nics);

@@ -94,7 +94,7 @@ impl ProgramProperties for RegisteredProgram {
         Vec::new()
     }
 
-    /// Unknown, and so taken to.
+    /// It is unknown, so that the program counts as one that does.
     fn chooses_paths(&self) -> bool {
         true
     }

@@ -11,7 +11,7 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub spec: &'a TopologySpec,
     pub topology: Topology,
     pub routing: Routing,
-    /// It takes long to find the longest path of a large fabric.
+    /// The facts of the longest path, by framing and use of ports, kept since finding it takes long on a large fabric.
     facts: Vec<((Framing, bool), PathFacts)>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> BuiltFabric<'a> {
         Ideal::new(&self.topology, self.routing.clone(), transport)
     }
 
-    /// The longest path's, for the packets and the queues of `scheme`.
+    /// The facts of the longest path, for the packets and queues of `scheme`.
     pub(in crate::scenario) fn facts(&mut self, scheme: &Scheme) -> PathFacts {
         let kind = (scheme.transport.framing(), scheme.uses_all_ports());
         let facts = match self.facts.iter().find(|(known, _)| *known == kind) {
