@@ -2,7 +2,7 @@
 
 use super::Switch;
 use super::path_map;
-use super::program_error::ProgramError;
+use super::program_error::{EVERY_TOR, ProgramError};
 use super::shortest::{DOWN, draw_least, shortest};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
@@ -19,9 +19,6 @@ use anabranch_proto::{Packet, PathFacts, Repr};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The default of `program_at`.
-pub(super) const EVERY_TOR: &str = "tor:100%";
 
 /// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {

@@ -1,8 +1,10 @@
 //! Errors of programs on fabrics.
 
 use super::path_map::PathMapError;
-use super::program::EVERY_TOR;
 use anabranch_fabric::SelectorError;
+
+/// The default of `program_at`.
+pub(super) const EVERY_TOR: &str = "tor:100%";
 
 /// An error of a program on a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
