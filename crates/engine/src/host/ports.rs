@@ -99,17 +99,17 @@ impl Host {
         loop {
             let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
             let idle = idle.fold(0_u16, |mask, (port, _): (u32, _)| mask | 1 << port);
-            let free = match idle & self.up_ports(at) {
-                // With all links down, packets are lost rather than held.
-                0 if self.up_ports(at) == 0 => idle,
-                free => free,
+            // With all links down, packets are lost rather than held.
+            let free = match self.up_ports(at) {
+                0 => idle,
+                up => idle & up,
             };
             if free == 0 {
                 return;
             }
             let Some(packet) = self.next_data(at.now, Some(NicPorts { count: ports, free })) else { return };
             let port = match &mut self.several {
-                Some(several) if several.choice == PortChoice::Packet && free != 0 => several.next_free(free),
+                Some(several) if several.choice == PortChoice::Packet => several.next_free(free),
                 _ => self.port_of(&packet, at),
             };
             let frame = self.data_frame(packet, at);
