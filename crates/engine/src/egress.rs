@@ -5,7 +5,7 @@ mod special;
 
 use crate::context::Context;
 use crate::frame::{Arrival, Frame};
-use crate::link::{DelayClass, PAUSE_FRAME_BYTES, QueueLimits};
+use crate::link::{DelayClass, HopTimes, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::queue::{Fifo, Pool, SlotHandle};
@@ -433,16 +433,14 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
     let bytes = frame.packet.wire_bytes;
     let kind = &at.network.link_kinds[usize::from(out.link_kind)];
-    let class = kind.class(bytes);
-    let until = at.now + class.serialisation;
+    let HopTimes { leaves: until, acts: arrives, delay_class } = kind.hop(at.now, bytes);
     out.busy_until = until;
     out.busy = true;
-    let arrives = until + kind.delay;
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port),
     }
-    free_times.push(class.delay_class, until, port);
+    free_times.push(delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
     at.observer.sent(out.link, at.now, until, &frame.packet);

@@ -7,7 +7,7 @@ use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::{ArrivalOrder, LONGEST_WINDOW};
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
-use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, stream};
+use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
@@ -286,7 +286,7 @@ impl<'a> Network<'a> {
 
     /// The longest time from the begin of the transmission of a full packet on a healthy link until the next node acts on it.
     pub fn longest_delay(&self) -> Duration {
-        let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
+        let of = |kind: &LinkKind| kind.hop(Time::ZERO, self.facts.packet.0 as u16).acts.since(Time::ZERO);
         self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))
     }
 }
