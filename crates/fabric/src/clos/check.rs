@@ -51,8 +51,8 @@ pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError
 pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     let counts = [
         ("servers", spec.servers),
-        ("gpus", spec.gpus),
         ("nics", spec.nics),
+        ("gpus", spec.gpus),
         ("ports", spec.ports),
         ("nvlink_domain", spec.nvlink_domain),
         ("segment", spec.segment),

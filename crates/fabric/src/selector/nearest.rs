@@ -10,6 +10,11 @@ impl Selector {
     pub(super) fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
+        // Of a plane's form the plane comes first.
+        let form = form.map(|form| match form.starts_with("plane:") {
+            true => form.split_once('/').map_or(String::new(), |(_, rest)| rest.to_owned()),
+            false => form,
+        });
         let amount = form.and_then(|form| behind(&form)).map_or(String::new(), |amount| format!(":{amount}"));
         let side_of = |node: NodeId, up: bool, port: Option<u32>| {
             let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];

@@ -28,7 +28,7 @@ use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::{Scenario, Step};
 use crate::scenario::read::table::{Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
-use anabranch_base::{Bytes, Diagnostic, Duration, Fix, LinkId, Problem, Refused};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
     AnyRecorder, FaultKind, FaultSpec, FaultTargets, MeasureSpec, PfcError, PfcPlan, ProgramPlan, QpSelector,
     Scheme, check_headrooms, weights,
@@ -162,7 +162,7 @@ impl Scenario {
             return Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help)));
         }
         packet_numbers::check(scheme, &facts, step.workload, workload, &self.origin)?;
-        self.check_circles(scheme, ground)?;
+        self.check_circles(scheme, ground, workload)?;
         self.check_lossless(scheme, &ground.topology, &facts)?;
         self.check_program(scheme, ground, &facts, self.first_seed())?;
         self.check_weights(scheme, &ground.topology, &facts)?;
@@ -224,16 +224,21 @@ impl Scenario {
     }
 
     /// That the links of a lossless scheme do not wait for each other in a circle.
-    fn check_circles(&self, scheme: &Scheme, ground: &mut BuiltFabric<'_>) -> Result<(), Diagnostic> {
+    fn check_circles(
+        &self,
+        scheme: &Scheme,
+        ground: &mut BuiltFabric<'_>,
+        workload: &Workload,
+    ) -> Result<(), Diagnostic> {
         if scheme.fabric.pfc.is_none() {
             return Ok(());
         }
-        let Some(circle) = ground.circle().map(<[LinkId]>::to_vec) else { return Ok(()) };
+        let Some(circle) = ground.circle(workload) else { return Ok(()) };
         let named = circle.iter().take(MOST_NAMED).map(|link| ground.topology.link_name(*link));
         let more = if circle.len() > MOST_NAMED { " and others" } else { "" };
         let message = format!(
-            "scheme {:?} is lossless (PFC), and on this topology links wait for each other in a circle once their buffers are \
-             full, which is a deadlock: {}{more}",
+            "scheme {:?} is lossless (PFC), and on the routes of this workload links wait for each other in a circle once \
+             their buffers are full, which is a deadlock: {}{more}",
             scheme.name,
             named.collect::<Vec<_>>().join(", ")
         );
