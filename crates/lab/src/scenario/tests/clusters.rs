@@ -144,7 +144,7 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
     {
         scenario(&fault("link-down", "links", name));
         let measured =
-            format!("{hpn}[[measure]]\nseries = \"throughput\"\nlinks = \"{name}\"\nevery = \"10us\"\n");
+            format!("{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n");
         scenario(&measured);
     }
     for name in ["plane:1/tor:0", "plane:1", "rail:0", "plane:0/spine:50%"] {
