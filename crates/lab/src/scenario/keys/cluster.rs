@@ -185,7 +185,8 @@ pub(super) const DRAGONFLY: Section = Section {
         key("hosts_per_router", COUNT, Required, "Hosts of a router (p).").with_example("2"),
         key("routers", COUNT, Required, "Routers of a group (a).").with_example("4"),
         key("global_links", COUNT, Required, "Links of a router to other groups (h).").with_example("2"),
-        key("groups", RING, Described("`routers` x `global_links` + 1"), "Groups (g).").with_example("5"),
+        key("router_groups", RING, Described("`routers` x `global_links` + 1"), "Groups of routers (g).")
+            .with_example("5"),
         LINK,
         LINK_LATENCY,
         key("global_link", RATE, Described("`link`"), "Rate of the links between groups.")
@@ -241,8 +242,8 @@ pub(super) const FULL_MESH: Section = Section {
     meaning: "Switches each of which is joined to every other one.",
     keys: &[
         kind("full-mesh", "Which fabric it is."),
-        key("switches", RING, Required, "Switches.").with_example("8"),
-        key("hosts_per_switch", COUNT, Value("1"), "Hosts of a switch."),
+        key("tors", RING, Required, "Switches.").with_example("8"),
+        key("hosts_per_tor", COUNT, Value("1"), "Hosts of a switch."),
         LINK,
         LINK_LATENCY,
         host_link(Described("a host's share of the links of its switch together")),

@@ -27,7 +27,7 @@ fn every_kind_reads_back_from_its_resolved_form() {
         "kind = \"dcn-plus\"\nservers = 8\nnics = 2\nsegment = 2\nlink = \"200Gbps\"\nnvlink_domain = 2\ngpus = 4",
         "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nlink = \"400Gbps\"",
         "kind = \"torus\"\ndims = [4, 4]\nlink = \"400Gbps\"",
-        "kind = \"full-mesh\"\nswitches = 4\nhosts_per_switch = 2\nlink = \"400Gbps\"\nradix = 5",
+        "kind = \"full-mesh\"\ntors = 4\nhosts_per_tor = 2\nlink = \"400Gbps\"\nradix = 5",
     ] {
         assert_round_trip(&scenario(&on(topology)));
     }
@@ -43,8 +43,8 @@ fn hosts_have_the_links_of_their_switch_together() {
     let of = |rate: &str, latency: &str| (rate.to_owned(), latency.to_owned());
     assert_eq!(rates("kind = \"torus\"\ndims = [4, 4]\nlink = \"100Gbps\""), of("400Gbps", "0ps"));
     assert_eq!(rates("kind = \"torus\"\ndims = [2, 4]\nlink = \"100Gbps\""), of("300Gbps", "0ps"));
-    assert_eq!(rates("kind = \"full-mesh\"\nswitches = 8\nlink = \"100Gbps\""), of("700Gbps", "0ps"));
-    let shared = "kind = \"full-mesh\"\nswitches = 9\nhosts_per_switch = 4\nlink = \"100Gbps\"";
+    assert_eq!(rates("kind = \"full-mesh\"\ntors = 8\nlink = \"100Gbps\""), of("700Gbps", "0ps"));
+    let shared = "kind = \"full-mesh\"\ntors = 9\nhosts_per_tor = 4\nlink = \"100Gbps\"";
     assert_eq!(rates(shared), of("200Gbps", "500ns"));
 }
 
@@ -69,8 +69,8 @@ fn impossible_numbers_are_refused_at_their_key() {
             "s.toml:5:1: a dimension has 2 or more switches, not 1\n  write: dims = [4, 2]",
         ),
         (
-            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\ngroups = 8\nlink = \"400Gbps\"",
-            "s.toml:8:1: the 8 global links of a group do not spread evenly over 7 other groups\n  write: groups = 5 or 9",
+            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nrouter_groups = 8\nlink = \"400Gbps\"",
+            "s.toml:8:1: the 8 global links of a group do not spread evenly over 7 other groups\n  write: router_groups = 5 or 9",
         ),
         (
             "kind = \"multi-plane\"\nservers = 16\nplanes = 2\nlink = \"400Gbps\"",
@@ -113,7 +113,7 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
         scenario(&on(topology));
     }
     for topology in [
-        "kind = \"full-mesh\"\nswitches = 4\nlink = \"400Gbps\"",
+        "kind = \"full-mesh\"\ntors = 4\nlink = \"400Gbps\"",
         "kind = \"rails\"\nservers = 16\nlink = \"400Gbps\"",
         "kind = \"hpn\"\nservers = 16\nlink = \"200Gbps\"",
     ] {
@@ -143,8 +143,9 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
         ["server:0/nic:1/port:1", "server:3", "nic-links:plane:1", "plane:1/tor:0/up", "plane:1", "rail:1"]
     {
         scenario(&fault("link-down", "links", name));
-        let measured =
-            format!("{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n");
+        let measured = format!(
+            "{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n"
+        );
         scenario(&measured);
     }
     for name in ["plane:1/tor:0", "plane:1", "rail:0", "plane:0/spine:50%"] {
