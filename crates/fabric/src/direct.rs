@@ -5,7 +5,7 @@
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
 use super::{Switch, Topology};
-use anabranch_base::{Duration, NodeId, Problem, Rate};
+use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
 /// The most dimensions of a torus.
@@ -85,11 +85,11 @@ impl TorusSpec {
     /// The first number that is impossible beside the others, with one that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
         let fail = |message: String, fit: String| {
-            Err(TopologyError::shape("dims", Problem::with_text(message, fit)))
+            Err(TopologyError::shape("dims", Problem::with_value(message, fit)))
         };
         if self.dims.is_empty() || self.dims.len() > MOST_DIMENSIONS {
             let message = format!("a torus has 1 to {MOST_DIMENSIONS} dimensions, not {}", self.dims.len());
-            return fail(message, "such as [4, 4]".to_owned());
+            return fail(message, "[4, 4]".to_owned());
         }
         if let Some(dim) = self.dims.iter().find(|dim| **dim < 2) {
             let fit: Vec<u32> = self.dims.iter().map(|dim| (*dim).max(2)).collect();
@@ -167,11 +167,11 @@ impl Direct {
             let message = format!(
                 "a switch would have {ports} ports ({hosts} to hosts, {links} to switches), and has {most}"
             );
-            let (key, fit) = match self.radix {
-                Some(_) => ("radix", ports.to_string()),
-                None => (key, smaller.to_owned()),
+            let (key, fix) = match self.radix {
+                Some(_) => ("radix", Fix::value(ports)),
+                None => (key, Fix::text(smaller)),
             };
-            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+            return Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }));
         }
         let all = switches.saturating_mul(2 * hosts + links);
         if all > MAX_LINKS || switches.saturating_mul(switches) > MAX_ROUTES {
@@ -304,7 +304,7 @@ mod tests {
             text(torus(&[4, 1])),
             "topology.dims: a dimension has 2 or more switches, not 1; write: [4, 2]"
         );
-        assert!(text(torus(&[])).contains("1 to 8 dimensions, not 0; write: such as [4, 4]"));
+        assert!(text(torus(&[])).contains("1 to 8 dimensions, not 0; write: [4, 4]"));
         assert!(text(torus(&[70_000, 70_000, 70_000])).contains("more than can be simulated"));
         assert_eq!(
             text(TorusSpec { radix: Some(4), ..torus(&[4, 4]) }),

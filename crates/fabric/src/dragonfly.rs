@@ -4,7 +4,7 @@ use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_r
 use super::error::TopologyError;
 use super::fat_tree::near_divisors;
 use super::{Switch, Topology};
-use anabranch_base::{Duration, NodeId, Problem, Rate};
+use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
