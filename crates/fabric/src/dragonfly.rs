@@ -81,9 +81,8 @@ impl DragonflySpec {
                 "a router would have {ports} ports ({p} to hosts, {} in its group, {h} global), and has {most}",
                 a - 1
             );
-            let fit =
-                if self.radix.is_some() { ports.to_string() } else { "fewer routers or hosts".to_owned() };
-            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+            let fix = self.radix.map_or(Fix::text("fewer routers or hosts"), |_| Fix::value(ports));
+            return Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }));
         }
         let links_of_group = self.routers * self.global_links;
         if !links_of_group.is_multiple_of(self.router_groups - 1) {
