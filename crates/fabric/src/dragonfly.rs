@@ -86,19 +86,12 @@ impl DragonflySpec {
         }
         let links_of_group = self.routers * self.global_links;
         if !links_of_group.is_multiple_of(self.router_groups - 1) {
-            let mut fix = near_divisors(links_of_group, self.router_groups - 1).to_string();
-            let fits: Vec<String> = fix
-                .split(" or ")
-                .filter_map(|others| Some((others.parse::<u32>().ok()? + 1).to_string()))
-                .collect();
-            if !fits.is_empty() {
-                fix = fits.join(" or ");
-            }
+            let fix = near_divisors(links_of_group, self.router_groups - 1, 1);
             let message = format!(
                 "the {links_of_group} global links of a group do not spread evenly over {} other groups",
                 self.router_groups - 1
             );
-            return Err(TopologyError::shape("router_groups", Problem::with_text(message, fix)));
+            return Err(TopologyError::shape("router_groups", Problem { message, fix: Some(fix) }));
         }
         let (links, routes) = ((g * a).saturating_mul(2 * p + a - 1 + h), (g * a).saturating_mul(g * a));
         if links > MAX_LINKS || routes > MAX_ROUTES {

@@ -227,6 +227,6 @@ fn divides(key: &str, part: u32, whole: u32, problem: &str) -> Result<(), Topolo
     if part > 0 && whole.is_multiple_of(part) {
         return Ok(());
     }
-    let fix = Some(near_divisors(whole, part));
+    let fix = Some(near_divisors(whole, part, 0));
     Err(TopologyError::shape(key, Problem { message: format!("{whole} {problem} {part}"), fix }))
 }
