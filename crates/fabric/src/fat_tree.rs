@@ -57,7 +57,7 @@ pub fn fat_tree_defaults(
                 ),
                 format_args!(
                     "{}, or another hosts_per_tor",
-                    near_divisors(h, (oversubscription.round() as u32).max(1))
+                    near_divisors(h, (oversubscription.round() as u32).max(1), 0)
                 ),
             ),
         ));
