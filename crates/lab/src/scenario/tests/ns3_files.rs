@@ -5,7 +5,7 @@ use crate::scenario::tests::{Disk, Folder};
 use crate::scenario::*;
 use std::path::PathBuf;
 
-/// Two hosts at a switch, which has their numbers around it.
+/// Two hosts at a switch whose number is between theirs.
 const PAIR: &str = "3 1 2\n1\n0 1 100Gbps 1us 0\n2 1 100Gbps 1us 0\n";
 
 /// The warnings or the error of a scenario with this topology and these flows; without them every host sends.
@@ -22,7 +22,7 @@ fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<Diagnosti
     read("s.toml", &text, &Folder(files.collect()), &Overrides::default())?.check()
 }
 
-/// A row of the table in the documentation: the simulator, a topology of its, flows of its, and what is said where they are
+/// A row of the table in the documentation: the simulator, a topology and flows in its formats, and the error if these are
 /// refused.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<&'static str>);
 
@@ -187,7 +187,7 @@ fn peers() -> Option<PathBuf> {
     peers
 }
 
-/// The scenario of a case: nothing, or what is said.
+/// The warning or the error of a case's scenario, if there is one.
 fn of_case(peers: &std::path::Path, case: &str) -> Option<String> {
     let path = peers.join("cases").join(case);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -236,7 +236,7 @@ fn reported_files_are_read_or_answered_in_their_format() {
         assert!(said.starts_with(says), "{case}: {said}");
         assert!(!said.contains("file = "), "{case}: {said}");
     }
-    // The simulators read as many flows as are counted.
+    // The simulators read as many flows as the file's first line counts.
     assert_eq!(of_case(&peers, "27-hints/f-more.toml"), None);
 }
 

@@ -18,7 +18,7 @@ const INLINE_TRAFFIC: &str = "{ kind = \"permutation\", bytes = \"8KB\" }";
 const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 4\nRadix_Up 4\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 2\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
-/// Its error rates are faults, which stand in the resolved form.
+/// A graph whose error rates are faults in the resolved form.
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
 /// The name of a `.topo` file whose links are slower: what such a file says is spelled out.
 const SLOW: &str = "\"slow.topo\"";
@@ -82,7 +82,7 @@ type Beside = &'static [(&'static str, &'static str)];
 /// A key as it stands in its section's base: its values, and the changes of the base that it needs.
 #[derive(Default)]
 struct Case {
-    /// Values beside the example, one at least of which is not what the key is unless said.
+    /// Values beside the example, at least one of which is not the default.
     others: &'static [&'static str],
     /// Keys that must stand beside it with their values, in place of those of the base.
     with: Beside,
@@ -135,7 +135,7 @@ fn of_scenario(section: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Points, and the sweep that they are of.
+/// Points, with their sweep.
 const POINTS: &[&str] = &[
     "[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, \
     workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
@@ -289,7 +289,7 @@ fn of_any(_: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Keys of a question that are no matter of the scenario's runs: the resolved form has none of them.
+/// Keys of `[find]` that do not concern the scenario's runs, so that the resolved form has none of them.
 fn is_of_question_alone(section: &str, key: &str) -> bool {
     section == "find" && matches!(key, "where" | "resolution")
 }
@@ -302,7 +302,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         None => table.push((name, value.to_owned())),
     };
     for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
-        // A measure is of one of these.
+        // A measure has only one of these keys.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
             set(needed.name, usual(section.name, needed));
@@ -334,7 +334,7 @@ fn registry() -> Registry {
     Registry::new().observer("nothing", [], |_, _, _| Ok(Nothing))
 }
 
-/// An observer of nothing.
+/// An observer that records nothing.
 struct Nothing;
 
 impl Observer for Nothing {
@@ -379,7 +379,7 @@ fn every_key_survives_a_round_trip() {
         };
         bases.insert(section.name);
         for key in section.keys {
-            // It is what the base has.
+            // The base has this value already.
             let of_kind = key.name == "kind";
             let Some(case) = case(section.name, key.name).or_else(|| of_kind.then(Case::default)) else {
                 wrong.push(format!("{}.{}: no scenario here has this key", section.name, key.name));
