@@ -15,7 +15,7 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub routing: Routing,
     /// The facts of the longest path by framing, kept since finding it takes long on a large fabric.
     facts: Vec<(Framing, PathFacts)>,
-    /// Whether all routes go up and then down, once that was looked at.
+    /// Whether all routes go up and then down; `None` until a check needs it.
     turns_down: Option<bool>,
 }
 

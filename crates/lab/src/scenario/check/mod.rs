@@ -223,7 +223,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// That the links of a lossless scheme do not wait for each other in a circle.
+    /// Checks that the links of a lossless scheme do not wait for each other in a circle.
     fn check_circles(
         &self,
         scheme: &Scheme,
