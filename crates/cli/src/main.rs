@@ -9,6 +9,7 @@ mod command;
 mod cost;
 mod examples;
 mod execute;
+mod fabric;
 mod failure;
 mod figures;
 mod interrupt;

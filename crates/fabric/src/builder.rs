@@ -2,7 +2,7 @@
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
-use super::{Switch, Topology};
+use super::{MOST_HOST_PORTS, Servers, Switch, Topology, planes};
 use anabranch_base::{Duration, HostId, NodeId, Rate};
 
 /// Collects switches, hosts and links, in the order of the calls.
@@ -15,9 +15,19 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 pub struct TopologyBuilder {
     /// Tier and latency of each switch, in the order of the calls.
     switches: Vec<(u8, Duration)>,
-    /// Switch, rate and latency of each host's link.
-    hosts: Vec<(SwitchNumber, Rate, Duration)>,
+    hosts: u32,
+    /// The cable of each host port.
+    ports: Vec<HostPort>,
     links: Vec<Link>,
+    servers: Option<Servers>,
+}
+
+#[derive(Clone, Debug)]
+struct HostPort {
+    host: HostId,
+    on: SwitchNumber,
+    rate: Rate,
+    latency: Duration,
 }
 
 /// A switch of a [`TopologyBuilder`].
@@ -46,8 +56,21 @@ impl TopologyBuilder {
 
     /// Adds a host and the cable from it to a switch of tier 1.
     pub fn host(&mut self, on: SwitchNumber, rate: Rate, latency: Duration) -> HostId {
-        self.hosts.push((on, rate, latency));
-        HostId(self.hosts.len() as u32 - 1)
+        let host = HostId(self.hosts);
+        self.hosts += 1;
+        self.port(host, on, rate, latency);
+        host
+    }
+
+    /// Adds a further port to a host, with the cable from it to a switch of tier 1. Where port `p` of every host leads to
+    /// one network, and these networks are not joined, they are planes.
+    pub fn port(&mut self, host: HostId, on: SwitchNumber, rate: Rate, latency: Duration) {
+        self.ports.push(HostPort { host, on, rate, latency });
+    }
+
+    /// Sets the servers of which the hosts are NICs.
+    pub fn servers(&mut self, servers: Servers) {
+        self.servers = Some(servers);
     }
 
     /// Adds a cable between two switches, which is a link in each direction. Parallel cables are allowed.
@@ -58,15 +81,45 @@ impl TopologyBuilder {
     /// Builds the fabric.
     ///
     /// # Errors
-    /// Fewer than two hosts, a host on a switch of a higher tier, a link of rate 0 or from a switch to itself, more cables,
-    /// ports or routes than can be simulated, or hosts that cannot reach each other.
+    /// Fewer than two hosts, a host on a switch of a higher tier or with more ports than a NIC has, a link of rate 0 or from
+    /// a switch to itself, more cables, ports or routes than can be simulated, or hosts that cannot reach each other.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
-        let hosts = self.hosts.len() as u64;
+        let hosts = self.hosts;
         if hosts < 2 {
             return invalid(format!("the graph has {hosts} hosts, and there must be at least 2"));
         }
-        let cables = self.hosts.len() + self.links.len();
+        self.check_size()?;
+        let (switches, nodes) = self.ordered_switches()?;
+        let cables = self.cables(&nodes)?;
+        if cables.iter().any(|cable| cable.rate.0 == 0) {
+            return invalid("a link with rate 0 carries nothing".to_owned());
+        }
+        let mut ports = vec![0u64; hosts as usize + switches.len()];
+        for end in cables.iter().flat_map(|cable| cable.ends) {
+            ports[end.index()] += 1;
+        }
+        let (of_hosts, of_switches) = ports.split_at(hosts as usize);
+        if let Some((host, ports)) =
+            (0..).zip(of_hosts).find(|(_, ports)| **ports > u64::from(MOST_HOST_PORTS))
+        {
+            return invalid(format!("host {host} has {ports} ports, and the most is {MOST_HOST_PORTS}"));
+        }
+        if let Some(most) = of_switches.iter().max().filter(|most| **most > MAX_PORTS) {
+            return invalid(format!("a switch has {most} ports, and the most is {MAX_PORTS}"));
+        }
+        let mut topology = assemble(hosts, switches, &cables, Vec::new());
+        topology.planes = planes::find(&topology);
+        topology.servers = self.servers;
+        match topology.unreachable_host() {
+            None => Ok(topology),
+            Some(host) => invalid(format!("host {host} cannot be reached from host 0")),
+        }
+    }
+
+    fn check_size(&self) -> Result<(), TopologyError> {
+        let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
+        let cables = self.ports.len() + self.links.len();
         if cables as u64 * 2 > MAX_LINKS {
             return invalid(format!("the graph has {cables} cables, and the most is {}", MAX_LINKS / 2));
         }
@@ -77,32 +130,52 @@ impl TopologyBuilder {
                 "{switches} switches, {tors} of them with hosts, take more routes than {MAX_ROUTES}"
             ));
         }
-        // Switch nodes are ordered by tier, then by the order of the calls.
+        if let Some(port) = self.ports.iter().find(|port| port.host.0 >= self.hosts) {
+            return invalid(format!("a port is added to host {}, which does not exist", port.host));
+        }
+        match &self.servers {
+            Some(servers) if servers.hosts() != self.hosts => {
+                invalid(format!("the servers are of {} hosts, and there are {}", servers.hosts(), self.hosts))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The switches by tier, then by the order of the calls, and the node of each switch.
+    fn ordered_switches(&self) -> Result<(Vec<Switch>, Vec<NodeId>), TopologyError> {
         let mut order: Vec<usize> = (0..self.switches.len()).collect();
         order.sort_by_key(|number| self.switches[*number].0);
         let mut nodes = vec![NodeId(0); self.switches.len()];
         let mut switches: Vec<Switch> = Vec::with_capacity(order.len());
         for number in order {
             let (tier, latency) = self.switches[number];
-            nodes[number] = NodeId(hosts as u32 + switches.len() as u32);
+            nodes[number] = NodeId(self.hosts + switches.len() as u32);
             let index = match switches.last() {
                 Some(before) if before.tier == tier => before.index + 1,
                 _ => 0,
             };
             switches.push(Switch { tier, index, latency, file_id: None });
         }
-        if let Some(switch) = switches.first().filter(|switch| switch.tier == 0) {
-            return invalid(format!("switch {} is of tier 0, and the lowest is 1", switch.index));
+        match switches.first().filter(|switch| switch.tier == 0) {
+            None => Ok((switches, nodes)),
+            Some(Switch { index, .. }) => {
+                let problem = format!("switch {index} is of tier 0, and the lowest is 1");
+                Err(TopologyError::shape("kind", problem))
+            }
         }
-        let mut cables = Vec::with_capacity(cables);
-        for (host, (on, rate, latency)) in self.hosts.iter().enumerate() {
+    }
+
+    fn cables(&self, nodes: &[NodeId]) -> Result<Vec<Cable>, TopologyError> {
+        let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
+        let mut cables = Vec::with_capacity(self.ports.len() + self.links.len());
+        for HostPort { host, on, rate, latency } in &self.ports {
             let tier = self.switches[on.0 as usize].0;
             if tier != 1 {
                 return invalid(format!(
                     "host {host} hangs on a switch of tier {tier}, and hosts hang on tier 1"
                 ));
             }
-            let ends = [NodeId(host as u32), nodes[on.0 as usize]];
+            let ends = [(*host).into(), nodes[on.0 as usize]];
             cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });
         }
         for Link { ends, rate, latency } in &self.links {
@@ -112,23 +185,7 @@ impl TopologyBuilder {
             let ends = ends.map(|end| nodes[end.0 as usize]);
             cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });
         }
-        if cables.iter().any(|cable| cable.rate.0 == 0) {
-            return invalid("a link with rate 0 carries nothing".to_owned());
-        }
-        let mut ports = vec![0u64; switches.len()];
-        for end in cables.iter().flat_map(|cable| cable.ends) {
-            if let Some(switch) = end.0.checked_sub(hosts as u32) {
-                ports[switch as usize] += 1;
-            }
-        }
-        if let Some(most) = ports.into_iter().max().filter(|most| *most > MAX_PORTS) {
-            return invalid(format!("a switch has {most} ports, and the most is {MAX_PORTS}"));
-        }
-        let topology = assemble(hosts as u32, switches, &cables, Vec::new());
-        match topology.unreachable_host() {
-            None => Ok(topology),
-            Some(host) => invalid(format!("host {host} cannot be reached from host 0")),
-        }
+        Ok(cables)
     }
 }
 
@@ -192,5 +249,24 @@ mod tests {
         });
         assert!(error.contains("tier 0"), "{error}");
         assert!(TopologyBuilder::new().build().unwrap_err().to_string().contains("0 hosts"));
+    }
+
+    #[test]
+    fn hosts_may_have_ports_in_planes_and_be_nics_of_servers() {
+        let mut graph = TopologyBuilder::new();
+        let tors = [graph.switch(1, NS), graph.switch(1, NS)];
+        for _ in 0..4 {
+            let host = graph.host(tors[0], LINK, NS);
+            graph.port(host, tors[1], LINK, NS);
+        }
+        graph.servers(Servers::uniform(2, 2, 2, 1));
+        let t = graph.clone().build().unwrap();
+        assert_eq!((t.planes.as_slice(), t.host_ports(HostId(3))), (&[0, 1][..], 2));
+        assert_eq!(t.link_name(t.link(NodeId(3), 1)), "server:1/nic:1/port:1");
+        for _ in 0..15 {
+            graph.port(HostId(1), tors[1], LINK, NS);
+        }
+        let error = graph.build().unwrap_err().to_string();
+        assert!(error.contains("host 1 has 17 ports, and the most is 16"), "{error}");
     }
 }

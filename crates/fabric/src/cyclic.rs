@@ -5,34 +5,31 @@
 
 use super::{Routing, Topology};
 use anabranch_base::{LinkId, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Destinations whose routes are looked at before the first search for a circle.
-const FIRST_DESTINATIONS: u32 = 64;
-
-/// Pairs of links at most, one behind the other on a route to a destination, that are looked at.
-const MOST_PAIRS: u64 = 1 << 30;
+const FIRST_DESTINATIONS: usize = 64;
 
 impl Topology {
     /// Links between switches each of which leads to a destination by the next one, and the last by the first: a deadlock,
     /// once the buffers behind all of them are full. `None` where the routes have no such circle.
     ///
-    /// It is exact, but for graphs so large that it would take minutes, where it stops at what it has found.
-    pub fn cyclic_buffers(&self, routing: &Routing) -> Option<Vec<LinkId>> {
-        if self.turns_down_for_good(routing) {
-            return None;
-        }
-        let tors = self.tors();
+    /// `senders` are the ToRs that send to each destination ToR, by their indices. All shortest paths between them count.
+    pub fn cyclic_buffers(
+        &self,
+        routing: &Routing,
+        senders: &BTreeMap<u32, BTreeSet<u32>>,
+    ) -> Option<Vec<LinkId>> {
         let mut dependencies = Dependencies::new(self);
-        // Destinations in steps of about the golden section: early ones are spread over the whole fabric.
-        let step = (1..=tors).find(|step| *step * 1000 / tors.max(1) >= 618 && gcd(*step, tors) == 1);
-        let step = u64::from(step.unwrap_or(1));
-        let (mut next_search, mut pairs) = (FIRST_DESTINATIONS, 0);
-        for number in 0..tors {
-            let destination = (u64::from(number) * step % u64::from(tors)) as u32;
-            pairs += dependencies.add(self, routing, destination);
-            if number + 1 == next_search || number + 1 == tors || pairs > MOST_PAIRS {
+        let mut destinations: Vec<u32> = senders.keys().copied().collect();
+        // Early ones are spread over the whole fabric: where there are circles, a part of the destinations shows one.
+        destinations.sort_by_key(|destination| destination.reverse_bits());
+        let mut next_search = FIRST_DESTINATIONS;
+        for (number, destination) in (1..).zip(&destinations) {
+            dependencies.add(self, routing, *destination, &senders[destination]);
+            if number == next_search || number == destinations.len() {
                 let circle = dependencies.circle(self);
-                if circle.is_some() || pairs > MOST_PAIRS {
+                if circle.is_some() {
                     return circle;
                 }
                 next_search *= 2;
@@ -42,7 +39,7 @@ impl Topology {
     }
 
     /// Whether every route goes up, then at most once to a switch of the same tier, then down: such routes have no circle.
-    fn turns_down_for_good(&self, routing: &Routing) -> bool {
+    pub fn turns_down_for_good(&self, routing: &Routing) -> bool {
         let hosts = self.hosts;
         let goes_down: Vec<u16> = (hosts..self.nodes()).map(|node| self.down_ports(NodeId(node))).collect();
         let has_level = |switch: usize| {
@@ -71,10 +68,6 @@ impl Topology {
     }
 }
 
-fn gcd(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 /// For each link between switches, the ports by which packets that arrive over it go on.
 struct Dependencies {
     /// The first word of each link in `onward`.
@@ -97,22 +90,23 @@ impl Dependencies {
         Dependencies { first, onward: vec![0; words as usize] }
     }
 
-    /// Adds the routes to a ToR. Returns the number of pairs of links.
-    fn add(&mut self, topology: &Topology, routing: &Routing, destination: u32) -> u64 {
-        let mut pairs = 0;
-        for switch in 0..topology.switches.len() as u32 {
+    /// Adds the routes from the ToRs `senders` to the ToR `destination`.
+    fn add(&mut self, topology: &Topology, routing: &Routing, destination: u32, senders: &BTreeSet<u32>) {
+        let mut open: Vec<u32> = senders.iter().copied().collect();
+        let mut seen = senders.clone();
+        while let Some(switch) = open.pop() {
             for &port in routing.group(switch as usize, destination) {
                 let link = topology.link(NodeId(topology.hosts + switch), port);
                 let peer = topology.ports[link.index()].peer.0 - topology.hosts;
-                let onward = routing.group(peer as usize, destination);
-                pairs += 1 + onward.len() as u64;
-                for &next in onward {
+                for &next in routing.group(peer as usize, destination) {
                     let word = self.first[link.index()] as usize + usize::from(next) / 64;
                     self.onward[word] |= 1 << (next % 64);
                 }
+                if seen.insert(peer) {
+                    open.push(peer);
+                }
             }
         }
-        pairs
     }
 
     /// The links that follow `link`.
@@ -171,8 +165,13 @@ mod tests {
     const LINK: Rate = Rate::from_gbps(100);
     const NS: Duration = Duration::from_ns(1);
 
+    /// A circle where every ToR sends to every other one.
     fn circle(t: &Topology) -> Option<Vec<LinkId>> {
-        t.cyclic_buffers(&Routing::new(t, &|_| true))
+        let routing = Routing::new(t, &|_| true);
+        let all: BTreeSet<u32> = (0..t.tors()).collect();
+        let circle = t.cyclic_buffers(&routing, &all.iter().map(|tor| (*tor, all.clone())).collect());
+        assert!(circle.is_none() || !t.turns_down_for_good(&routing));
+        circle
     }
 
     fn torus(dims: &[u32]) -> Topology {
@@ -219,7 +218,7 @@ mod tests {
                 hosts_per_router: p,
                 routers: a,
                 global_links: h,
-                groups,
+                router_groups: groups,
                 link: LINK,
                 link_latency: NS,
                 global_link: LINK,
@@ -251,8 +250,8 @@ mod tests {
         };
         specs.push(TopologySpec::Rails(clos_defaults(ClosKind::Rails, &cores).unwrap()));
         specs.push(TopologySpec::FullMesh(FullMeshSpec {
-            switches: 8,
-            hosts_per_switch: 2,
+            tors: 8,
+            hosts_per_tor: 2,
             link: LINK,
             link_latency: NS,
             host_link: LINK,
@@ -274,7 +273,9 @@ mod tests {
             switch_latency: NS,
         }));
         for spec in specs {
-            assert_eq!(circle(&build(&spec, None).unwrap()), None, "{spec:?}");
+            let t = build(&spec, None).unwrap();
+            assert!(t.turns_down_for_good(&Routing::new(&t, &|_| true)), "{spec:?}");
+            assert_eq!(circle(&t), None, "{spec:?}");
         }
         assert_eq!(circle(&torus(&[2, 2])).map(|circle| circle.len()), Some(4), "a square");
         // A line of switches turns nowhere.
@@ -288,8 +289,19 @@ mod tests {
         let text = "8 5 7\n3 4 5 6 7\n0 3 1Gbps 1ns 0\n1 4 1Gbps 1ns 0\n2 5 1Gbps 1ns 0\n3 6 1Gbps 1ns 0\n\
             6 4 1Gbps 1ns 0\n4 7 1Gbps 1ns 0\n7 5 1Gbps 1ns 0\n";
         let t = parse_ns3("g", text, Duration::ZERO).unwrap();
+        assert!(!t.turns_down_for_good(&Routing::new(&t, &|_| true)));
+        assert_eq!(circle(&t), None);
+    }
+
+    #[test]
+    fn only_routes_that_are_used_count() {
+        let t = ring(8);
         let routing = Routing::new(&t, &|_| true);
-        assert!(!t.turns_down_for_good(&routing));
-        assert_eq!(t.cyclic_buffers(&routing), None);
+        let circle = |hops: u32| {
+            let senders = (0..8).map(|tor| ((tor + hops) % 8, BTreeSet::from([tor]))).collect();
+            t.cyclic_buffers(&routing, &senders)
+        };
+        assert_eq!(circle(1), None, "neighbours send to each other");
+        assert_eq!(circle(2).map(|circle| circle.len()), Some(8));
     }
 }

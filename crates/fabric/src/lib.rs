@@ -29,6 +29,7 @@ mod servers;
 #[cfg(test)]
 mod shortest_paths;
 mod spec;
+mod summary;
 mod topo_file;
 
 pub use build::{build, warnings};
@@ -45,6 +46,7 @@ pub use routing::Routing;
 pub use selector::{Selector, SelectorError};
 pub use servers::{ServerParts, Servers};
 pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
+pub use summary::{FabricSummary, TierSummary};
 pub use topo_file::parse_topo;
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};

@@ -1,40 +1,30 @@
 //! Planes of a graph that does not name them.
 
 use super::Topology;
-use anabranch_base::{HostId, NodeId};
+use anabranch_base::HostId;
 
 /// The plane of each switch, where hosts have several ports and port `p` of every host leads to one network `p` that has no
 /// link to the others; empty otherwise.
 pub(super) fn find(topology: &Topology) -> Vec<u16> {
-    let hosts = topology.hosts;
-    let mut plane: Vec<Option<u16>> = vec![None; topology.switches.len()];
-    for port in 0..topology.most_host_ports() {
-        let with_port = (0..hosts).map(HostId).filter(|host| port < topology.host_ports(*host));
-        let mut tors: Vec<u32> = with_port.map(|host| topology.tor_of(host, port).0 - hosts).collect();
-        tors.sort_unstable();
-        tors.dedup();
-        // A switch of an earlier plane leads to that one as well.
-        if tors.iter().any(|&tor| plane[tor as usize].is_some_and(|known| known != port)) {
-            return Vec::new();
-        }
-        let mut open = vec![tors[0]];
-        plane[tors[0] as usize] = Some(port);
-        while let Some(switch) = open.pop() {
-            for link in topology.links_of(NodeId(hosts + switch)) {
-                let Some(peer) = topology.ports[link as usize].peer.0.checked_sub(hosts) else { continue };
-                if plane[peer as usize].replace(port).is_none() {
-                    open.push(peer);
-                }
+    if !topology.has_several_ports() {
+        return Vec::new();
+    }
+    let networks = topology.networks();
+    let mut plane_of_network: Vec<Option<u16>> =
+        vec![None; networks.iter().max().map_or(0, |last| *last as usize + 1)];
+    let mut network_of_plane = vec![None; usize::from(topology.most_host_ports())];
+    for host in (0..topology.hosts).map(HostId) {
+        for port in 0..topology.host_ports(host) {
+            let network = networks[(topology.tor_of(host, port).0 - topology.hosts) as usize];
+            let plane = *plane_of_network[network as usize].get_or_insert(port);
+            let same = *network_of_plane[usize::from(port)].get_or_insert(network);
+            if (plane, same) != (port, network) {
+                return Vec::new();
             }
         }
-        if tors.iter().any(|&tor| plane[tor as usize].is_none()) {
-            return Vec::new();
-        }
     }
-    match topology.has_several_ports() {
-        true => plane.into_iter().collect::<Option<Vec<u16>>>().unwrap_or_default(),
-        false => Vec::new(),
-    }
+    let plane = |network: &u32| plane_of_network[*network as usize];
+    networks.iter().map(plane).collect::<Option<Vec<u16>>>().unwrap_or_default()
 }
 
 #[cfg(test)]

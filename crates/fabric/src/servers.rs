@@ -74,6 +74,11 @@ impl Servers {
         servers
     }
 
+    /// The number of hosts of the fabric, in servers or not.
+    pub fn hosts(&self) -> u32 {
+        self.place.len() as u32
+    }
+
     /// The number of servers.
     pub fn count(&self) -> u32 {
         self.domain.len() as u32

@@ -5,7 +5,7 @@ use crate::cost::Cost;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source::{Prepared, input};
-use crate::{question, source};
+use crate::{fabric, question, source};
 use anabranch_base::Bytes;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, INPUTS, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
@@ -69,6 +69,7 @@ impl Checked<'_> {
             "hosts": topology.hosts,
             "switches": topology.switches.len(),
             "links": topology.links(),
+            "fabric": fabric::json(topology),
             "topology_bytes": topology.memory_bytes(),
             "routing_bytes": built.routing.memory_bytes(),
             "queue_pairs": workload.qps.len(),
@@ -99,6 +100,7 @@ impl Checked<'_> {
              hosts      {}\n\
              switches   {}\n\
              links      {} (directed)\n\
+             {}\
              memory     {} fabric, {} routing\n\
              messages   {} on {} queue pairs, {} in all\n\
              cost       {}\n\
@@ -115,6 +117,7 @@ impl Checked<'_> {
             topology.hosts,
             topology.switches.len(),
             topology.links(),
+            fabric::lines(topology),
             Bytes(topology.memory_bytes() as u64).about(),
             Bytes(built.routing.memory_bytes() as u64).about(),
             workload.messages.len(),

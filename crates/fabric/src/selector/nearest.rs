@@ -6,11 +6,21 @@ use crate::{ErrorRate, Topology};
 use anabranch_base::{HostId, NodeId};
 
 impl Selector {
-    /// The selector of `topology` nearest to this one, of links (`links`) or switches.
-    pub(super) fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
+    /// The number or share at the end of the form, with its colon: `:3%`.
+    fn amount(&self) -> String {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
-        let amount = form.and_then(|form| behind(&form)).map_or(String::new(), |amount| format!(":{amount}"));
+        // Of a plane's form the plane comes first.
+        let form = form.map(|form| match form.starts_with("plane:") {
+            true => form.split_once('/').map_or(String::new(), |(_, rest)| rest.to_owned()),
+            false => form,
+        });
+        form.and_then(|form| behind(&form)).map_or(String::new(), |amount| format!(":{amount}"))
+    }
+
+    /// The selector of `topology` nearest to this one, of links (`links`) or switches.
+    pub(super) fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
+        let amount = self.amount();
         let side_of = |node: NodeId, up: bool, port: Option<u32>| {
             let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
             let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;

@@ -89,6 +89,22 @@ fn of_paths_with_different_latencies_the_shortest_counts() {
     assert!(times.iter().all(|[fct, ideal]| *ideal == shortest && fct >= ideal), "{times:?}");
 }
 
+/// Hosts joined in a ring of 100 Gb/s have switches of their own, which a packet enters and leaves at 200 Gb/s.
+#[test]
+fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
+    let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
+    for (dst, links) in [(1, 1), (2, 2), (3, 1)] {
+        let topology = "kind = \"graph\"\nfile = \"g.txt\"";
+        let times = alone(SCHEMES, 1, topology, &[("g.txt", ring)], dst, 1);
+        let one_way = |bytes: u64| bytes * (links * 80 + 2 * 40) + links * 2 * US;
+        let both = one_way(65) + one_way(ACK);
+        assert!(
+            times.iter().all(|[fct, ideal]| (*fct, *ideal) == (both, both)),
+            "to {dst}: {times:?}, {both}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if long() { 2_000 } else { 60 }))]
 

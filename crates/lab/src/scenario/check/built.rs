@@ -1,10 +1,12 @@
 //! The fabrics that checks look at.
 
-use anabranch_base::{Purpose, Stream, stream};
+use anabranch_base::{LinkId, Purpose, Stream, stream};
 use anabranch_engine::{Ideal, Scheme};
 use anabranch_fabric::{Routing, Topology, TopologySpec};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_workload::Workload;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The fabric of a point of the sweep, and what was found of it so far.
 pub(in crate::scenario) struct BuiltFabric<'a> {
@@ -13,17 +15,38 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub routing: Routing,
     /// The facts of the longest path, by framing and use of ports, kept since finding it takes long on a large fabric.
     facts: Vec<((Framing, bool), PathFacts)>,
+    /// Whether all routes go up and then down; `None` until a check needs it.
+    turns_down: Option<bool>,
 }
 
 impl<'a> BuiltFabric<'a> {
     pub(in crate::scenario) fn new(spec: &'a TopologySpec, topology: Topology) -> Self {
         let routing = Routing::new(&topology, &|_| true);
-        BuiltFabric { spec, topology, routing, facts: Vec::new() }
+        BuiltFabric { spec, topology, routing, facts: Vec::new(), turns_down: None }
     }
 
     /// Its closed forms for packets of `transport`.
     pub(in crate::scenario) fn ideal(&self, transport: &TransportConfig) -> Ideal<'_> {
         Ideal::new(&self.topology, self.routing.clone(), transport)
+    }
+
+    /// Links that wait for each other in a circle once the buffers behind them are full, by the routes of `workload`.
+    pub(in crate::scenario) fn circle(&mut self, workload: &Workload) -> Option<Vec<LinkId>> {
+        let (topology, routing) = (&self.topology, &self.routing);
+        if *self.turns_down.get_or_insert_with(|| topology.turns_down_for_good(routing)) {
+            return None;
+        }
+        let mut senders: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for qp in &workload.qps {
+            for port in 0..topology.host_ports(qp.src) {
+                let best = routing.best_ports(topology, (qp.src, port), qp.dst, u16::MAX);
+                for dst_port in (0..topology.host_ports(qp.dst)).filter(|port| best >> port & 1 == 1) {
+                    let sender = routing.tor_index(qp.src, port);
+                    senders.entry(routing.tor_index(qp.dst, dst_port)).or_default().insert(sender);
+                }
+            }
+        }
+        topology.cyclic_buffers(routing, &senders)
     }
 
     /// The facts of the longest path, for the packets and queues of `scheme`.

@@ -8,6 +8,7 @@ pub(in crate::scenario) mod no_effect;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
+pub(in crate::scenario) mod reach;
 pub(in crate::scenario) mod start_times;
 pub(in crate::scenario) mod timeout_checks;
 pub(in crate::scenario) mod timer_aliasing;
@@ -43,6 +44,9 @@ const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 
 /// The largest number of kinds of links. The engine can number 65,536, and faults may add some.
 const MOST_KINDS: usize = 60_000;
+
+/// The most links of a circle that are named.
+const MOST_NAMED: usize = 8;
 
 /// Parameters whose fault in a lossless class is that they are too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
@@ -124,6 +128,7 @@ impl Scenario {
                     self.build_workload(step.workload, &ground.topology)?
                 }
             };
+            reach::check(&workload, &ground, &self.origin)?;
             facts_by_point.push(step.schemes.iter().map(|scheme| ground.facts(scheme)).collect());
             for scheme in step.schemes {
                 self.examine_scheme(scheme, &step, &mut ground, &workload, &mut checks)?;
@@ -157,6 +162,7 @@ impl Scenario {
             return Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help)));
         }
         packet_numbers::check(scheme, &facts, step.workload, workload, &self.origin)?;
+        self.check_circles(scheme, ground, workload)?;
         self.check_lossless(scheme, &ground.topology, &facts)?;
         self.check_program(scheme, ground, &facts, self.first_seed())?;
         self.check_weights(scheme, &ground.topology, &facts)?;
@@ -215,6 +221,33 @@ impl Scenario {
             made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), refused))?;
         }
         Ok(())
+    }
+
+    /// Checks that the links of a lossless scheme do not wait for each other in a circle.
+    fn check_circles(
+        &self,
+        scheme: &Scheme,
+        ground: &mut BuiltFabric<'_>,
+        workload: &Workload,
+    ) -> Result<(), Diagnostic> {
+        if scheme.fabric.pfc.is_none() {
+            return Ok(());
+        }
+        let Some(circle) = ground.circle(workload) else { return Ok(()) };
+        let named = circle.iter().take(MOST_NAMED).map(|link| ground.topology.link_name(*link));
+        let more = if circle.len() > MOST_NAMED { " and others" } else { "" };
+        let message = format!(
+            "scheme {:?} is lossless (PFC), and on the routes of this workload links wait for each other in a circle once \
+             their buffers are full, which is a deadlock: {}{more}",
+            scheme.name,
+            named.collect::<Vec<_>>().join(", ")
+        );
+        let help = format!(
+            "schemes without {:?}, such as \"reps\", which may drop packets; or a topology whose routes have no circle, such \
+             as kind = \"rails\"",
+            scheme.name
+        );
+        Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help.into())))
     }
 
     /// Checks that the buffers of a lossless scheme hold what they must on this fabric.

@@ -17,6 +17,53 @@ const RADIX: Key = key(
 )
 .with_example("64");
 
+const SERVERS: Key = key("servers", COUNT, Required, "Servers of the cluster.").with_example("16");
+const NICS: Key = key("nics", COUNT, Value("8"), "NICs of a server, each of a rail of its own.");
+const GPUS: Key = key("gpus", COUNT, Described("`nics`"), "GPUs of a server.").with_example("8");
+const NVLINK_DOMAIN: Key =
+    key("nvlink_domain", COUNT, Value("1"), "Neighbouring servers whose GPUs reach each other by NVLink.");
+const TIERS: Key = key(
+    "tiers",
+    KeyType::Whole(Ends::from(1).with_high(High::To(3))),
+    Described("2, or 3 with several pods"),
+    "Tiers of switches: leaves, spines and cores.",
+)
+.with_example("2");
+const SPINE_GROUP: Key = key(
+    "spine_group",
+    KeyType::Choice(&["pod", "rail"]),
+    Described("`\"pod\"`; `\"rail\"` with kind = \"rails\" and three tiers"),
+    "The leaves that share their spines: those of a pod, or those of one rail.",
+)
+.with_example("\"pod\"");
+const CORE_LINK: Key =
+    key("core_link", RATE, Described("`uplink`"), "Rate of the links between spines and cores.")
+        .with_example("\"800Gbps\"");
+const UPLINKS: Key =
+    key("uplinks", LINKS_UP, Described("by `oversubscription`"), "Links from a leaf upwards, in its place.")
+        .with_example("4");
+const SPINES: Key = key(
+    "spines",
+    LINKS_UP,
+    Described("one for each uplink of a leaf; with `radix` as few as will do"),
+    "Spines of a pod (of a rail, by `spine_group`), in each plane.",
+)
+.with_example("4");
+const CORE_UPLINKS: Key = key(
+    "core_uplinks",
+    LINKS_UP,
+    Described("by `core_oversubscription`"),
+    "Links from a spine upwards, in its place.",
+)
+.with_example("4");
+const CORES: Key = key(
+    "cores",
+    LINKS_UP,
+    Described("one for each uplink of a group's spines; with `radix` as few as will do"),
+    "Cores of each plane.",
+)
+.with_example("16");
+
 /// The keys of a Clos network of servers. The kinds differ in what `ports` means and in defaults.
 const fn clos(
     name: &'static str,
@@ -28,38 +75,20 @@ const fn clos(
 ) -> [Key; 22] {
     [
         kind(name, "Which fabric it is."),
-        key("servers", COUNT, Required, "Servers of the cluster.").with_example("16"),
-        key("nics", COUNT, Value("8"), "NICs of a server, each of a rail of its own."),
-        key("gpus", COUNT, Described("`nics`"), "GPUs of a server.").with_example("8"),
+        SERVERS,
+        NICS,
+        GPUS,
         key("ports", PORTS, Value(ports.0), ports.1),
-        key(
-            "nvlink_domain",
-            COUNT,
-            Value("1"),
-            "Neighbouring servers whose GPUs reach each other by NVLink.",
-        ),
+        NVLINK_DOMAIN,
         key("segment", COUNT, Described(segment), "Servers of a segment, which share their leaves.")
             .with_example("8"),
         key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
-        key(
-            "tiers",
-            KeyType::Whole(Ends::from(1).with_high(High::To(3))),
-            Described("2, or 3 with several pods"),
-            "Tiers of switches: leaves, spines and cores.",
-        )
-        .with_example("2"),
-        key(
-            "spine_group",
-            KeyType::Choice(&["pod", "rail"]),
-            Described("`\"pod\"`; `\"rail\"` with kind = \"rails\" and three tiers"),
-            "The leaves that share their spines: those of a pod, or those of one rail.",
-        )
-        .with_example("\"pod\""),
+        TIERS,
+        SPINE_GROUP,
         LINK,
         key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
             .with_example("\"800Gbps\""),
-        key("core_link", RATE, Described("`uplink`"), "Rate of the links between spines and cores.")
-            .with_example("\"800Gbps\""),
+        CORE_LINK,
         LINK_LATENCY,
         SWITCH_LATENCY,
         key(
@@ -69,20 +98,8 @@ const fn clos(
             "What the NICs of a leaf can send over what leaves it upwards.",
         )
         .with_example("2"),
-        key(
-            "uplinks",
-            LINKS_UP,
-            Described("by `oversubscription`"),
-            "Links from a leaf upwards, in its place.",
-        )
-        .with_example("4"),
-        key(
-            "spines",
-            LINKS_UP,
-            Described("one for each uplink of a leaf; with `radix` as few as will do"),
-            "Spines of a pod (of a rail, by `spine_group`), in each plane.",
-        )
-        .with_example("4"),
+        UPLINKS,
+        SPINES,
         key(
             "core_oversubscription",
             OVERSUBSCRIPTION,
@@ -90,20 +107,8 @@ const fn clos(
             "What reaches a spine from below over what leaves it upwards.",
         )
         .with_example("2"),
-        key(
-            "core_uplinks",
-            LINKS_UP,
-            Described("by `core_oversubscription`"),
-            "Links from a spine upwards, in its place.",
-        )
-        .with_example("4"),
-        key(
-            "cores",
-            LINKS_UP,
-            Described("one for each uplink of a group's spines; with `radix` as few as will do"),
-            "Cores of each plane.",
-        )
-        .with_example("16"),
+        CORE_UPLINKS,
+        CORES,
         RADIX,
     ]
 }
@@ -180,7 +185,8 @@ pub(super) const DRAGONFLY: Section = Section {
         key("hosts_per_router", COUNT, Required, "Hosts of a router (p).").with_example("2"),
         key("routers", COUNT, Required, "Routers of a group (a).").with_example("4"),
         key("global_links", COUNT, Required, "Links of a router to other groups (h).").with_example("2"),
-        key("groups", RING, Described("`routers` x `global_links` + 1"), "Groups (g).").with_example("5"),
+        key("router_groups", RING, Described("`routers` x `global_links` + 1"), "Groups of routers (g).")
+            .with_example("5"),
         LINK,
         LINK_LATENCY,
         key("global_link", RATE, Described("`link`"), "Rate of the links between groups.")
@@ -236,8 +242,8 @@ pub(super) const FULL_MESH: Section = Section {
     meaning: "Switches each of which is joined to every other one.",
     keys: &[
         kind("full-mesh", "Which fabric it is."),
-        key("switches", RING, Required, "Switches.").with_example("8"),
-        key("hosts_per_switch", COUNT, Value("1"), "Hosts of a switch."),
+        key("tors", RING, Required, "Switches.").with_example("8"),
+        key("hosts_per_tor", COUNT, Value("1"), "Hosts of a switch."),
         LINK,
         LINK_LATENCY,
         host_link(Described("a host's share of the links of its switch together")),

@@ -3,6 +3,7 @@
 mod bad_input;
 mod bad_input_cases;
 mod bad_sweep_cases;
+mod clusters;
 mod cross_dc;
 mod hpcc;
 mod json_schemas;

@@ -1,0 +1,106 @@
+//! The parts of a fabric in words and as JSON: servers, planes, tiers, cables, bisection.
+
+use anabranch_sim::topology::{TierSummary, Topology};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+
+/// A line for each part: servers, planes, tiers, cables and bisection.
+pub fn lines(topology: &Topology) -> String {
+    let (summary, mut text) = (topology.summary(), String::new());
+    if let Some(servers) = &topology.servers {
+        let (count, rails) = (servers.count(), servers.rails());
+        let of_each = servers.gpus().checked_div(count).unwrap_or(0);
+        let _ = writeln!(
+            text,
+            "servers    {count} of {of_each} GPUs and {rails} NICs, a rail for each NIC of a server"
+        );
+    }
+    let planes = topology.plane_count();
+    if *summary.host_ports.end() > 1 {
+        let network = match planes {
+            1 => "in one network".to_owned(),
+            _ => format!("each in one of {planes} planes"),
+        };
+        let _ = writeln!(text, "ports      {} of a host, {network}", between(&summary.host_ports));
+    }
+    for tier in &summary.tiers {
+        let of_plane = match planes {
+            1 => String::new(),
+            _ => format!(" ({} a plane)", tier.switches / u32::from(planes)),
+        };
+        let _ = writeln!(
+            text,
+            "{:<10} {}{of_plane} {}",
+            tier.word,
+            counted(tier.switches, "switch"),
+            ports(tier)
+        );
+    }
+    let between_switches: u32 = summary.tiers.iter().map(|tier| tier.up_cables + tier.level_cables).sum();
+    let _ =
+        writeln!(text, "cables     {} to hosts, {between_switches} between switches", summary.host_cables);
+    if let Some(rate) = summary.bisection {
+        let _ = writeln!(text, "bisection  {} from half of the hosts to the others", rate.about());
+    }
+    text
+}
+
+/// `of 64 ports: 32 down, 32 up; oversubscription 1:1`.
+fn ports(tier: &TierSummary) -> String {
+    let most = |counts: &RangeInclusive<u16>| *counts.end();
+    let parts = [(&tier.down, "down"), (&tier.level, "to its own tier"), (&tier.up, "up")];
+    let ways: Vec<String> = parts
+        .into_iter()
+        .filter(|(counts, _)| most(counts) > 0)
+        .map(|(counts, way)| format!("{} {way}", between(counts)))
+        .collect();
+    let ratio = tier.oversubscription.map(|ratio| {
+        let rounded = (ratio * 100.0).round() / 100.0;
+        format!("; oversubscription {rounded}:1")
+    });
+    format!("with ports: {}{}", ways.join(", "), ratio.unwrap_or_default())
+}
+
+/// `8`, or `2 to 8`.
+fn between(counts: &RangeInclusive<u16>) -> String {
+    match counts.start() == counts.end() {
+        true => counts.end().to_string(),
+        false => format!("{} to {}", counts.start(), counts.end()),
+    }
+}
+
+fn counted(count: u32, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}es") }
+}
+
+/// The parts with the names of their numbers.
+pub fn json(topology: &Topology) -> Value {
+    let summary = topology.summary();
+    let tiers: Vec<Value> = summary
+        .tiers
+        .iter()
+        .map(|tier| {
+            json!({
+                "name": tier.word,
+                "switches": tier.switches,
+                "ports_down": tier.down.end(),
+                "ports_up": tier.up.end(),
+                "ports_in_tier": tier.level.end(),
+                "cables_up": tier.up_cables,
+                "cables_in_tier": tier.level_cables,
+                "oversubscription": tier.oversubscription,
+            })
+        })
+        .collect();
+    json!({
+        "servers": topology.servers.as_ref().map(|servers| servers.count()),
+        "gpus": topology.servers.as_ref().map(|servers| servers.gpus()),
+        "rails": topology.servers.as_ref().map(|servers| servers.rails()),
+        "planes": topology.plane_count(),
+        "host_ports": summary.host_ports.end(),
+        "host_cables": summary.host_cables,
+        "tiers": tiers,
+        "bisection_bps": summary.bisection.map(|rate| rate.0),
+    })
+}

@@ -1,0 +1,165 @@
+//! Scenarios on clusters of servers and on switches that are joined directly: what is filled in, what is refused, and that
+//! what errors propose works.
+
+use crate::scenario::tests::{Folder, assert_round_trip, folder, scenario};
+use crate::scenario::*;
+use anabranch_base::{Duration, Rate};
+
+const PERMUTATION: &str = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+
+fn on(topology: &str) -> String {
+    format!("schemes = [\"reps\"]\nseeds = [1]\n[topology]\n{topology}\n{PERMUTATION}")
+}
+
+/// The place, the problem and the fix of a scenario that is refused.
+fn refused(text: &str) -> String {
+    let found = read("s.toml", text, &folder(), &Overrides::default()).and_then(|scenario| scenario.check());
+    found.expect_err(text).to_string()
+}
+
+#[test]
+fn every_kind_reads_back_from_its_resolved_form() {
+    for topology in [
+        "kind = \"rails\"\nservers = 16\nlink = \"400Gbps\"",
+        "kind = \"rails\"\nservers = 128\nlink = \"400Gbps\"\nradix = 64\ntiers = 3\ncore_oversubscription = \"2:1\"",
+        "kind = \"rails\"\nservers = 4\nnics = 1\nlink = \"400Gbps\"\ntiers = 1",
+        "kind = \"multi-plane\"\nservers = 8\nlink = \"100Gbps\"\nports = 2\noversubscription = 2",
+        "kind = \"hpn\"\nservers = 8\nnics = 2\nsegment = 4\nlink = \"200Gbps\"",
+        "kind = \"dcn-plus\"\nservers = 8\nnics = 2\nsegment = 2\nlink = \"200Gbps\"\nnvlink_domain = 2\ngpus = 4",
+        "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nlink = \"400Gbps\"",
+        "kind = \"torus\"\ndims = [4, 4]\nlink = \"400Gbps\"",
+        "kind = \"full-mesh\"\ntors = 4\nhosts_per_tor = 2\nlink = \"400Gbps\"\nradix = 5",
+    ] {
+        assert_round_trip(&scenario(&on(topology)));
+    }
+}
+
+#[test]
+fn hosts_have_the_links_of_their_switch_together() {
+    let rates = |topology: &str| match scenario(&on(topology)).topology {
+        TopologySpec::Torus(spec) => (spec.host_link, spec.host_link_latency),
+        TopologySpec::FullMesh(spec) => (spec.host_link, spec.host_link_latency),
+        other => panic!("{other:?}"),
+    };
+    let of = |gbps: u64, ns: u64| (Rate::from_gbps(gbps), Duration::from_ns(ns));
+    assert_eq!(rates("kind = \"torus\"\ndims = [4, 4]\nlink = \"100Gbps\""), of(400, 0));
+    assert_eq!(rates("kind = \"torus\"\ndims = [2, 4]\nlink = \"100Gbps\""), of(300, 0));
+    assert_eq!(rates("kind = \"full-mesh\"\ntors = 8\nlink = \"100Gbps\""), of(700, 0));
+    let shared = "kind = \"full-mesh\"\ntors = 9\nhosts_per_tor = 4\nlink = \"100Gbps\"";
+    assert_eq!(rates(shared), of(200, 500));
+}
+
+#[test]
+fn impossible_numbers_are_refused_at_their_key() {
+    for (topology, expected) in [
+        (
+            "kind = \"rails\"\nservers = 16\nsegment = 5\nlink = \"400Gbps\"",
+            "s.toml:6:1: 16 servers do not fill segments of 5\n  write: 4 or 8",
+        ),
+        (
+            "kind = \"rails\"\nservers = 128\nsegment = 64\nradix = 64\nlink = \"400Gbps\"",
+            "s.toml:7:1: a leaf would have 64 ports down and 64 up, and a switch has 64\n  write: radix = 128, or a smaller \
+             segment",
+        ),
+        (
+            "kind = \"hpn\"\nservers = 16\nspine_group = \"rack\"\nlink = \"400Gbps\"",
+            "s.toml:6:1: unknown spine_group \"rack\"\n  write: spine_group = one of \"pod\", \"rail\"",
+        ),
+        (
+            "kind = \"torus\"\ndims = [4, 1]\nlink = \"400Gbps\"",
+            "s.toml:5:1: a dimension has 2 or more switches, not 1\n  write: dims = [4, 2]",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nrouter_groups = 8\nlink = \"400Gbps\"",
+            "s.toml:8:1: the 8 global links of a group do not spread evenly over 7 other groups\n  write: 5 or 9",
+        ),
+        (
+            "kind = \"multi-plane\"\nservers = 16\nplanes = 2\nlink = \"400Gbps\"",
+            "s.toml:6:1: unknown key \"planes\"",
+        ),
+    ] {
+        let error = refused(&on(topology));
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn rails_without_common_spines_carry_messages_within_a_rail_alone() {
+    let apart =
+        "kind = \"rails\"\nservers = 4\nnics = 4\nsegment = 2\nspine_group = \"rail\"\nlink = \"400Gbps\"";
+    let error = refused(&on(apart));
+    assert!(error.contains("no links lead there: the two have no network in common"), "{error}");
+    assert!(error.ends_with("write: spine_group = \"pod\""), "{error}");
+    scenario(&on(&apart.replace("\"rail\"", "\"pod\"")));
+    let message =
+        "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 1\nto = 9\nbytes = \"1MB\"\n";
+    scenario(&format!("schemes = [\"reps\"]\n[topology]\n{apart}\n{message}"));
+    let alone = "kind = \"rails\"\nservers = 4\nnics = 2\ntiers = 1\nlink = \"400Gbps\"";
+    assert!(refused(&on(alone)).ends_with("write: tiers = 2"));
+    scenario(&on(&alone.replace("tiers = 1", "tiers = 2")));
+}
+
+#[test]
+fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
+    let lossless = |topology: &str| on(topology).replace("\"reps\"", "\"reps\", \"rocev2\"");
+    for topology in [
+        "kind = \"torus\"\ndims = [4, 4]\nlink = \"400Gbps\"",
+        "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nlink = \"400Gbps\"",
+    ] {
+        let error = refused(&lossless(topology));
+        let begins =
+            "s.toml:3:1: scheme \"rocev2\" is lossless (PFC), and on the routes of this workload links wait";
+        assert!(error.starts_with(begins) && error.contains(": tor:"), "{error}");
+        assert!(error.contains("write: schemes without \"rocev2\", such as \"reps\""), "{error}");
+        scenario(&on(topology));
+    }
+    for topology in [
+        "kind = \"full-mesh\"\ntors = 4\nlink = \"400Gbps\"",
+        "kind = \"rails\"\nservers = 16\nlink = \"400Gbps\"",
+        "kind = \"hpn\"\nservers = 16\nlink = \"200Gbps\"",
+    ] {
+        scenario(&lossless(topology));
+    }
+    // In a ring whose hosts send to their neighbours no link waits for another.
+    let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
+    let files = Folder([("ring.txt".to_owned(), ring.to_owned())].into());
+    let check = |workload: &str| {
+        let text = format!(
+            "schemes = [\"rocev2\"]\nseeds = [1]\n[topology]\nfile = \"ring.txt\"\n[workload]\nkind = \"collective\"\n\
+             algorithm = \"{workload}\"\nbytes = \"1MB\"\n"
+        );
+        read("s.toml", &text, &files, &Overrides::default()).and_then(|scenario| scenario.check())
+    };
+    assert!(check("allreduce-ring").is_ok());
+    assert!(check("alltoall").unwrap_err().to_string().contains("in a circle"));
+}
+
+#[test]
+fn faults_and_measures_name_the_parts_of_a_cluster() {
+    let hpn = on("kind = \"hpn\"\nservers = 8\nnics = 2\nsegment = 4\nlink = \"200Gbps\"");
+    let fault = |kind: &str, key: &str, name: &str| {
+        format!("{hpn}[[fault]]\nkind = \"{kind}\"\n{key} = \"{name}\"\nat = \"1us\"\n")
+    };
+    for name in
+        ["server:0/nic:1/port:1", "server:3", "nic-links:plane:1", "plane:1/tor:0/up", "plane:1", "rail:1"]
+    {
+        scenario(&fault("link-down", "links", name));
+        let measured = format!(
+            "{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n"
+        );
+        scenario(&measured);
+    }
+    for name in ["plane:1/tor:0", "plane:1", "rail:0", "plane:0/spine:50%"] {
+        scenario(&fault("switch-down", "switches", name));
+    }
+    for (kind, key, name, near) in [
+        ("link-down", "links", "server:8/nic:1", "server:7/nic:1"),
+        ("link-down", "links", "nic-links:plane:2", "nic-links:plane:1"),
+        ("switch-down", "switches", "plane:1/tor:4", "plane:1/tor:3"),
+    ] {
+        let text = fault(kind, key, name);
+        let error = refused(&text);
+        assert!(error.ends_with(&format!("write: {key} = \"{near}\"")), "{error}");
+        scenario(&text.replace(name, near));
+    }
+}
