@@ -122,6 +122,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:9:20: unknown key \"hots\" in [topology]",
     "perm.toml:9:20: scheme \"reps\" has no parameter \"lb.bufer\"",
     "perm.toml:9:28: \"workload.bytes\" has one value twice, as \"1MB\" and as \"1000KB\"",
+    "perm.toml:9:1: \"schemes\" is no parameter of the topology, the workload, a fault or a scheme",
     "perm.toml:9:1: \"title\" is no parameter of the topology, the workload, a fault or a scheme",
     "perm.toml:9:1: \"topolgy.hosts\" begins with neither a part of the scenario nor a scheme",
     "perm.toml:9:25: \"topology.hosts\" has the value 64 twice",
@@ -157,7 +158,7 @@ fn faults_are_at_their_keys() {
     let set = |line: &str| of("[topology]", &format!("[set]\n{line}\n[topology]"));
     assert_eq!(set("\"reps.lb.bufer\" = 16"), unknown("/set/reps.lb.bufer", "16"));
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = 5\n[topology]";
-    assert_eq!(of("[topology]", fault), [r#"/fault/0/at: 5 is not of types "array", "string""#]);
+    assert_eq!(of("[topology]", fault), [r#"/fault/0/at: 5 is not of types "string", "array""#]);
 }
 
 /// Editors that do not follow conditions find each key once, with the kinds that have it.
