@@ -28,13 +28,11 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         if parameters::is_kind_or_scheme(&args.key) {
             return parameters::list(Some(&args.key), form);
         }
-        for (meaning, listing, mut names) in listed_elsewhere() {
-            if names.any(|name| name == args.key) {
-                return Err(Failure::Input(format!(
-                    "{:?} is {meaning}, and neither a parameter nor a key\n  help: `anabranch list {listing}` says what it is",
-                    args.key
-                )));
-            }
+        if let Some((meaning, listing)) = listed_elsewhere(&args.key) {
+            return Err(Failure::Input(format!(
+                "{:?} is {meaning}, and neither a parameter nor a key\n  help: `anabranch list {listing}` says what it is",
+                args.key
+            )));
         }
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
         names.extend(keys::names());
@@ -65,9 +63,10 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     print(&texts.join("\n"))
 }
 
-/// The things of scenarios that have a listing of their own: what each is, the listing and the names in it.
-fn listed_elsewhere() -> [(&'static str, &'static str, Box<dyn Iterator<Item = String>>); 2] {
-    let series = SeriesKind::ALL.iter().map(|kind| kind.name.to_owned());
-    let setups = setups().into_iter().map(|setup| setup.name.to_owned());
-    [("a series of [[measure]]", "series", Box::new(series)), ("a setup", "setups", Box::new(setups))]
+/// The thing of this name that has a listing of its own: what it is, and the listing.
+fn listed_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
+    if SeriesKind::ALL.iter().any(|kind| kind.name == name) {
+        return Some(("a series of [[measure]]", "series"));
+    }
+    setups().iter().any(|setup| setup.name == name).then_some(("a setup", "setups"))
 }
