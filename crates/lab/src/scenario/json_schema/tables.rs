@@ -137,7 +137,9 @@ fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
                 .iter()
                 .filter_map(|(kind, object)| Some((*kind, object["properties"].get(name)?)))
                 .collect();
-            having.iter().for_each(|(_, other)| value::forget_differences(&mut merged, other));
+            if having.iter().any(|(_, other)| other.get("default") != schema.get("default")) {
+                merged.as_object_mut().expect("a schema is an object").shift_remove("default");
+            }
             let of_all = having.len() == objects.len() && having.iter().all(|(_, other)| *other == schema);
             if !of_all {
                 merged["description"] = by_kinds(&having).into();

@@ -195,7 +195,7 @@ fn permitted(schema: &Value) -> Value {
     plain
 }
 
-pub(super) fn forget_differences(known: &mut Value, other: &Value) {
+fn forget_differences(known: &mut Value, other: &Value) {
     let fields = known.as_object_mut().expect("a schema is an object");
     for name in ["default", "examples"] {
         if fields.get(name) != other.get(name) {
