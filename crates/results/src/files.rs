@@ -304,6 +304,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
             why: "it has no manifest.json, which is written last",
         },
         ErrorKind::NotFound => ResultsError::NotResults { path: dir.to_owned(), why: "it does not exist" },
+        ErrorKind::NotADirectory => ResultsError::NotResults { path: dir.to_owned(), why: "it is a file" },
         _ => ResultsError::Read { path: path.clone(), source },
     })?;
     /// The format alone, so that a newer manifest is told from a damaged one.

@@ -434,6 +434,8 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
 fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
     if let "seed" | "seeds" | "scheme" | "schemes" = key {
         let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
+        let list = |value: &toml::Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let values = toml::Value::Array(list(values).iter().flat_map(list).collect());
         return Fix::text(format!(
             "{key} = {values} at the top: each scheme runs with each seed at each point"
         ));
