@@ -16,7 +16,7 @@ pub struct Bytes(pub u64);
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond; [`u64::MAX`] where it is longer.
+    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond; [`u64::MAX`] if it is longer.
     ///
     /// # Panics
     /// The rate is 0, which scenario checks refuse.
@@ -36,7 +36,7 @@ impl Rate {
         about(self.0, RATES)
     }
 
-    /// The bytes this rate carries in `span`, rounded down; [`u64::MAX`] where they are more.
+    /// The bytes this rate carries in `span`, rounded down; [`u64::MAX`] if they are more.
     pub const fn bytes_in(self, span: Duration) -> u64 {
         saturated(self.0 as u128 * span.0 as u128 / 8_000_000_000_000)
     }
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(Rate(8_000_000_000_000).bytes_in(Duration(u64::MAX)), u64::MAX);
     }
 
-    /// However long the text is.
+    /// A text of any length is an error and no stack overflow.
     #[test]
     fn many_signs_are_an_error() {
         let text = "- ".repeat(500_000) + "5us";

@@ -126,7 +126,7 @@ fn an_error_is_cut_between_characters() {
     assert!(cuts > 3, "some characters have several bytes");
 }
 
-/// Whatever the numbers are.
+/// No number of a caller is a defect of the library.
 #[test]
 fn extreme_numbers_are_errors_and_no_defects() {
     let mut shared = Shared::new();

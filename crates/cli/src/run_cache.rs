@@ -121,8 +121,8 @@ impl RunCache {
         }
     }
 
-    /// Creates the folder, if it is not there. It never is without the record of this build, for lack of which another
-    /// program would remove it.
+    /// Creates the folder, if it is not there, together with the record of this build: another program removes a folder
+    /// without one.
     fn create(&self) -> io::Result<()> {
         if self.folder.exists() {
             return Ok(());
@@ -213,7 +213,7 @@ mod tests {
         RunOutcome { result, filed: None }
     }
 
-    /// As two programs that carry out the same scenario do.
+    /// Two programs that carry out the same scenario keep its runs in one folder.
     #[test]
     fn several_programs_keep_the_same_run_at_once() {
         let place = tempfile::tempdir().unwrap();

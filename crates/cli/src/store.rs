@@ -225,7 +225,7 @@ impl Pending {
             let Err(error) = fs::rename(self.temp.path(), target) else { break };
             let is_taken = target.exists();
             if had_old {
-                // What another program has put there meanwhile is newer.
+                // The folder of the other program is newer.
                 match fs::rename(&old, target) {
                     Err(_) if is_taken => fs::remove_dir_all(&old)?,
                     moved => moved?,
@@ -271,7 +271,7 @@ fn lost(target: &Path, why: &str) -> Failure {
 mod tests {
     use super::*;
 
-    /// As several programs that carry out the same scenario do.
+    /// Programs that carry out the same scenario write into one folder.
     #[test]
     fn several_programs_store_the_same_results_at_once() {
         let place = tempfile::tempdir().unwrap();
