@@ -29,6 +29,7 @@ mod source;
 mod spool;
 mod store;
 mod timeline;
+mod whole_file;
 
 use args::{Cli, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};

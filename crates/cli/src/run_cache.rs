@@ -5,12 +5,13 @@ use crate::made_by::MadeBy;
 use crate::output::note;
 use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
+use crate::whole_file::{self, hidden_folder};
 use anabranch_results::{ResultSet, RunRow, SERIES_FILE};
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, io};
 
 /// Shorter runs are worth less than their files while all goes well.
 const WORTH_KEEPING_S: f64 = 10.0;
@@ -30,8 +31,7 @@ pub struct RunCache {
 impl RunCache {
     /// The runs in `folder`, if this very build made them; others are removed. `fresh` removes all.
     pub fn at(folder: PathBuf, fresh: bool) -> RunCache {
-        if fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this()) {
-            // The folder may not exist.
+        if folder.exists() && (fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this())) {
             let _ = fs::remove_dir_all(&folder);
         }
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
@@ -78,9 +78,7 @@ impl RunCache {
     /// Keeps the reason why run `index` failed: it would fail again.
     pub fn keep_failure(&self, index: usize, error: &str) {
         let path = self.run(index).with_extension(FAILED);
-        let written = fs::create_dir_all(&self.folder)
-            .and_then(|()| MadeBy::this().write(&self.folder))
-            .and_then(|()| fs::write(path, error));
+        let written = self.create().and_then(|()| whole_file::put(&path, error));
         if let Err(error) = written {
             self.complain(&error.to_string());
         }
@@ -123,7 +121,22 @@ impl RunCache {
         }
     }
 
-    /// Keeps a finished run, unless it is kept already.
+    /// Creates the folder, if it is not there, together with the record of this build: another program removes a folder
+    /// without one.
+    fn create(&self) -> io::Result<()> {
+        if self.folder.exists() {
+            return Ok(());
+        }
+        let root = self.folder.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(root)?;
+        let fresh = hidden_folder(root)?;
+        MadeBy::this().write(fresh.path())?;
+        fs::rename(fresh.path(), &self.folder)
+            .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
+    }
+
+    /// Keeps a finished run, unless it is kept already. Several programs may keep the same run at once; they have the same
+    /// results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {
@@ -139,17 +152,20 @@ impl RunCache {
             filed: ran.filed.iter().cloned().collect(),
             ..ResultSet::default()
         };
-        let unfinished = folder.with_extension("unfinished");
-        let written = fs::create_dir_all(&unfinished)
-            .and_then(|()| MadeBy::this().write(&self.folder))
+        let written = self
+            .create()
+            .and_then(|()| hidden_folder(&self.folder))
             .map_err(|error| error.to_string())
-            .and_then(|()| set.write(&unfinished).map_err(|error| error.to_string()))
-            .and_then(|()| fs::rename(&unfinished, &folder).map_err(|error| error.to_string()));
+            .and_then(|unfinished| {
+                set.write(unfinished.path()).map_err(|error| error.to_string())?;
+                // Where another program was faster, this folder is removed when it is dropped.
+                fs::rename(unfinished.path(), &folder)
+                    .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
+            });
         let ResultSet { flows, jobs, parts, series, .. } = set;
         (ran.result.flows, ran.result.jobs, ran.result.parts, ran.result.series) =
             (flows, jobs, parts, series);
         if let Err(error) = written {
-            let _ = fs::remove_dir_all(&unfinished);
             self.complain(&error);
         }
     }
@@ -177,4 +193,49 @@ impl RunCache {
 
 fn is_of(run: &RunRow, point: &RunPoint) -> bool {
     run.scheme == point.scheme.name && run.seed == point.seed && run.sweep == point.sweep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::SeriesRow;
+
+    fn ran() -> RunOutcome {
+        let row = |time_ps| SeriesRow { run: 0, series: "s".into(), entity: "e".into(), time_ps, value: 0.5 };
+        let result = RunResult {
+            run: RunRow { scheme: "reps".into(), ..RunRow::default() },
+            flows: Vec::new(),
+            jobs: Vec::new(),
+            parts: Vec::new(),
+            series: (0..3_000).map(row).collect(),
+            spans: Vec::new(),
+        };
+        RunOutcome { result, filed: None }
+    }
+
+    /// Two programs that carry out the same scenario keep its runs in one folder.
+    #[test]
+    fn several_programs_keep_the_same_run_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join(".kept-x");
+        for index in 0..5 {
+            let keep = || {
+                let cache = RunCache::at(folder.clone(), false);
+                cache.keep(index, &mut ran());
+                assert!(!cache.complained.load(Ordering::Relaxed));
+            };
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep)).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            });
+            let kept = ResultSet::read(&folder.join(index.to_string())).unwrap();
+            assert_eq!(kept.series.len(), 3_000);
+        }
+        let mut names: Vec<String> = Vec::new();
+        for entry in fs::read_dir(&folder).unwrap() {
+            names.push(entry.unwrap().file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        assert_eq!(names, ["0", "1", "2", "3", "4", "made-by.json"]);
+    }
 }

@@ -9,6 +9,7 @@ use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, TransportConfig};
 use anabranch_results::PathChoice;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Add;
 
 /// The computation of ideal completion times on a fabric.
 pub struct Ideal<'a> {
@@ -132,7 +133,7 @@ impl<'a> Ideal<'a> {
             let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));
             if packets > 1 {
                 // The first packet passes; the other full ones follow at the pace of the slowest link.
-                let paced = Duration(full_time.0.saturating_sub(slowest.0) * (packets - 2));
+                let paced = Duration(full_time.0.saturating_sub(slowest.0)) * (packets - 2);
                 full_out = full_out + full_time + paced;
                 slowest = slowest.max(full_time);
                 last_out = last_out.max(full_out) + last_time;
@@ -174,32 +175,34 @@ impl<'a> Ideal<'a> {
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
-        let mut latest = 0;
+        let mut latest = Duration::ZERO;
         for (slot, tier) in tiers.iter().enumerate() {
             let (rest_full, rest_short) = rests[slot];
             let pass = |fulls: u64, parts: &[MessageParts], bytes: u64, largest: u64| {
                 if tier.single {
-                    let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
-                    fulls.saturating_mul(full_times[slot]).saturating_add(last)
+                    let last = parts.iter().map(|part| tier.rate.time_for(part.last) * part.count);
+                    last.fold(Duration(full_times[slot]) * fulls, Duration::add)
                 } else {
                     let total_rate = u128::from(bytes) * 8_000_000_000_000 / tier.total_rate.max(1);
-                    (total_rate as u64).max(tier.rate.time_for(largest).0)
+                    let together = Duration(u64::try_from(total_rate).unwrap_or(u64::MAX));
+                    together.max(tier.rate.time_for(largest))
                 }
             };
+            let ends = |first: u64, pass: Duration, rest: u64| Duration(first) + pass + Duration(rest);
             let full_bytes = fulls.saturating_mul(full);
             let (first, largest) = match fulls {
                 0 => (first_last, longest),
                 _ => (first_full.min(first_last), full),
             };
-            latest = latest
-                .max(first + pass(fulls, &parts, full_bytes.saturating_add(lasts), largest) + rest_short);
+            let passed = pass(fulls, &parts, full_bytes.saturating_add(lasts), largest);
+            latest = latest.max(ends(first, passed, rest_short));
             if fulls > 0 {
-                latest = latest.max(first_full + pass(fulls, &[], full_bytes, full) + rest_full);
+                latest = latest.max(ends(first_full, pass(fulls, &[], full_bytes, full), rest_full));
             }
             first_full += full_times[slot] + tier.onward.0;
-            first_last += short_times[slot] + tier.onward.0;
+            first_last = first_last.saturating_add(short_times[slot] + tier.onward.0);
         }
-        Duration(latest)
+        latest
     }
 
     /// The parts of a message, one for each queue pair: as even as bytes allow, and none empty.
@@ -342,4 +345,32 @@ fn is_uniform(topology: &Topology) -> bool {
             let kind = (port.rate, port.latency, delay);
             *kinds.entry((tier(node), tier(port.peer))).or_insert(kind) == kind
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_fabric::TopologySpec;
+
+    /// The FCT of a message between two hosts on a switch, alone on one path or spread over all.
+    fn fct(link: Rate, bytes: u64, split: u64, spreads: bool) -> u64 {
+        let (link_latency, switch_latency) = (Duration::from_us(1), Duration::ZERO);
+        let spec = TopologySpec::SingleSwitch { hosts: 2, link, link_latency, switch_latency };
+        let topology = anabranch_fabric::build(&spec, None).unwrap();
+        let scheme: Scheme = toml::from_str(include_str!("engine/tests/reps.toml")).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        let ideal = Ideal { split, spreads, ..Ideal::new(&topology, routing, &scheme.transport) };
+        ideal.fct(HostId(0), HostId(1), bytes).0
+    }
+
+    /// A time beyond the largest number is that number: never a short one.
+    #[test]
+    fn no_time_is_too_long() {
+        for (split, spreads) in [(1, false), (1, true), (8, true)] {
+            let fct = |link, bytes| fct(link, bytes, split, spreads);
+            assert!(fct(Rate::from_gbps(1), 1_000_000_000) > 8_000_000_000_000, "8 s");
+            assert_eq!(fct(Rate(100_000), 10_000_000_000_000), u64::MAX, "25 years");
+            assert_eq!(fct(Rate(1), u64::MAX / 2), u64::MAX);
+        }
+    }
 }

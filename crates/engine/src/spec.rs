@@ -18,6 +18,7 @@ use anabranch_results::{PathChoice, Value};
 use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One run: a scheme, a point of the sweep and a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +43,9 @@ pub struct RunPoint {
     pub limits: Limits,
     /// The number of points that all curves of the run may have.
     pub most_points: u64,
-    /// The contents of every file that the scenario names.
-    pub files: BTreeMap<String, String>,
+    /// The contents of every file that the scenario names. The runs of a scenario share them: a trace may be longer than all
+    /// the rest, and there may be thousands of runs.
+    pub files: Arc<BTreeMap<String, String>>,
 }
 
 /// The longest allowed jitter of a NIC and of timers.

@@ -192,12 +192,7 @@ fn later(on: &TopologySpec) -> f64 {
 
 /// A fault that loses nothing, or everything.
 fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnostic> {
-    let (FaultKind::PacketLoss { probability, .. }
-    | FaultKind::SwitchLoss { probability, .. }
-    | FaultKind::BitErrors { probability, .. }) = idle.kind
-    else {
-        return None;
-    };
+    let probability = idle.kind.probability()?;
     // A fault with probability 0 on the links of an error rate in the topology's file leaves out that rate.
     let is_of_file = idle.kind.names().0.to_string().starts_with("error-rate:");
     let (what, instead) = match probability {

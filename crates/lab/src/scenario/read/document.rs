@@ -172,7 +172,7 @@ fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
 
 type Fault = (Place, String);
 
-fn fields(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Fields, Fault> {
+fn fields(table: DeTable<'_>, lines: &Lines) -> Result<Fields, Fault> {
     table
         .into_iter()
         .map(|(key, value)| {
@@ -182,7 +182,7 @@ fn fields(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Fields, Fault> {
         .collect()
 }
 
-fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines<'_>) -> Result<Node, Fault> {
+fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, Fault> {
     let leaf = |value| Ok(Item::Leaf(value));
     let item = match value.into_inner() {
         DeValue::String(text) => leaf(toml::Value::String(text.into_owned())),
@@ -208,21 +208,47 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines<'_>) -> Result<Nod
     Ok(Node { at, item })
 }
 
-/// Where the lines of a text start.
-struct Lines<'a> {
-    text: &'a str,
+/// Where the lines of a text start, and which of its bytes begin no character.
+struct Lines {
     starts: Vec<usize>,
+    /// The places of these bytes, which columns do not count. A list of a million values may be one line.
+    continued: Vec<usize>,
 }
 
-impl Lines<'_> {
-    fn of(text: &str) -> Lines<'_> {
+impl Lines {
+    fn of(text: &str) -> Lines {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Lines { text, starts }
+        let continued = (0..text.len()).filter(|at| !text.is_char_boundary(*at)).collect();
+        Lines { starts, continued }
     }
 
     fn place(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset);
-        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or("");
-        (line, before.chars().count() + 1)
+        let start = self.starts[line - 1];
+        let continued = |until: usize| self.continued.partition_point(|at| *at < until);
+        (line, offset - start - (continued(offset) - continued(start)) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let fields = parse("s.toml", "a = 1\nb = [\"\u{b5}s \u{2014}\", 2]\n").unwrap();
+        assert_eq!(fields["b"].at, Some((2, 1)));
+        let Item::Array(nodes) = &fields["b"].item else { panic!("{fields:?}") };
+        assert_eq!(nodes.iter().map(|node| node.at).collect::<Vec<_>>(), [Some((2, 6)), Some((2, 14))]);
+    }
+
+    /// If each value counted the characters before it, this would take minutes.
+    #[test]
+    fn a_long_line_is_read_at_once() {
+        const VALUES: usize = 400_000;
+        let text = format!("a = [{}]", "1, ".repeat(VALUES));
+        let fields = parse("s.toml", &text).unwrap();
+        let Item::Array(nodes) = &fields["a"].item else { panic!("no list") };
+        assert_eq!(nodes[VALUES - 1].at, Some((1, 6 + 3 * (VALUES - 1))));
     }
 }
