@@ -60,7 +60,7 @@ const DIALECTS: &[Row] = &[
         "SimAI",
         "4 2 1 1 4 H100\n2 3 \n0 2 900Gbps 1us 0\n1 2 900Gbps 1us 0\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n",
         None,
-        Some("t.txt:1: this is a topology of SimAI, with NVSwitches or NICs of several ports"),
+        Some("t.txt:1: this is a topology of SimAI, whose servers have NVSwitches or NICs of several ports"),
     ),
 ];
 
