@@ -75,12 +75,13 @@ fn resolved_forms_are_valid() {
     let faulty = with(
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
     );
+    let former = with("[[measure]]\nseries = \"set-aside\"\nswitches = \"tor:0\"\n");
     let swept = with(
         "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"0.5bdp\"]\n\"workload.bytes\" = [\"1MB\", \"2MB\"]\n",
     );
     let all = builtin_names();
     let every_scheme = GOOD.replace("[\"reps\", \"ops\"]", &format!("{all:?}"));
-    for text in [GOOD.to_owned(), measured, faulty, swept, every_scheme] {
+    for text in [GOOD.to_owned(), measured, former, faulty, swept, every_scheme] {
         let scenario =
             read("s.toml", &text, &folder(), &Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let (written, resolved) = (faults(&validator, &text), faults(&validator, &scenario.to_toml()));

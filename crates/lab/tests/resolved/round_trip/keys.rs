@@ -263,7 +263,7 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
         ("measure", "series") => others(&["\"queue-depth\"", "\"drops\"", "\"pause-victims\""]),
         ("measure", "every") => others(&["\"7us\""]),
         ("measure", "links") => others(&["\"tor-uplinks\""]),
-        ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"set-aside\"")]),
+        ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"program-buffer\"")]),
         ("measure", "qps") => measured(&["\"all\""], &[("series", "\"sender-rtt\"")]),
         ("measure", "above") => beside(&["\"3us\""], &[("series", "\"queue-delay\"")]),
         ("limits", "max_time") => others(&["\"2s\""]),
