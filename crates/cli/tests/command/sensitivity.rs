@@ -155,6 +155,13 @@ fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
         assert_eq!(figure["setups"][1]["failed_runs"], 2);
         assert!(figure["setups"][1]["claims"][0]["error"].is_string(), "{figure}");
         assert_eq!(figure["setups"][0]["failed_runs"], 0);
+        let causes: Vec<_> =
+            figure["failed"].as_array().unwrap().iter().map(|run| &run["cause"]["kind"]).collect();
+        assert_eq!(causes, ["limit", "limit"], "{figure}");
+        // The fault loses nothing under the figure's own set-up, and the other has no runs.
+        let warned = |setup: usize| figure["setups"][setup]["run_warnings"].as_array().unwrap();
+        assert_eq!(warned(0)[0]["kind"], "fault-without-packets", "{figure}");
+        assert!(warned(1).is_empty(), "{figure}");
         assert!(ended.stderr.contains("loss: 2us: "), "{}", ended.stderr);
         assert!(ended.stderr.ends_with("error: 2 runs failed\n"), "{}", ended.stderr);
     }
