@@ -112,6 +112,7 @@ fn small_set() -> ResultSet {
                 unfinished: 2,
                 flows: vec!["flow 0".into()],
                 help: vec!["a longer stall".into()],
+                limits: Some(LongerLimits { stall: "9ms".into(), max_time: None }),
             }),
         }],
         warnings: Vec::new(),
