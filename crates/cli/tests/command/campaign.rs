@@ -150,7 +150,7 @@ fn warnings_are_values() {
     assert_eq!(none, all);
     let schemes = |document: &serde_json::Value| {
         let [warning] = &document["run_warnings"].as_array().unwrap()[..] else { panic!("{document}") };
-        assert_eq!(warning["kind"], "empty-measure", "{warning}");
+        assert_eq!(warning["warning"]["kind"], "empty-measure", "{warning}");
         warning["schemes"].as_array().unwrap().len()
     };
     assert_eq!((schemes(&part), schemes(&all)), (1, 2));

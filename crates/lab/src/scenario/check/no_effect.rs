@@ -7,7 +7,7 @@ use crate::scenario::read::document::{Item, Place};
 use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use crate::scenario::resolve::scheme::setting;
+use crate::scenario::resolve::scheme::{builtin, setting};
 use anabranch_base::{Diagnostic, Duration, Fix, Rate, Span};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Limits, Scheme, Several};
 use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
@@ -392,7 +392,7 @@ fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     };
     let drops = |set: &Named| {
         let scheme = running.iter().find(|scheme| scheme.name == set.scheme && set.path == "fabric.queue")?;
-        let is_lossless = scheme.own.iter().any(|path| path == "fabric.pfc");
+        let is_lossless = builtin::scheme(&scheme.name).is_ok_and(|ours| ours.fabric.pfc.is_some());
         let has_both =
             all.iter().any(|other| other.scheme == set.scheme && other.path.starts_with("fabric.pfc"));
         if !is_lossless || has_both || is_own(&scheme.name) {

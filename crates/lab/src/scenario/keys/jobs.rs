@@ -2,7 +2,7 @@
 
 use crate::scenario::keys::key_type::{Ends, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, key, kind};
+use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, joined, key, kind};
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
 use anabranch_workload::{Format, SendEnds, Streams};
 
@@ -11,7 +11,6 @@ const HOST_LIST: KeyType =
 const FIRST_AND_LAST: KeyType =
     KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
-// The keys of a job, alone or among others.
 const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "What the file is.")
     .with_example("\"goal\"");
 const JOB_FILE: Key =
@@ -116,32 +115,34 @@ const JOB_ALGORITHM: Key = key(
     "`[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done.",
 );
 
+/// The keys of a job, alone or among others.
+const OF_JOB: [Key; 17] = [
+    FORMAT,
+    JOB_FILE,
+    PLACEMENT,
+    HOSTS,
+    ENDS,
+    BYTES,
+    CHUNK,
+    WITHOUT_PIPELINE,
+    LAYERS,
+    RANKS,
+    COMM_GROUPS,
+    REPLICATE,
+    WITHOUT_MISSING,
+    WITHOUT_CONTROL,
+    STREAMS,
+    JOB_SERVER,
+    JOB_ALGORITHM,
+];
+
 /// `[workload]` with `kind = "trace"`.
 pub(super) const TRACE: Section = Section {
     name: "trace",
     table: "[workload]",
     kind: Some("trace"),
     meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
-    keys: &[
-        kind("trace", "Which workload it is."),
-        FORMAT,
-        JOB_FILE,
-        PLACEMENT,
-        HOSTS,
-        ENDS,
-        BYTES,
-        CHUNK,
-        WITHOUT_PIPELINE,
-        LAYERS,
-        RANKS,
-        COMM_GROUPS,
-        REPLICATE,
-        WITHOUT_MISSING,
-        WITHOUT_CONTROL,
-        STREAMS,
-        JOB_SERVER,
-        JOB_ALGORITHM,
-    ],
+    keys: &joined::<{ OF_JOB.len() + 1 }>(&[&[kind("trace", "Which workload it is.")], &OF_JOB]),
 };
 
 /// `[workload]` with `kind = "jobs"`.
@@ -162,26 +163,10 @@ pub(super) const JOB: Section = Section {
     table: "[[workload.job]]",
     kind: None,
     meaning: "A job, with the keys of `kind = \"trace\"`. Jobs take hosts in their order, of those that earlier ones leave.",
-    keys: &[
-        FORMAT,
-        JOB_FILE,
-        PLACEMENT,
-        HOSTS,
-        ENDS,
-        BYTES,
-        CHUNK,
-        WITHOUT_PIPELINE,
-        LAYERS,
-        RANKS,
-        COMM_GROUPS,
-        REPLICATE,
-        WITHOUT_MISSING,
-        WITHOUT_CONTROL,
-        STREAMS,
-        JOB_SERVER,
-        JOB_ALGORITHM,
-        key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\""),
-    ],
+    keys: &joined::<{ OF_JOB.len() + 1 }>(&[
+        &OF_JOB,
+        &[key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\"")],
+    ]),
 };
 
 /// `[workload.server]`.
