@@ -7,6 +7,10 @@ use crate::scenario::keys::section::{
 };
 use anabranch_base::Duration;
 
+/// The kinds of faults, in the order of the reference.
+pub(super) const SECTIONS: &[Section] =
+    &[LINK_DOWN, LINK_FLAP, SWITCH_DOWN, CHANGED_RATE, PACKET_LOSS, SWITCH_LOSS, BIT_ERRORS];
+
 /// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
 /// which a fabric runs.
 pub(in crate::scenario) const SHORTEST_PERIOD: Duration = Duration::from_us(1);
@@ -48,7 +52,7 @@ const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
 }
 
-pub(super) const LINK_DOWN: Section = Section {
+const LINK_DOWN: Section = Section {
     name: "link-down",
     table: "[[fault]]",
     kind: Some("link-down"),
@@ -56,7 +60,7 @@ pub(super) const LINK_DOWN: Section = Section {
     keys: &of_links::<6>("link-down", &[]),
 };
 
-pub(super) const LINK_FLAP: Section = Section {
+const LINK_FLAP: Section = Section {
     name: "link-flap",
     table: "[[fault]]",
     kind: Some("link-flap"),
@@ -82,7 +86,7 @@ pub(super) const LINK_FLAP: Section = Section {
     ),
 };
 
-pub(super) const SWITCH_DOWN: Section = Section {
+const SWITCH_DOWN: Section = Section {
     name: "switch-down",
     table: "[[fault]]",
     kind: Some("switch-down"),
@@ -97,7 +101,7 @@ pub(super) const SWITCH_DOWN: Section = Section {
     ],
 };
 
-pub(super) const CHANGED_RATE: Section = Section {
+const CHANGED_RATE: Section = Section {
     name: "rate",
     table: "[[fault]]",
     kind: Some("rate"),
@@ -108,7 +112,7 @@ pub(super) const CHANGED_RATE: Section = Section {
     ),
 };
 
-pub(super) const PACKET_LOSS: Section = Section {
+const PACKET_LOSS: Section = Section {
     name: "packet-loss",
     table: "[[fault]]",
     kind: Some("packet-loss"),
@@ -119,7 +123,7 @@ pub(super) const PACKET_LOSS: Section = Section {
     ),
 };
 
-pub(super) const SWITCH_LOSS: Section = Section {
+const SWITCH_LOSS: Section = Section {
     name: "switch-loss",
     table: "[[fault]]",
     kind: Some("switch-loss"),
@@ -131,7 +135,7 @@ pub(super) const SWITCH_LOSS: Section = Section {
     ),
 };
 
-pub(super) const BIT_ERRORS: Section = Section {
+const BIT_ERRORS: Section = Section {
     name: "bit-errors",
     table: "[[fault]]",
     kind: Some("bit-errors"),

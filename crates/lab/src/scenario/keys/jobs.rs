@@ -6,6 +6,9 @@ use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
 use anabranch_workload::{Format, SendEnds, Streams};
 
+/// The sections of jobs from traces, in the order of the reference.
+pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
+
 const HOST_LIST: KeyType =
     KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
 const FIRST_AND_LAST: KeyType =
@@ -137,16 +140,16 @@ const OF_JOB: [Key; 17] = [
 ];
 
 /// `[workload]` with `kind = "trace"`.
-pub(super) const TRACE: Section = Section {
+const TRACE: Section = Section {
     name: "trace",
     table: "[workload]",
     kind: Some("trace"),
     meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
-    keys: &joined::<{ OF_JOB.len() + 1 }>(&[&[kind("trace", "Which workload it is.")], &OF_JOB]),
+    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[&[kind("trace", "Which workload it is.")], &OF_JOB]),
 };
 
 /// `[workload]` with `kind = "jobs"`.
-pub(super) const JOBS: Section = Section {
+const JOBS: Section = Section {
     name: "jobs",
     table: "[workload]",
     kind: Some("jobs"),
@@ -158,19 +161,19 @@ pub(super) const JOBS: Section = Section {
 };
 
 /// `[[workload.job]]`.
-pub(super) const JOB: Section = Section {
+const JOB: Section = Section {
     name: "job",
     table: "[[workload.job]]",
     kind: None,
     meaning: "A job, with the keys of `kind = \"trace\"`. Jobs take hosts in their order, of those that earlier ones leave.",
-    keys: &joined::<{ OF_JOB.len() + 1 }>(&[
+    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[
         &OF_JOB,
         &[key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\"")],
     ]),
 };
 
 /// `[workload.server]`.
-pub(super) const SERVER: Section = Section {
+const SERVER: Section = Section {
     name: "server",
     table: "[workload.server]",
     kind: None,
@@ -186,7 +189,7 @@ pub(super) const SERVER: Section = Section {
 };
 
 /// `[[workload.algorithm]]`.
-pub(super) const ALGORITHM: Section = Section {
+const ALGORITHM: Section = Section {
     name: "algorithm",
     table: "[[workload.algorithm]]",
     kind: None,

@@ -76,11 +76,11 @@ pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
     key("kind", KeyType::Word(kind), KeyDefault::Required, meaning)
 }
 
-/// Several lists of keys as one, in their order.
+/// Several lists, of keys or of sections, as one, in their order.
 ///
 /// # Panics
-/// They do not have `N` keys together.
-pub(super) const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
+/// They do not have `N` entries together.
+pub(super) const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut count) = (0, 0);
     while list < lists.len() {

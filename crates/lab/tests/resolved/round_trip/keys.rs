@@ -62,7 +62,6 @@ fn base(section: &Section) -> Option<Base> {
         ("pipeline", _) => on(&format!("{CROSS_DC}{POISSON}")),
         ("message", _) => on(&format!("{FABRIC}[workload]\nkind = \"messages\"\n")),
         ("poisson", _) => Base { file: "0 0\n1000 1\n", ..on(FABRIC) },
-        ("permutation" | "tornado" | "incast" | "collective", _) => on(FABRIC),
         ("messages", _) => {
             Base { with: vec![("message", "[{ from = 2, to = 1, bytes = \"8KB\" }]")], ..on(FABRIC) }
         }
@@ -72,6 +71,7 @@ fn base(section: &Section) -> Option<Base> {
             Base { with: vec![smallest], ..on(&format!("{FABRIC}{TRAFFIC}")) }
         }
         ("limits", _) | (_, "[[fault]]") => on(&format!("{FABRIC}{TRAFFIC}")),
+        (_, "[workload]") => on(FABRIC),
         _ => return None,
     })
 }
