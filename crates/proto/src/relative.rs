@@ -1,10 +1,9 @@
 //! Sizes, times and rates that depend on the fabric, as in "one BDP" or "half an RTT".
 
 use anabranch_base::{
-    Bytes, Duration, Fix, Problem, RATE_FORM, Ranged, Rate, SIZE_FORM, TIME_FORM, from_text,
-    parameter_quantities,
+    Bytes, Duration, Fix, Problem, RATE_FORM, Ranged, Rate, SIZE_FORM, TIME_FORM, parameter_quantities,
+    serde_as_text,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -319,24 +318,8 @@ impl fmt::Display for Span {
     }
 }
 
-macro_rules! as_text {
-    ($name:ident) => {
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(&format_args!("{self:#}"))
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                from_text(d)
-            }
-        }
-    };
-}
-as_text!(Size);
-as_text!(Threshold);
-as_text!(Span);
-as_text!(Pace);
+serde_as_text!(Size, Threshold, Span, Pace);
+
 /// The forms of a time: absolute, in round trips, and with queues or bytes to wait for.
 pub(crate) const SPAN_FORMS: &[&str] =
     &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
