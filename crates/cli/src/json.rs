@@ -117,7 +117,7 @@ fn varied_figure(done: &VariedFigure) -> Value {
     })
 }
 
-/// A failed run by its name, in the documents of `campaign --json` and `reproduce --unsaid --json`.
+/// A failed run by its name, in the documents of campaigns and of varied figures.
 pub fn failed_run(name: &str, cause: &RunFailure) -> Value {
     json!({ "run": name, "error": cause.to_string(), "cause": cause })
 }

@@ -11,7 +11,7 @@ use anabranch_results::{Dataset, DatasetError, ResultSet, RunFailure};
 use anabranch_sim::scenario::{Diagnostic, Overrides, read};
 use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The outcome of a run; none where it was stopped.
@@ -70,20 +70,11 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
         .filter_map(|(run, end)| Some((session.name(*run), end.as_ref()?.as_ref().err()?.clone())))
         .collect();
     failed.iter().for_each(|(name, cause)| note(&format!("{name}: {cause}")));
-    let folder = args.folder.display();
-    if args.json {
-        let all = warned(&session, &dataset, &there)?;
-        print_json(&json!({
-            "folder": args.folder,
-            "runs": asked.len(),
-            "there": there.len(),
-            "failed": failed.iter().map(|(name, cause)| json::failed_run(name, cause)).collect::<Vec<_>>(),
-            "warnings": all.all_warnings(),
-            "run_warnings": all.run_warnings(),
-            "diagnostics": session.warnings(),
-        }))?;
-    } else {
-        print(&format!("{} of {} runs in {folder}\n", there.len(), asked.len()))?;
+    match args.json {
+        true => {
+            print_json(&document(args, &session, &warned(&session, &dataset, &there)?, asked.len(), &failed))?
+        }
+        false => print(&format!("{} of {} runs in {}\n", there.len(), asked.len(), args.folder.display()))?,
     }
     if !failed.is_empty() {
         return Err(Failure::Run(format!(
@@ -97,6 +88,25 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
         return Err(Failure::Interrupted(why));
     }
     Ok(())
+}
+
+/// The document of `anabranch campaign --json`. `there` has the rows of the runs that are there, and all warnings.
+fn document(
+    args: &CampaignArgs,
+    session: &Session,
+    there: &ResultSet,
+    asked: usize,
+    failed: &[(String, RunFailure)],
+) -> Value {
+    json!({
+        "folder": args.folder,
+        "runs": asked,
+        "there": there.runs.len(),
+        "failed": failed.iter().map(|(name, cause)| json::failed_run(name, cause)).collect::<Vec<_>>(),
+        "warnings": there.all_warnings(),
+        "run_warnings": there.run_warnings(),
+        "diagnostics": session.warnings(),
+    })
 }
 
 /// The warnings of the plan, and those of the runs that are there.
