@@ -30,7 +30,7 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
         ClaimResult::Evaluated { outcome, .. } => (None, *outcome == Outcome::Holds),
     };
     let judged = figure.is_judged();
-    let scale = if judged { "" } else { "At paper scale, unless another is named: " };
+    let scale = if judged { "" } else { "At paper scale, if none is named: " };
     let why = claim.why.as_deref().filter(|_| !(judged && holds)).map(|why| format!("{scale}{why}"));
     let spread = claim.spread.as_ref().filter(|_| judged).and_then(spread);
     error.into_iter().chain(spread).chain(why)
@@ -119,7 +119,7 @@ mod tests {
         figure.scale = "quick".into();
         let quick = claims_table(&figure);
         let found: Vec<&str> =
-            quick.lines().filter(|line| line.contains("At paper scale, unless another is named: ")).collect();
+            quick.lines().filter(|line| line.contains("At paper scale, if none is named: ")).collect();
         assert_eq!(found.len(), 3, "each finding, and no error:\n{quick}");
         assert_eq!(quick.matches("not judged").count(), 3, "{quick}");
         assert!(!quick.contains("holds") && !quick.contains("differs"), "{quick}");

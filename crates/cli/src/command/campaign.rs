@@ -128,9 +128,11 @@ fn session(plan: &Path) -> Result<Session, Failure> {
     question::check(&written, &over)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
     let scenario = written.titled(scenario);
-    // An error in a file that the plan names cites the user's file, not its copy below `inputs/`.
-    Session::of(source::self_contained(&scenario)?)
-        .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))
+    // Errors and warnings cite the user's files, not their copies below `inputs/`.
+    let warnings = scenario.examine()?.warnings;
+    let mut session = Session::of(source::self_contained(&scenario)?).map_err(source::input)?;
+    session.set_warnings(warnings);
+    Ok(session)
 }
 
 /// The folder of a campaign, which is this session's or new.
