@@ -23,15 +23,16 @@ impl ParameterValue {
     ///
     /// # Errors
     /// The value is not text, or its text is not a `type_name`.
-    pub fn quantity<T: FromStr<Err: Into<Problem>>>(&self, type_name: &str) -> Result<T, ValueError> {
-        let syntax = |error: T::Err| ValueError { fault: ValueFault::Syntax, problem: error.into() };
+    pub fn quantity<T: FromStr<Err: Into<ValueError>>>(&self, type_name: &str) -> Result<T, ValueError> {
         match self {
-            ParameterValue::Text(text) => text.parse().map_err(syntax),
+            ParameterValue::Text(text) => text.parse().map_err(T::Err::into),
             // The parser of the quantity knows which unit to propose for a bare number.
             number @ (ParameterValue::Integer(_) | ParameterValue::Number(_)) => {
                 let problem = number.to_string().parse::<T>().err();
-                Err(problem
-                    .map_or_else(|| format!("must be {type_name} in quotes, not {number}").into(), syntax))
+                Err(problem.map_or_else(
+                    || format!("must be {type_name} in quotes, not {number}").into(),
+                    T::Err::into,
+                ))
             }
             other => Err(format!("must be {type_name} in quotes, not {other}").into()),
         }
@@ -155,17 +156,36 @@ pub struct ValueError {
     pub problem: Problem,
 }
 
-/// A broken rule, in words that follow the parameter's name.
+impl ValueError {
+    /// A broken rule, in words that follow the parameter's name.
+    pub fn rule(problem: impl Into<Problem>) -> ValueError {
+        ValueError { fault: ValueFault::Rule, problem: problem.into() }
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+/// The error of a parser.
 impl From<Problem> for ValueError {
     fn from(problem: Problem) -> ValueError {
-        ValueError { fault: ValueFault::Rule, problem }
+        ValueError { fault: ValueFault::Syntax, problem }
+    }
+}
+
+impl From<ValueError> for Problem {
+    fn from(error: ValueError) -> Problem {
+        error.problem
     }
 }
 
 /// A broken rule, in words that follow the parameter's name.
 impl From<String> for ValueError {
     fn from(message: String) -> ValueError {
-        Problem::from(message).into()
+        ValueError::rule(message)
     }
 }
 
@@ -212,7 +232,7 @@ impl ParameterType for bool {
     fn read(value: &ParameterValue) -> Result<Self, ValueError> {
         match value {
             ParameterValue::Bool(flag) => Ok(*flag),
-            other => Err(must_be::<Self>(other).into()),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -234,9 +254,9 @@ macro_rules! whole {
                     ParameterValue::Integer(number) => <$name>::try_from(*number)
                         .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX).into()),
                     ParameterValue::Number(number) if number.abs() < MOST_EXACT => {
-                        Err(Problem { fix: Some(Fix::value(number.round())), ..must_be::<Self>(value) }.into())
+                        Err(ValueError::rule(Problem { fix: Some(Fix::value(number.round())), ..must_be::<Self>(value) }))
                     }
-                    other => Err(must_be::<Self>(other).into()),
+                    other => Err(ValueError::rule(must_be::<Self>(other))),
                 }
             }
             fn write(&self) -> ParameterValue {
@@ -255,7 +275,7 @@ impl ParameterType for f64 {
         match value {
             ParameterValue::Number(number) if number.is_finite() => Ok(*number),
             ParameterValue::Integer(number) => Ok(*number as f64),
-            other => Err(must_be::<Self>(other).into()),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -270,7 +290,7 @@ impl ParameterType for String {
     fn read(value: &ParameterValue) -> Result<Self, ValueError> {
         match value {
             ParameterValue::Text(text) => Ok(text.clone()),
-            other => Err(must_be::<Self>(other).into()),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -325,7 +345,7 @@ macro_rules! parameter_choices {
             fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::ValueError> {
                 match value {
                     $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*
-                    other => Err($crate::unknown_choice::<Self>(other).into()),
+                    other => Err($crate::ValueError::rule($crate::unknown_choice::<Self>(other))),
                 }
             }
             fn write(&self) -> $crate::ParameterValue {
