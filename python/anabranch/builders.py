@@ -2531,7 +2531,7 @@ class Builder(dict[str, Any]):
     @overload
     def measure(
         self: S,
-        series: Literal["set-aside", "table-entries"],
+        series: Literal["program-buffer", "table-entries"],
         *,
         switches: str,
         every: Time = ...,
@@ -2572,7 +2572,7 @@ class Builder(dict[str, Any]):
 
     def measure(self: S, series: str, **keys: Any) -> S:
         """Records a curve. There are: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-victims,
-        queue-delay, set-aside, table-entries, flow-throughput, sender-rtt, sender-ecn."""
+        queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
         self.setdefault("measure", []).append({"series": series, **keys})
         return self
 

@@ -187,6 +187,24 @@ pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
+/// Implements `Serialize` and `Deserialize` for quantities: they are read from text and written by `{:#}`, the form of stored
+/// scenarios.
+#[macro_export]
+macro_rules! serde_as_text {
+    ($($name:ident),* $(,)?) => { $(
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(&format_args!("{self:#}"))
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                $crate::from_text(d)
+            }
+        }
+    )* };
+}
+
 /// Deserialises a quantity that is written as text. The error for a bare number suggests a unit.
 ///
 /// # Errors

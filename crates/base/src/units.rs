@@ -1,9 +1,9 @@
 //! Sizes and rates, and their form as text.
 
 use crate::Problem;
-use crate::text::{about, from_text, parse_scaled, print_scaled};
+use crate::serde_as_text;
+use crate::text::{about, parse_scaled, print_scaled};
 use crate::time::Duration;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -98,22 +98,7 @@ impl fmt::Display for Rate {
     }
 }
 
-macro_rules! text_serde {
-    ($name:ident) => {
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(&format_args!("{self:#}"))
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                from_text(d)
-            }
-        }
-    };
-}
-text_serde!(Bytes);
-text_serde!(Rate);
+serde_as_text!(Bytes, Rate);
 
 #[cfg(test)]
 mod tests {

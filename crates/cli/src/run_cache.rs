@@ -6,7 +6,7 @@ use crate::output::note;
 use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
 use crate::whole_file::{self, hidden_folder};
-use anabranch_results::{ResultSet, RunRow, SERIES_FILE};
+use anabranch_results::{ResultSet, RunFailure, RunRow, SERIES_FILE};
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::{fs, io};
 /// Shorter runs are worth less than their files while all goes well.
 const WORTH_KEEPING_S: f64 = 10.0;
 
-/// The end of the name of a file that says why a run failed.
+/// The end of the name of a file with the cause of a failed run, as JSON.
 const FAILED: &str = "failed";
 
 /// The finished runs of one scenario, each a folder of results called by its number.
@@ -54,7 +54,7 @@ impl RunCache {
         }
     }
 
-    /// Whether run `index` is kept, or the reason why it failed.
+    /// Whether run `index` is kept, or the cause of its failure.
     pub fn has(&self, index: usize) -> bool {
         self.run(index).exists() || self.failure(index).is_some()
     }
@@ -75,18 +75,20 @@ impl RunCache {
         ResultSet::open(&self.run(index)).ok()?.runs.pop()
     }
 
-    /// Keeps the reason why run `index` failed: it would fail again.
-    pub fn keep_failure(&self, index: usize, error: &str) {
+    /// Keeps the cause of the failure of run `index`, which would fail again.
+    pub fn keep_failure(&self, index: usize, cause: &RunFailure) {
         let path = self.run(index).with_extension(FAILED);
-        let written = self.create().and_then(|()| whole_file::put(&path, error));
+        let written = serde_json::to_string(cause)
+            .map_err(io::Error::from)
+            .and_then(|text| self.create().and_then(|()| whole_file::put(&path, &text)));
         if let Err(error) = written {
             self.complain(&error.to_string());
         }
     }
 
-    /// The reason why run `index` failed, if it did.
-    pub fn failure(&self, index: usize) -> Option<String> {
-        fs::read_to_string(self.run(index).with_extension(FAILED)).ok()
+    /// The cause of the failure of run `index`, if it failed.
+    pub fn failure(&self, index: usize) -> Option<RunFailure> {
+        serde_json::from_slice(&fs::read(self.run(index).with_extension(FAILED)).ok()?).ok()
     }
 
     /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.

@@ -21,7 +21,7 @@ use anabranch_base::{
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
-use anabranch_results::{RunFailure, SeriesRow, StallReason};
+use anabranch_results::{LongerLimits, RunFailure, SeriesRow, StallReason};
 use anabranch_workload::{self as workload, Fabric, Qp, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -393,12 +393,14 @@ impl RunContext<'_> {
             at: early.at,
             longest: early.longest,
         };
+        let (help, limits) = stalled.explain();
         RunError::Stalled {
             at: early.at,
             reason,
             flows: early.stuck,
             unfinished: result.run.flows - result.run.flows_finished,
-            help: stalled.explain(),
+            help,
+            limits,
             partial: Box::new(result),
         }
     }
@@ -417,6 +419,7 @@ pub enum RunError {
         unfinished: *unfinished,
         flows: flows.clone(),
         help: help.clone(),
+        limits: limits.clone(),
     })]
     Stalled {
         /// Simulated time.
@@ -429,6 +432,8 @@ pub enum RunError {
         unfinished: u64,
         /// Lines of help.
         help: Vec<String>,
+        /// Limits under which the flows may end as the scenario stands.
+        limits: Option<LongerLimits>,
         /// The results until then.
         partial: Box<RunResult>,
     },
@@ -561,8 +566,9 @@ impl RunError {
     /// The cause of the failure as a value, and the results until then.
     pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
         match self {
-            RunError::Stalled { at, reason, flows, unfinished, help, partial } => {
-                (RunFailure::Stalled { at_us: at.as_us(), reason, unfinished, flows, help }, Some(partial))
+            RunError::Stalled { at, reason, flows, unfinished, help, limits, partial } => {
+                let at_us = at.as_us();
+                (RunFailure::Stalled { at_us, reason, unfinished, flows, help, limits }, Some(partial))
             }
             RunError::Deadlock { at, cycle, unfinished, partial } => {
                 (RunFailure::Deadlock { at_us: at.as_us(), cycle, unfinished }, Some(partial))

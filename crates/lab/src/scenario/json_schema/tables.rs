@@ -215,7 +215,10 @@ fn measures(definitions: &mut Map<String, Value>) {
                 // The curve has no interval; the resolved form has a zero there.
                 table["properties"]["every"] = json!({ "type": "string" });
             }
+            table["properties"]["series"] = with_aliases(&table["properties"]["series"]);
             table["required"] = json!([points.key()]);
+            let aliases = SeriesKind::ALIASES.iter().filter(|(_, name)| series.contains(name));
+            let series: Vec<&str> = series.iter().copied().chain(aliases.map(|(alias, _)| *alias)).collect();
             chain.push((is_kind("series", &series), table));
         }
     }
@@ -225,8 +228,21 @@ fn measures(definitions: &mut Map<String, Value>) {
     table["description"] = all["description"].clone();
     table["properties"] = all["properties"].clone();
     table["properties"]["every"] = json!({ "type": "string" });
+    table["properties"]["series"] = with_aliases(&table["properties"]["series"]);
     table["required"] = all["required"].clone();
     definitions.insert("measure".to_owned(), table);
+}
+
+/// The schema of `series` with the former names, which editors mark as such.
+fn with_aliases(series: &Value) -> Value {
+    let mut schema = series.clone();
+    let names = json!({ "enum": schema["enum"].take() });
+    let aliases = SeriesKind::ALIASES.map(|(alias, name)| {
+        json!({ "const": alias, "deprecated": true, "description": format!("The former name of {name}.") })
+    });
+    schema["anyOf"] = std::iter::once(names).chain(aliases).collect();
+    schema.as_object_mut().expect("a schema is an object").remove("enum");
+    schema
 }
 
 /// The series that has `above`.

@@ -93,12 +93,16 @@ pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagn
     fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message, None))
 }
 
+/// The beginning of the parser's message about a key or a table that stands there twice.
+const DUPLICATE_KEY: &str = "duplicate key";
+
 /// The fault of text that is no TOML, and what to write instead, where that is clear.
 fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
-    if said.starts_with("duplicate key")
+    // The parser's errors have no kind, only words; a test holds that they are these.
+    if said.starts_with(DUPLICATE_KEY)
         && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
     {
         let key = key.trim();
@@ -250,5 +254,13 @@ mod tests {
         let fields = parse("s.toml", &text).unwrap();
         let Item::Array(nodes) = &fields["a"].item else { panic!("no list") };
         assert_eq!(nodes[VALUES - 1].at, Some((1, 6 + 3 * (VALUES - 1))));
+    }
+
+    #[test]
+    fn the_parser_names_duplicates_in_these_words() {
+        for text in ["a = 1\na = 2\n", "[a]\n[a]\n", "a = { b = 1, b = 2 }\n", "a.b = 1\n[a]\nb = 2\n"] {
+            let error = DeTable::parse(text).unwrap_err();
+            assert!(error.message().starts_with(DUPLICATE_KEY), "{text:?}: {}", error.message());
+        }
     }
 }

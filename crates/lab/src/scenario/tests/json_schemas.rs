@@ -75,12 +75,13 @@ fn resolved_forms_are_valid() {
     let faulty = with(
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
     );
+    let former = with("[[measure]]\nseries = \"set-aside\"\nswitches = \"tor:0\"\n");
     let swept = with(
         "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"0.5bdp\"]\n\"workload.bytes\" = [\"1MB\", \"2MB\"]\n",
     );
     let all = builtin_names();
     let every_scheme = GOOD.replace("[\"reps\", \"ops\"]", &format!("{all:?}"));
-    for text in [GOOD.to_owned(), measured, faulty, swept, every_scheme] {
+    for text in [GOOD.to_owned(), measured, former, faulty, swept, every_scheme] {
         let scenario =
             read("s.toml", &text, &folder(), &Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let (written, resolved) = (faults(&validator, &text), faults(&validator, &scenario.to_toml()));
@@ -188,7 +189,8 @@ fn keys_of_all_kinds_are_in_one_place() {
     assert!(described("fault:any", "at").starts_with("When"), "{}", described("fault:any", "at"));
 }
 
-/// Each key that reading knows and each parameter is in a schema, and each schema is a valid JSON Schema.
+/// Each key that reading knows and each parameter is in a schema and has a meaning, and each schema is a valid JSON
+/// Schema.
 #[test]
 fn every_key_and_every_parameter_is_in_a_schema() {
     let schemas: Vec<Value> = FILES.map(json_schema).into();
@@ -199,6 +201,8 @@ fn every_key_and_every_parameter_is_in_a_schema() {
         let found = schemas.iter().find_map(|schema| schema["$defs"][name]["properties"].as_object());
         found.unwrap_or_else(|| panic!("no definition {name}"))
     };
+    // A word at least.
+    let is_meaning = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     let mut looked_at = 0;
     for section in keys::all() {
         let table = section.table.trim_matches(['[', ']']);
@@ -210,8 +214,10 @@ fn every_key_and_every_parameter_is_in_a_schema() {
             (name, true) => properties(&format!("{table}:{name}")),
             (_, false) => properties(table),
         };
+        assert!(is_meaning(section.meaning), "{}: {:?}", section.name, section.meaning);
         for key in section.keys {
             assert!(known.contains_key(key.name), "{}.{}", section.name, key.name);
+            assert!(is_meaning(key.meaning), "{}.{}: {:?}", section.name, key.name, key.meaning);
             looked_at += 1;
         }
     }
@@ -225,6 +231,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
                 let path = whole.split("[]").next().unwrap();
                 let definition = &schemas[0]["$defs"][format!("parameter:{path}")];
                 assert!(definition.is_object(), "{whole}");
+                assert!(is_meaning(parameter.meaning()), "{whole}: {:?}", parameter.meaning());
                 looked_at += 1;
             }
         }
