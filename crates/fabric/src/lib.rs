@@ -18,6 +18,7 @@ mod fat_tree;
 #[cfg(test)]
 mod instances_test;
 mod name;
+mod near;
 mod ns3_file;
 mod path;
 #[cfg(test)]

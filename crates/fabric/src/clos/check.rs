@@ -4,7 +4,7 @@ use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::MOST_HOST_PORTS;
 use crate::assemble::{MAX_LINKS, MAX_PORTS, MAX_ROUTES, check_rate};
 use crate::error::TopologyError;
-use crate::fat_tree::near_divisors;
+use crate::near::near_divisors;
 use anabranch_base::{Fix, Problem};
 
 /// Numbers of cores that are tried in search of one that fits.
