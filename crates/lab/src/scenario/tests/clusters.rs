@@ -108,7 +108,7 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
     ] {
         let error = refused(&lossless(topology));
         let begins =
-            "s.toml:3:1: scheme \"rocev2\" is lossless (PFC), and on the routes of this workload links wait";
+            "s.toml:3:2: scheme \"rocev2\" is lossless (PFC), and on the routes of this workload links wait";
         assert!(error.starts_with(begins) && error.contains(": tor:"), "{error}");
         assert!(error.contains("write: schemes without \"rocev2\", such as \"reps\""), "{error}");
         scenario(&on(topology));
