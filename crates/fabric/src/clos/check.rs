@@ -91,7 +91,7 @@ pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), Topolo
         return fail("pod", "pod cannot be 0".to_owned(), Fix::text("1 or more"));
     }
     divides("pod", spec.pod, segments, "segments do not fill pods of")?;
-    let by_rail = spec.spine_group == SpineGroup::Rail;
+    let by_rail = spec.spine_group() == SpineGroup::Rail;
     if by_rail && spec.pod != segments {
         let message =
             "the leaves of a rail share their spines in all segments, so there are no pods".to_owned();

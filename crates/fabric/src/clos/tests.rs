@@ -257,7 +257,7 @@ fn a_resolved_network_is_its_own_default() {
                 segment: Some(spec.segment),
                 pod: Some(spec.pod),
                 tiers: Some(spec.tiers),
-                spine_group: Some(spec.spine_group),
+                spine_group: spec.spine_group,
                 uplinks: Some(spec.uplinks),
                 spines: Some(spec.spines),
                 core_uplinks: Some(spec.core_uplinks),

@@ -84,7 +84,6 @@ const fn clos(
             .with_example("8"),
         key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
         TIERS,
-        SPINE_GROUP,
         LINK,
         key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
             .with_example("\"800Gbps\""),
@@ -110,7 +109,16 @@ const fn clos(
         CORE_UPLINKS,
         CORES,
         RADIX,
+        SPINE_GROUP,
     ]
+}
+
+/// The keys without the last one, `spine_group`, which only rails have.
+const fn without_rails(keys: &'static [Key]) -> &'static [Key] {
+    match keys.split_last() {
+        Some((_, others)) => others,
+        None => keys,
+    }
 }
 
 const BY_RADIX: &str = "so many that leaves have up to 32 NICs, or by `radix`";
@@ -135,14 +143,14 @@ pub(super) const MULTI_PLANE: Section = Section {
     table: "[topology]",
     kind: Some("multi-plane"),
     meaning: "A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.",
-    keys: &clos(
+    keys: without_rails(&clos(
         "multi-plane",
         ("4", "Ports of a NIC, each in a plane of its own."),
         BY_RADIX,
         "all; with three tiers so many that a pod has as many leaves as a leaf has NICs",
         ["1", "1"],
         "`link`",
-    ),
+    )),
 };
 
 pub(super) const HPN: Section = Section {
@@ -165,14 +173,14 @@ pub(super) const DCN_PLUS: Section = Section {
     table: "[topology]",
     kind: Some("dcn-plus"),
     meaning: "Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.",
-    keys: &clos(
+    keys: without_rails(&clos(
         "dcn-plus",
         ("2", "Ports of a NIC, each to a ToR of its own."),
         "up to 16, or by `radix`",
         "up to 4",
         ["1", "1"],
         "`link`",
-    ),
+    )),
 };
 
 pub(super) const DRAGONFLY: Section = Section {

@@ -47,6 +47,9 @@ fn base(section: &Section) -> Option<Base> {
         ("graph", _) => Base { file: GRAPH, ..on(TRAFFIC) },
         ("tier", _) => on(&format!("{TRAFFIC}{FABRIC}")),
         ("fat-tree" | "leaf-spine" | "single-switch" | "dumbbell" | "cross-dc", _) => on(TRAFFIC),
+        ("rails" | "multi-plane" | "hpn" | "dcn-plus" | "dragonfly" | "torus" | "full-mesh", _) => {
+            on(TRAFFIC)
+        }
         ("cm" | "ns3-flows", _) => Base { file: "of a flow or two\n", ..on(FABRIC) },
         ("trace", _) => Base { file: HOSTS, ..on(FABRIC) },
         ("jobs", _) => {
@@ -104,7 +107,8 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
 
 /// The case of a key of a section; none for one that is not known here.
 fn case(section: &str, key: &str) -> Option<Case> {
-    let of = [of_scenario, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
+    let of =
+        [of_scenario, of_cluster, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
     of.into_iter().find_map(|of| of(section, key))
 }
 
@@ -141,6 +145,44 @@ const POINTS: &[&str] = &[
     workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
 ];
 const SWEPT: Beside = &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")];
+
+/// Pods of a segment of 2 servers, whose spines have links up.
+const PODS: Beside = &[("segment", "2"), ("pod", "2"), ("core_oversubscription", "1")];
+const PODS_WITH_LINKS: Beside = &[("segment", "2"), ("pod", "2")];
+
+/// Traffic for rails that are not joined.
+const WITHIN_A_RAIL: &str =
+    "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 8\nbytes = \"8KB\"\n";
+
+fn of_cluster(section: &str, key: &str) -> Option<Case> {
+    if !matches!(section, "rails" | "multi-plane" | "hpn" | "dcn-plus" | "dragonfly" | "torus" | "full-mesh")
+    {
+        return None;
+    }
+    Some(others(match (section, key) {
+        (_, "pod") => return Some(beside(&["4"], PODS)),
+        (_, "core_oversubscription") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["1"]) }),
+        (_, "core_uplinks") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["2"]) }),
+        (_, "cores") => return Some(beside(&["8"], PODS)),
+        (_, "servers") => &["32"],
+        (_, "nics" | "gpus" | "nvlink_domain") => &["4"],
+        (_, "ports") => &["3"],
+        (_, "segment") => &["2"],
+        (_, "tiers") => return Some(Case { above: Some(WITHIN_A_RAIL), ..others(&["1"]) }),
+        (_, "spine_group") => return Some(Case { above: Some(WITHIN_A_RAIL), ..others(&["\"rail\""]) }),
+        (_, "oversubscription") => &["4"],
+        (_, "uplinks" | "spines") => &["8"],
+        (_, "radix") => &["512"],
+        ("torus", "dims") => &["[2, 8]"],
+        ("full-mesh", "tors") => &["4"],
+        ("full-mesh", "hosts_per_tor") => &["2"],
+        ("dragonfly", "hosts_per_router" | "routers" | "global_links") => &["1"],
+        ("dragonfly", "router_groups") => &["3"],
+        (_, "link" | "uplink" | "core_link" | "global_link" | "host_link") => &["\"200Gbps\""],
+        (_, "link_latency" | "switch_latency" | "global_link_latency" | "host_link_latency") => &["\"3us\""],
+        _ => return None,
+    }))
+}
 
 fn of_topology(section: &str, key: &str) -> Option<Case> {
     Some(others(match (section, key) {
