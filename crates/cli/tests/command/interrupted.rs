@@ -44,7 +44,7 @@ fn advice_on_failed_runs_is_given_once() {
     let ended = place.run(&["run", "s.toml", "--seed", "1,2,3", "--out", "out"]).expect(1);
     let count = |text: &str| ended.stderr.matches(text).count();
     assert!(count("error: run ecmp, seed ") > 1, "{}", ended.stderr);
-    assert_eq!(count("  help: \"tor:0/up:0\" is down from 0s on for good"), 1, "{}", ended.stderr);
+    assert_eq!(count("  help: \"tor:0/up:0\" is down from the start for good"), 1, "{}", ended.stderr);
 }
 
 #[test]
