@@ -257,7 +257,7 @@ impl<F: FreeTimes> Egress<F> {
         if self.is_plain(port) {
             put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
         } else {
-            self.transmit_special(port, frame, at);
+            self.transmit_special(port, frame, false, at);
         }
     }
 
@@ -270,7 +270,7 @@ impl<F: FreeTimes> Egress<F> {
             self.pool.release(taken);
         } else {
             let frame = self.pool.take(taken);
-            self.transmit_special(port, &frame, at);
+            self.transmit_special(port, &frame, true, at);
         }
     }
 
@@ -438,7 +438,11 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     out.busy = true;
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
-        false => at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port),
+        false => {
+            // A host with one port in the same cluster may have opened its mail.
+            at.link.finish(&mut at.out);
+            at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
+        }
     }
     free_times.push(delay_class, until, port);
     at.counters.packet_hops += 1;

@@ -111,6 +111,8 @@ struct Incoming {
     index: u32,
     /// The record of telemetry that waits for an ACK, or 0.
     telemetry: u32,
+    /// The port at which its last packet arrived.
+    port: u16,
 }
 
 impl Node for Host {
@@ -167,7 +169,11 @@ impl Host {
                     messages_left: 0,
                     stats: QpStats::default(),
                 });
-                hosts[ends.dst.index()].incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
+                hosts[ends.dst.index()].incoming.push(Incoming {
+                    index: NOT_OPENED,
+                    telemetry: 0,
+                    port: PORT,
+                });
             }
         }
         for message in &network.workload.messages {
@@ -305,6 +311,7 @@ impl Host {
             NOT_OPENED => self.open_receiver(slot, packet.qp, at.network),
             index => index,
         } as usize;
+        self.incoming[slot].port = frame.port;
         at.observer.delivered(packet.qp, at.now, packet);
         let mut delivered = self.receivers[index].handle_packet(at.now, packet);
         if let Some(stack) = stack {

@@ -336,7 +336,10 @@ fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
     let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
     let mut node = NodeId(0);
-    topology.host_file_ids.is_empty()
+    // Where planes are joined, the ports of a host may lie at different distances.
+    let is_joined = topology.has_several_ports() && topology.planes.is_empty();
+    !is_joined
+        && topology.host_file_ids.is_empty()
         && topology.ports.iter().enumerate().all(|(link, port)| {
             while topology.links_of(node).end <= link as u32 {
                 node = NodeId(node.0 + 1);

@@ -352,6 +352,7 @@ fn start_window<O: Observer>(
         match (position_of[node.index()], task) {
             (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(port, stop)) => {
                 hosts[index as usize].handle_pause(*port, *stop, at);
+                at.link.finish(&mut at.out);
             }
             (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
                 switches[index as usize].handle_pause(*port, *stop, at);

@@ -138,7 +138,7 @@ impl Scheme {
     /// Whether packets of one queue pair leave by all ports of their NIC.
     pub fn uses_all_ports(&self) -> bool {
         match self.fabric.port_choice() {
-            PortChoice::Entropy => self.all_lbs().any(LbConfig::chooses_paths),
+            PortChoice::Entropy => self.all_lbs().all(LbConfig::spreads_packets),
             PortChoice::QueuePair => false,
             PortChoice::Packet => true,
         }

@@ -1,11 +1,11 @@
 //! The NIC of a host: the choice of the next packet for its link.
 
+use super::ports::PortsNow;
 use super::{Host, PORT};
 use crate::context::Context;
 use crate::frame::Frame;
 use crate::observer::Observer;
 use anabranch_base::Time;
-use anabranch_proto::lb::NicPorts;
 use anabranch_proto::{IntStack, Packet, Repr};
 
 impl Host {
@@ -70,9 +70,11 @@ impl Host {
         frame
     }
 
-    /// The next data packet, by round robin over queue pairs, whose balancers see `ports` where the NIC has several.
+    /// The next data packet, by round robin over queue pairs. Where the NIC has several ports, `ports` tells which are free:
+    /// balancers see them, and a queue pair with a single port, which is busy, keeps its packets.
     #[inline(always)]
-    pub(super) fn next_data(&mut self, now: Time, ports: Option<NicPorts>) -> Option<Packet> {
+    pub(super) fn next_data(&mut self, now: Time, ports: Option<PortsNow>) -> Option<Packet> {
+        let mut held_back = 0;
         while let Some(index) = self.round.take_turn(&mut self.senders) {
             let slot = &mut self.senders[index as usize];
             if slot.is_done() {
@@ -82,10 +84,18 @@ impl Host {
             if slot.waits_for_port() {
                 continue;
             }
-            if let Some(ports) = ports
-                && let Some(lb) = slot.sender.load_balancer()
-            {
-                lb.see_ports(ports);
+            if let Some(ports) = ports {
+                if ports.hold_back(slot) {
+                    self.round.make_ready(&mut self.senders, index);
+                    held_back += 1;
+                    if held_back >= self.senders.len() {
+                        return None;
+                    }
+                    continue;
+                }
+                if let Some(lb) = slot.sender.load_balancer() {
+                    lb.see_ports(ports.nic);
+                }
             }
             let qp = slot.qp;
             if let Some(packet) = slot.sender.poll_transmit(now) {

@@ -65,6 +65,12 @@ impl SenderSlot {
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
+    /// The entropy value of its last data packet.
+    #[inline]
+    pub fn last_ev(&self) -> Option<u16> {
+        self.ev
+    }
+
     /// Whether it has no turn until one of its packets leaves its port.
     #[inline]
     pub fn waits_for_port(&self) -> bool {

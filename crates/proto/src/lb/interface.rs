@@ -111,6 +111,10 @@ interface! {
         fn chooses_paths(&self) -> bool {
             true
         }
+        /// Whether packets in flight at one time take several paths.
+        fn spreads_packets(&self) -> bool {
+            self.chooses_paths()
+        }
         /// Whether it leaves a path on which packets are lost.
         fn leaves_lossy_paths(&self) -> bool {
             false

@@ -138,3 +138,56 @@ fn threads_do_not_matter() {
         }
     }
 }
+
+/// Ports of senders that are down: ToRs of joined planes withdraw them once routing learns of it, and answers take the others.
+#[test]
+fn tors_withdraw_dead_ports_where_planes_are_joined() {
+    let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";
+    for (ends, seeds) in [([0, 1, 2], "[2, 3]"), ([5, 6, 7], "[1, 2]")] {
+        let ports = ends.map(|server| format!("\"server:{server}/nic:0/port:0\"")).join(", ");
+        let text = format!(
+            "schemes = [\"ecmp\", \"rocev2\"]\nseeds = {seeds}\n[topology]\n{dcn}\n{}[[fault]]\nkind = \"link-down\"\nlinks = [{ports}]\nboth_directions = true\n[set]\n\"*.fabric.routing_delay\" = \"20us\"\n",
+            messages(&[(0, 5, "512KiB"), (1, 6, "512KiB"), (2, 7, "512KiB")])
+        );
+        for result in finish_all(&text, &[]) {
+            let run = &result.run;
+            assert!(run.fct_max_us < 20_000.0, "{} seed {}: {} us", run.scheme, run.seed, run.fct_max_us);
+        }
+    }
+}
+
+/// EQDS pulls by the port at which data arrives, so that a dead port of the sender costs its share alone.
+#[test]
+fn pulls_leave_by_the_port_of_the_data() {
+    let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
+    let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"server:0/nic:0/port:0\"\nboth_directions = true\n";
+    let text = format!("schemes = [\"eqds\"]\n[topology]\n{four}\n{}{down}", messages(&[(0, 5, "8MiB")]));
+    for result in finish_all(&text, &[]) {
+        let flow = &result.flows[0];
+        let over = flow.fct_ps.unwrap() as f64 / flow.ideal_fct_ps as f64;
+        assert!(over < 1.6, "seed {}: {over} of the ideal, with three of four ports", result.run.seed);
+    }
+}
+
+/// A NIC with jitter delays packets and does not reorder those of a queue pair.
+#[test]
+fn jitter_does_not_reorder_at_a_port() {
+    let planes = "kind = \"multi-plane\"\nservers = 6\nnics = 1\nports = 2\ntiers = 1\nsegment = 6\nlink = \"100Gbps\"";
+    let pfc = "{ buffer = \"60KB\", headroom_apart = true, alpha = 0.5, resume = \"1packets\" }";
+    let incast = messages(&[0, 1, 2, 3, 4].map(|from| (from, 5, "1MiB")));
+    let text = format!(
+        "schemes = [\"rocev2\"]\nseeds = [1, 2]\n[topology]\n{planes}\n{incast}[set]\n\"rocev2.fabric.pfc\" = {pfc}\n\"rocev2.fabric.nic_jitter\" = \"2us\"\n"
+    );
+    for result in finish_all(&text, &[]) {
+        assert_eq!(result.run.retransmissions, 0, "seed {}", result.run.seed);
+    }
+}
+
+/// A balancer with one entropy value at a time uses one port at a time: so does its ideal.
+#[test]
+fn the_ideal_of_a_balancer_that_keeps_a_path_has_one_port() {
+    for result in finish_all(&scenario("\"plb\", \"flowlet\"", TWO_PLANES, &messages(&[(0, 1, "1MiB")])), &[])
+    {
+        assert_eq!(result.flows[0].ideal_fct_ps, acknowledged(256, 2, AT_200G), "{}", result.run.scheme);
+    }
+}
