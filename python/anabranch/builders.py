@@ -2105,7 +2105,6 @@ class Builder(dict[str, Any]):
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
-        spine_group: Literal["pod", "rail"] = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2117,6 +2116,7 @@ class Builder(dict[str, Any]):
         core_uplinks: int = ...,
         cores: int = ...,
         radix: int = ...,
+        spine_group: Literal["pod", "rail"] = ...,
     ) -> S:
         """A rail-optimised cluster: a leaf has the NICs of one rail of a segment.
 
@@ -2130,8 +2130,6 @@ class Builder(dict[str, Any]):
             leaves have up to 32 NICs, or by `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         link: Rate of the links. (a rate above 0; needed)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
@@ -2150,6 +2148,8 @@ class Builder(dict[str, Any]):
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
             number, 1 or more; unless said: any number of ports)
+        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
+            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
 
     @overload
@@ -2166,7 +2166,6 @@ class Builder(dict[str, Any]):
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
-        spine_group: Literal["pod", "rail"] = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2192,8 +2191,6 @@ class Builder(dict[str, Any]):
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all; with three tiers so
             many that a pod has as many leaves as a leaf has NICs)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         link: Rate of the links. (a rate above 0; needed)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
@@ -2228,7 +2225,6 @@ class Builder(dict[str, Any]):
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
-        spine_group: Literal["pod", "rail"] = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2240,6 +2236,7 @@ class Builder(dict[str, Any]):
         core_uplinks: int = ...,
         cores: int = ...,
         radix: int = ...,
+        spine_group: Literal["pod", "rail"] = ...,
     ) -> S:
         """Alibaba's HPN: rails in two planes, with two ToRs for each NIC.
 
@@ -2253,8 +2250,6 @@ class Builder(dict[str, Any]):
             `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 15)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         link: Rate of the links. (a rate above 0; needed)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: twice `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
@@ -2273,6 +2268,8 @@ class Builder(dict[str, Any]):
             `radix` as few as will do)
         radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
             number, 1 or more; unless said: any number of ports)
+        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
+            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
 
     @overload
@@ -2289,7 +2286,6 @@ class Builder(dict[str, Any]):
         segment: int = ...,
         pod: int = ...,
         tiers: Literal[1, 2, 3] = ...,
-        spine_group: Literal["pod", "rail"] = ...,
         uplink: Rate = ...,
         core_link: Rate = ...,
         link_latency: Time = ...,
@@ -2314,8 +2310,6 @@ class Builder(dict[str, Any]):
             `radix`)
         pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 4)
         tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
-        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
-            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         link: Rate of the links. (a rate above 0; needed)
         uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
         core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
