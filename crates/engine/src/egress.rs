@@ -350,7 +350,7 @@ impl<F: FreeTimes> Egress<F> {
     }
 
     /// Takes the next packet that may be sent by `port`.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.ports[usize::from(port)].dequeue(&self.pool)?;
         self.note_queued(port, at);

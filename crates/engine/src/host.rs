@@ -130,7 +130,10 @@ impl Node for Host {
         if self.egress.free_times.first().time() == at.now {
             let port = self.egress.free_times.pop();
             self.egress.port(port).busy = false;
-            self.serve(port, at);
+            match self.several.is_none() {
+                true => self.serve(at),
+                false => self.serve_port(port, at),
+            }
         } else if self.next_call.kind() == event_kind::TIMER {
             let due = self.timers.pop();
             self.reschedule(at.network);

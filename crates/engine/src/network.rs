@@ -41,7 +41,7 @@ pub struct Network<'a> {
     pub starts: Starts,
     /// The attachments of hosts, by port and host: what every switch looks up for every packet.
     attachments: Vec<Attachment>,
-    /// By switch: the first attachment in its plane, or [`ANY_PORT`].
+    /// By switch: the first attachment in its plane, or [`ANY_PORT`]; empty where hosts have one port.
     plane_of: Vec<u32>,
     /// By queue pair: its number among those on which its source sends, and among those on which its destination receives.
     slots: Vec<[u32; 2]>,
@@ -238,7 +238,37 @@ impl<'a> Network<'a> {
     /// among the shortest paths. None without a path.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
-        let Attachment { tor, port } = self.attachment(routing, switch, packet)?;
+        match self.hosts_have_one_port() {
+            true => self.route_to(self.attachments[packet.dst.index()], routing, switch, packet),
+            false => self.route_in_plane(routing, switch, packet),
+        }
+    }
+
+    /// The [`route`](Self::route) where hosts have one port.
+    #[inline(always)]
+    pub fn route_to_only_port(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
+        self.route_to(self.attachments[packet.dst.index()], routing, switch, packet)
+    }
+
+    /// Whether each host has one port.
+    #[inline]
+    pub fn hosts_have_one_port(&self) -> bool {
+        self.plane_of.is_empty()
+    }
+
+    #[inline(never)]
+    fn route_in_plane(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
+        self.route_to(self.attachment(routing, switch, packet)?, routing, switch, packet)
+    }
+
+    #[inline(always)]
+    fn route_to(
+        &self,
+        Attachment { tor, port }: Attachment,
+        routing: &Routing,
+        switch: u32,
+        packet: &Packet,
+    ) -> Option<u16> {
         if tor == switch {
             return Some(port);
         }
@@ -256,9 +286,18 @@ impl<'a> Network<'a> {
         self.attachment(routing, switch, packet).map(|attachment| attachment.tor)
     }
 
-    /// The attachment of a packet's destination in the plane of the switch with this index.
+    /// The attachment of a packet's destination.
     #[inline]
     fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
+        match self.hosts_have_one_port() {
+            true => Some(self.attachments[packet.dst.index()]),
+            false => self.attachment_in_plane(routing, switch, packet),
+        }
+    }
+
+    /// The attachment of a packet's destination in the plane of the switch with this index.
+    #[inline(never)]
+    fn attachment_in_plane(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
         match self.plane_of[switch as usize] {
             ANY_PORT => self.nearest_attachment(routing, switch, packet),
             first => Some(self.attachments[(first + packet.dst.0) as usize]),
@@ -305,7 +344,7 @@ impl Attachment {
 fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     let hosts = || (0..topology.hosts).map(HostId);
     if !topology.has_several_ports() {
-        return vec![0; topology.switches.len()];
+        return Vec::new();
     }
     let mut ports_at = vec![0_u16; topology.tors() as usize];
     let mut common = u16::MAX;

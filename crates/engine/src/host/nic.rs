@@ -35,21 +35,11 @@ impl Host {
         }
     }
 
-    /// Sends the next packet; the link of `port` is free.
+    /// Sends the next packet; the only link is free.
     #[inline]
-    pub(super) fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
-        if let Some(taken) = self.egress.dequeue(port, at) {
-            if self.several.is_some() {
-                self.leave_port(&taken, at.network);
-            }
-            self.egress.transmit_dequeued(port, taken, at);
-            if self.several.is_some() {
-                self.fill_ports(at);
-            }
-            return;
-        }
-        if self.several.is_some() {
-            return self.fill_ports(at);
+    pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if let Some(taken) = self.egress.dequeue(PORT, at) {
+            return self.egress.transmit_dequeued(PORT, taken, at);
         }
         if self.egress.port(PORT).paused {
             return;
@@ -127,7 +117,7 @@ impl Host {
         if self.several.is_some() {
             self.fill_ports(at);
         } else if !self.egress.port(PORT).busy {
-            self.serve(PORT, at);
+            self.serve(at);
         }
     }
 
@@ -136,9 +126,9 @@ impl Host {
         if stop {
             self.egress.pause(port, at);
         } else if self.egress.unpause(port, at) {
-            match self.egress.port(port).busy {
-                false => self.serve(port, at),
-                true => self.kick(at),
+            match self.several.is_some() && !self.egress.port(port).busy {
+                true => self.serve_port(port, at),
+                false => self.kick(at),
             }
         }
     }

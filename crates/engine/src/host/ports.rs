@@ -123,7 +123,18 @@ impl Host {
         }
     }
 
+    /// Sends the next packets; the link of `port` is free.
+    #[inline(never)]
+    pub(super) fn serve_port<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        if let Some(taken) = self.egress.dequeue(port, at) {
+            self.leave_port(&taken, at.network);
+            self.egress.transmit_dequeued(port, taken, at);
+        }
+        self.fill_ports(at);
+    }
+
     /// Sends data packets as long as a port is idle and there are some. A packet whose port is busy waits there.
+    #[inline(never)]
     pub(super) fn fill_ports<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         while let Some(mut several) = self.several.as_deref().copied() {
             let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
@@ -160,7 +171,7 @@ impl Host {
     }
 
     /// Counts a packet that leaves its port: its queue pair may have a turn again.
-    pub(super) fn leave_port(&mut self, taken: &SlotHandle, network: &Network<'_>) {
+    fn leave_port(&mut self, taken: &SlotHandle, network: &Network<'_>) {
         let packet = &self.egress.pool.frame(taken).packet;
         if !packet.is_for_receiver() {
             return;

@@ -108,26 +108,26 @@ impl<'m> PortInbox<'m> {
     ) {
         self.unsorted.clear();
         let unsorted = &mut self.unsorted;
-        let mut add = |arrival: &'m Arrival, thread: usize| {
-            let offset = arrival.time.0 - start.0;
-            debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
-            if arrival.time < end
-                && let Some(egress) = route(arrival)
-            {
-                unsorted.push(Entry::new(egress, offset, thread, arrival));
-            }
-        };
-        for (thread, mail) in sources.slots.iter().enumerate() {
-            for (_, arrivals) in mail.runs_of(sources.window, node) {
-                for (number, arrival) in arrivals.iter().enumerate() {
-                    if let Some(soon) = arrivals.get(number + PREFETCHED) {
-                        prefetch(soon);
-                    }
-                    add(arrival, thread);
+        let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
+            mail.runs_of(sources.window, node).map(move |(_, arrivals)| (thread, arrivals))
+        });
+        // One loop over all, so that `route` is inlined.
+        for (thread, arrivals) in
+            of_threads.chain(far.iter().map(|far| (FAR, std::slice::from_ref(&far.arrival))))
+        {
+            for (number, arrival) in arrivals.iter().enumerate() {
+                if let Some(soon) = arrivals.get(number + PREFETCHED) {
+                    prefetch(soon);
+                }
+                let offset = arrival.time.0 - start.0;
+                debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
+                if arrival.time < end
+                    && let Some(egress) = route(arrival)
+                {
+                    unsorted.push(Entry::new(egress, offset, thread, arrival));
                 }
             }
         }
-        far.iter().for_each(|far| add(&far.arrival, FAR));
         self.ports.clear();
         if self.unsorted.len() < ports {
             self.sort_few();

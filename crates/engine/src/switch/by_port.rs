@@ -56,12 +56,10 @@ impl Switch {
     ) -> bool {
         let Some(mut times) = self.by_port.take() else { return false };
         let mut inbox: PortInbox<'m> = std::mem::take(&mut scratch.inbox);
-        let is_split = match self.counts {
-            false => {
-                self.open_by_port(&mut inbox, mail, (start, end), at);
-                true
-            }
-            true => self.open_calm(&mut inbox, &mut scratch.arriving, mail, (start, end), at),
+        let is_split = match (self.counts, at.network.hosts_have_one_port()) {
+            (false, true) => self.open_by_port::<true, O>(&mut inbox, mail, (start, end), at),
+            (false, false) => self.open_by_port::<false, O>(&mut inbox, mail, (start, end), at),
+            (true, _) => self.open_calm(&mut inbox, &mut scratch.arriving, mail, (start, end), at),
         };
         if is_split {
             times.take_from(&mut self.egress.free_times);
@@ -74,19 +72,19 @@ impl Switch {
         is_split
     }
 
-    /// Sorts the arrivals from `start` until before `end` by egress port. Those without a route are dropped.
+    /// Sorts the arrivals from `start` until before `end` by egress port. Those without a route are dropped. Returns true.
     #[inline]
-    fn open_by_port<'m, O: Observer>(
+    fn open_by_port<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
         inbox: &mut PortInbox<'m>,
         (sources, far): (&Sources<'m>, &'m [FarArrival]),
         (start, end): (Time, Time),
         at: &mut Context<'_, O>,
-    ) {
+    ) -> bool {
         let (node, ports) = (self.egress.node, self.egress.ports.len());
         at.now = start;
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
-            let port = self.port_of(&arrival.frame.packet, at);
+            let port = self.port_of::<ONE_PORT, O>(&arrival.frame.packet, at);
             if port.is_none() {
                 at.now = at.now.max(arrival.time);
                 at.counters.events += 1;
@@ -94,6 +92,7 @@ impl Switch {
             }
             port
         });
+        true
     }
 
     /// Sorts the arrivals by egress port, at a switch with a shared buffer. Returns whether no threshold is crossed in any order
@@ -115,7 +114,9 @@ impl Switch {
         let mut are_routed = true;
         inbox.open(sources, (node, ports), (start, end), far, |arrival| {
             let frame = &arrival.frame;
-            let port = (frame.kind == FrameKind::Packet).then(|| self.port_of(&frame.packet, at)).flatten();
+            let port = (frame.kind == FrameKind::Packet)
+                .then(|| self.port_of::<false, O>(&frame.packet, at))
+                .flatten();
             are_routed &= port.is_some();
             if !waits_with_control(&frame.packet, &at.network.queues) {
                 arriving[usize::from(frame.port)] += u64::from(frame.packet.wire_bytes);

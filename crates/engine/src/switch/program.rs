@@ -451,16 +451,22 @@ impl Switch {
         }
     }
 
-    /// The egress port of a packet at a switch without a program.
+    /// The egress port of a packet at a switch without a program. `ONE_PORT`: each host has one port.
     #[inline]
-    pub(super) fn port_of<O>(&mut self, packet: &Packet, at: &Context<'_, O>) -> Option<u16> {
+    pub(super) fn port_of<const ONE_PORT: bool, O>(
+        &mut self,
+        packet: &Packet,
+        at: &Context<'_, O>,
+    ) -> Option<u16> {
         match self.extensions {
+            None if ONE_PORT => at.network.route_to_only_port(at.routing, self.index, packet),
             None => at.network.route(at.routing, self.index, packet),
             Some(_) => self.choose(packet, false, None, at),
         }
     }
 
     /// The egress port of a packet: that of the program's choice, otherwise by the routing of the fabric.
+    #[inline(never)]
     fn choose<O>(
         &mut self,
         packet: &Packet,
