@@ -244,7 +244,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The [`route`](Self::route) where hosts have one port.
+    /// The [`route`](Self::route) where hosts have one port, for the loop over all arrivals of a switch: short enough to be
+    /// inlined there.
     #[inline(always)]
     pub fn route_to_only_port(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         self.route_to(self.attachments[packet.dst.index()], routing, switch, packet)

@@ -260,8 +260,8 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// The number of nodes of the imported file: hosts and switches, but for the switches that hosts which are joined to
-    /// other hosts have of their own.
+    /// The number of nodes of the imported file: hosts and switches. Switches that the reader gave to hosts which are joined
+    /// to other hosts do not count.
     pub fn file_nodes(&self) -> u32 {
         let switches = self.switches.iter().filter(|switch| switch.file_id.is_some()).count();
         self.host_file_ids.len() as u32 + switches as u32

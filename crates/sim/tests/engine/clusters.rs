@@ -67,7 +67,7 @@ fn a_queue_pair_on_one_port_has_the_rate_of_one_port() {
     }
 }
 
-/// What balancers spread over entropy values they spread over the planes: two ports of half the rate carry as much as one.
+/// Balancers that spread packets over entropy values spread them over planes: two ports of half the rate carry as much as one.
 #[test]
 fn sprayed_packets_use_all_planes() {
     let text = scenario("\"ops\", \"reps\", \"strack\", \"dcp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
