@@ -44,7 +44,7 @@ pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
 pub use selector::{Selector, SelectorError};
-pub use servers::{ServerParts, Servers};
+pub use servers::{NvLink, ServerParts, Servers};
 pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
 pub use summary::{FabricSummary, TierSummary};
 pub use topo_file::parse_topo;
@@ -259,11 +259,10 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// The number of nodes of the imported file: hosts and switches, but for the switches that hosts which are joined to
-    /// other hosts have of their own.
+    /// One more than the largest node number of the imported file, NVSwitches aside; 0 without such a file.
     pub fn file_nodes(&self) -> u32 {
-        let switches = self.switches.iter().filter(|switch| switch.file_id.is_some()).count();
-        self.host_file_ids.len() as u32 + switches as u32
+        let switches = self.switches.iter().filter_map(|switch| switch.file_id);
+        switches.chain(self.host_file_ids.last().copied()).max().map_or(0, |last| last + 1)
     }
 
     /// The first host that nothing joins to host 0: neither links over switches, nor servers, whose NICs reach each other

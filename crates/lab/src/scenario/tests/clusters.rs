@@ -143,8 +143,9 @@ fn faults_and_measures_name_the_parts_of_a_cluster() {
         ["server:0/nic:1/port:1", "server:3", "nic-links:plane:1", "plane:1/tor:0/up", "plane:1", "rail:1"]
     {
         scenario(&fault("link-down", "links", name));
-        let measured =
-            format!("{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n");
+        let measured = format!(
+            "{hpn}[[measure]]\nseries = \"link-utilisation\"\nlinks = \"{name}\"\nevery = \"10us\"\n"
+        );
         scenario(&measured);
     }
     for name in ["plane:1/tor:0", "plane:1", "rail:0", "plane:0/spine:50%"] {
