@@ -50,6 +50,9 @@ pub struct TraceSpec {
     /// of ranks, this is it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+    /// The order of the ranks (`simai`).
+    #[serde(default, skip_serializing_if = "RankOrder::is_default")]
+    pub rank_order: RankOrder,
     /// The file with the ranks of each group, which the text of the trace includes (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comm_groups: Option<String>,
@@ -150,6 +153,7 @@ impl TraceSpec {
             without_pipeline: self.without_pipeline,
             layers: self.layers,
             ranks: self.ranks,
+            order: self.rank_order,
             named,
             free,
         }
@@ -180,6 +184,29 @@ impl TraceSpec {
         let control = (by_control > 0)
             .then(|| format!("{by_control} nodes of {file} do not wait for what they depend on by control"));
         [one, missing, control].into_iter().flatten().collect()
+    }
+}
+
+/// The order in which ranks are numbered: the first kind of group has neighbouring ranks, and the last one has the largest
+/// stride.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankOrder {
+    /// Tensor parallelism, data parallelism, pipeline stages.
+    #[default]
+    TpDpPp,
+    /// Tensor parallelism, pipeline stages, data parallelism, as in SimAI.
+    TpPpDp,
+}
+
+impl RankOrder {
+    /// Every value with its name in scenarios.
+    pub const ALL: [(&'static str, RankOrder); 2] =
+        [("tp-dp-pp", RankOrder::TpDpPp), ("tp-pp-dp", RankOrder::TpPpDp)];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_default(&self) -> bool {
+        *self == RankOrder::TpDpPp
     }
 }
 

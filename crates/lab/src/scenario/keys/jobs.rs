@@ -4,7 +4,7 @@ use crate::scenario::keys::key_type::{Ends, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, key, kind};
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
-use anabranch_workload::{Format, SendEnds, Streams};
+use anabranch_workload::{Format, RankOrder, SendEnds, Streams};
 
 const HOST_LIST: KeyType =
     KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
@@ -68,6 +68,13 @@ const LAYERS: Key = key(
 .with_example("[1, 8]");
 const RANKS: Key = key("ranks", COUNT, Described("all"), "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
              data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.").with_example("32");
+const RANK_ORDER: Key = key(
+    "rank_order",
+    KeyType::Choice(&words(RankOrder::ALL)),
+    Value("\"tp-dp-pp\""),
+    "Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own is `tp-pp-dp`.",
+)
+.with_example("\"tp-pp-dp\"");
 const COMM_GROUPS: Key = key(
     "comm_groups",
     FILE,
@@ -134,6 +141,7 @@ pub(super) const TRACE: Section = Section {
         WITHOUT_PIPELINE,
         LAYERS,
         RANKS,
+        RANK_ORDER,
         COMM_GROUPS,
         REPLICATE,
         WITHOUT_MISSING,
@@ -173,6 +181,7 @@ pub(super) const JOB: Section = Section {
         WITHOUT_PIPELINE,
         LAYERS,
         RANKS,
+        RANK_ORDER,
         COMM_GROUPS,
         REPLICATE,
         WITHOUT_MISSING,

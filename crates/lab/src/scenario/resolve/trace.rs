@@ -6,7 +6,7 @@ use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
+use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec};
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
 pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
@@ -50,6 +50,10 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
     let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
     let layers = layers(table)?;
     let ranks = table.get("ranks")?;
+    let rank_order = match table.node("rank_order").is_some() {
+        true => table.word("rank_order", &RankOrder::ALL)?,
+        false => RankOrder::default(),
+    };
     let replicate = table.get("replicate")?;
     if let Some(replicate) = replicate {
         table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
@@ -76,6 +80,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         without_pipeline,
         layers,
         ranks,
+        rank_order,
         comm_groups,
         replicate,
         without_missing,
@@ -94,6 +99,7 @@ fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Dia
         ("without_pipeline", &[Format::Simai]),
         ("layers", &[Format::Simai]),
         ("ranks", &[Format::Simai]),
+        ("rank_order", &[Format::Simai]),
         ("comm_groups", &[Format::Chakra]),
         ("replicate", &[Format::Chakra]),
         ("without_missing", &[Format::Chakra]),
