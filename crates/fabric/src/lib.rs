@@ -1,10 +1,11 @@
 //! The fabric as a graph of directed links, and the routes over it.
 //!
 //! [`build()`] turns a [`TopologySpec`] into a [`Topology`], a [`TopologyBuilder`] makes one from calls; [`parse_topo`]
-//! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
+//! reads htsim's fat-tree files into a spec, [`parse_ns3`] reads ns-3 graphs and [`parse_astra`] networks of ASTRA-sim. [`Routing`] holds the
 //! equal-cost routes, [`Selector`] names links and switches.
 
 mod assemble;
+mod astra_file;
 mod build;
 mod builder;
 mod clos;
@@ -18,6 +19,7 @@ mod fat_tree;
 #[cfg(test)]
 mod instances_test;
 mod name;
+mod nccl_file;
 mod ns3_file;
 mod path;
 #[cfg(test)]
@@ -32,6 +34,7 @@ mod spec;
 mod summary;
 mod topo_file;
 
+pub use astra_file::{AstraDimension, AstraNetwork, AstraShape, is_astra_network, parse_astra};
 pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use clos::{ClosInput, ClosKind, ClosSpec, SpineGroup, clos_defaults};
@@ -41,6 +44,7 @@ pub use dragonfly::DragonflySpec;
 pub use error::TopologyError;
 pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
+pub use nccl_file::{NcclServer, parse_nccl};
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
 pub use selector::{Selector, SelectorError};

@@ -60,6 +60,16 @@ impl Servers {
         Servers::listed(parts, servers * nics)
     }
 
+    /// The same servers, in each of which GPU `g` uses the NIC `nics[g]` of its server.
+    pub fn with_gpu_nics(mut self, nics: &[u32]) -> Servers {
+        for server in 0..self.count() {
+            for (gpu, nic) in self.gpus_of(server).zip(nics) {
+                self.nic_of_gpu[gpu as usize] = self.nics_of(server)[*nic as usize];
+            }
+        }
+        self
+    }
+
     /// Servers of any parts, in a fabric of `hosts` hosts. Each host is a NIC of at most one server.
     pub fn listed(parts: impl IntoIterator<Item = ServerParts>, hosts: u32) -> Servers {
         let mut servers = Servers {

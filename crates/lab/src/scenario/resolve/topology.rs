@@ -6,7 +6,7 @@ use crate::scenario::resolve::cluster;
 use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Fix, Rate};
+use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::FaultSpec;
 use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
@@ -70,7 +70,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         Kind::SingleSwitch => single_switch(table),
         Kind::Dumbbell => dumbbell(table),
         Kind::CrossDc => cross_dc(table),
-        Kind::Clos(kind) => cluster::clos(table, kind),
+        Kind::Clos(kind) => cluster::clos(cx, table, kind),
         Kind::Dragonfly => cluster::dragonfly(table),
         Kind::Torus => cluster::torus(table),
         Kind::FullMesh => cluster::full_mesh(table),
@@ -236,7 +236,9 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     only(table, &keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
-    let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);
+    // ASTRA-sim's latencies are those of whole links.
+    let usual = if anabranch_fabric::is_astra_network(&file) { Duration::ZERO } else { LATENCY };
+    let switch_latency = table.get("switch_latency")?.unwrap_or(usual);
     let spec = TopologySpec::Graph { file, switch_latency };
     let built = anabranch_fabric::build(&spec, Some(&text)).map_err(|e| refused(table, e))?;
     Ok((spec, built.hosts))

@@ -6,7 +6,9 @@ use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec};
+use anabranch_workload::{
+    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec,
+};
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
 pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {

@@ -227,6 +227,7 @@ fn of_job(section: &str, key: &str) -> Option<Case> {
             "without_pipeline" => beside(&["false"], SIMAI),
             "layers" => beside(&["[1, 2]"], SIMAI),
             "ranks" => beside(&["8"], SIMAI),
+            "rank_order" => beside(&["\"tp-pp-dp\""], SIMAI),
             "algorithm" => beside(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], SIMAI),
             "comm_groups" => of_chakra(&["\"other.json\""]),
             "replicate" => of_chakra(&["4"]),

@@ -237,8 +237,9 @@ impl Groups {
             if ranks > 0 && ranks <= all && ranks.is_multiple_of(least) {
                 return Ok(Groups { data: ranks / (self.tensor * self.stages), ..self });
             }
-            let message =
-                format!("{ranks} ranks are no share of its groups, which come in multiples of {least} up to {all}");
+            let message = format!(
+                "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {all}"
+            );
             return Err(Problem::with_value(message, (ranks.min(all) / least).max(1) * least));
         }
         let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
@@ -294,7 +295,9 @@ impl Groups {
         let across: Vec<Vec<u32>> = match group {
             Group::Tensor => {
                 let all = 0..data * self.stages;
-                return all.map(|number| (0..tensor).map(|shard| number * tensor + shard).collect()).collect();
+                return all
+                    .map(|number| (0..tensor).map(|shard| number * tensor + shard).collect())
+                    .collect();
             }
             Group::Data => (0..self.stages)
                 .map(|stage| (0..data).map(|position| tensor_group(stage, position)).collect())
@@ -345,10 +348,7 @@ mod tests {
     fn stages_have_the_largest_stride_otherwise() {
         let ours = groups(RankOrder::TpDpPp);
         assert_eq!(ours.members(Group::Tensor), groups(RankOrder::TpPpDp).members(Group::Tensor));
-        assert_eq!(
-            ours.members(Group::Data),
-            [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15]]
-        );
+        assert_eq!(ours.members(Group::Data), [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15]]);
         assert_eq!(ours.members(Group::Expert)[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert_eq!(
             ours.members(Group::DataOfExpert),
