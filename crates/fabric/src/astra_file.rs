@@ -4,15 +4,14 @@
 //! fastest: of the dimensions `[8, 4]`, NPU `r` is at `(r mod 8, r div 8)`. A gigabyte is 2^30 bytes, and the latency is that of
 //! a link, of which a `Switch` has two between its NPUs.
 
-mod document;
 #[cfg(test)]
 mod tests;
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
+use super::yaml::{YamlDocument, YamlNode};
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId, Problem, Rate};
-use document::{Document, Node};
 
 /// The network of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +69,7 @@ pub fn is_astra_network(file: &str) -> bool {
 /// With file and line: a list that is missing or too short, an unknown topology, a value that is no number above 0, more NPUs
 /// than are simulated.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
-    let document = Document::read(file, text)?;
+    let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {
         let problem = Problem::with_text(
             "these are the logical dimensions of collectives, without links",
@@ -87,7 +86,7 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
     }
     let shapes = document.list("topology", "[ Ring ]")?;
     let count = shapes.len();
-    let of = |key: &str, example: &str| -> Result<Vec<Node>, TopologyError> {
+    let of = |key: &str, example: &str| -> Result<Vec<YamlNode>, TopologyError> {
         let list = document.list(key, example)?;
         if list.len() == count {
             return Ok(list);
@@ -124,7 +123,17 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
     Ok(network)
 }
 
-fn shape_of(document: &Document<'_>, node: &Node) -> Result<AstraShape, TopologyError> {
+/// Reads the logical dimensions of ASTRA-sim's ns-3 backend: `{"logical-dims": ["8", "2"]}`.
+///
+/// # Errors
+/// Another file, or a dimension that is no whole number from 1, with the line.
+pub fn parse_logical_dims(file: &str, text: &str) -> Result<Vec<u32>, TopologyError> {
+    let document = YamlDocument::read(file, text)?;
+    let dims = document.list("logical-dims", "[\"8\", \"2\"]")?;
+    dims.iter().map(|dim| npus_of(&document, dim)).collect()
+}
+
+fn shape_of(document: &YamlDocument<'_>, node: &YamlNode) -> Result<AstraShape, TopologyError> {
     let known = AstraShape::ALL.iter().find(|(name, _)| *name == node.text);
     known.map(|(_, shape)| *shape).ok_or_else(|| {
         let near = AstraShape::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(&node.text));
@@ -137,7 +146,7 @@ fn shape_of(document: &Document<'_>, node: &Node) -> Result<AstraShape, Topology
     })
 }
 
-fn npus_of(document: &Document<'_>, node: &Node) -> Result<u32, TopologyError> {
+fn npus_of(document: &YamlDocument<'_>, node: &YamlNode) -> Result<u32, TopologyError> {
     node.text.parse().ok().filter(|npus| *npus > 0).ok_or_else(|| {
         let message = format!("{:?} is no number of NPUs, a whole number from 1", node.text);
         document.at(node.line, message)
@@ -175,8 +184,38 @@ impl AstraNetwork {
         {
             let cables: Vec<Cable> = (0..hosts).map(|host| dim.cable(host, hosts)).collect();
             self.check_size(file, &cables, 1)?;
-            return Ok(assemble(hosts, vec![switch(1, 0, switch_latency)], &cables, Vec::new()));
+            let topology = assemble(hosts, vec![switch(1, 0, switch_latency)], &cables, Vec::new());
+            return Ok(Topology { dims: self.sizes(), ..topology });
         }
+        let (mut cables, next_switch) = self.links(hosts);
+        let mut rates = vec![0_u64; hosts as usize];
+        for end in cables.iter().flat_map(|cable| cable.ends.map(|end| (end, cable.rate))) {
+            if let Some(rate) = rates.get_mut((end.0.0 - hosts) as usize) {
+                *rate = rate.saturating_add(end.1.0);
+            }
+        }
+        let to_hosts = (0..hosts).zip(rates).map(|(host, rate)| Cable {
+            ends: [NodeId(host), NodeId(hosts + host)],
+            rate: Rate(rate),
+            latency: Duration::ZERO,
+            loss: 0.0,
+        });
+        cables.extend(to_hosts);
+        let own = (0..hosts).map(|index| switch(1, index, Duration::ZERO));
+        let switches = own.chain((0..next_switch - 2 * hosts).map(|index| switch(2, index, switch_latency)));
+        self.check_size(file, &cables, next_switch - hosts)?;
+        let topology = assemble(hosts, switches.collect(), &cables, Vec::new());
+        Ok(Topology { dims: self.sizes(), ..topology })
+    }
+
+    /// The number of NPUs of each dimension.
+    fn sizes(&self) -> Vec<u32> {
+        self.dims.iter().map(|dim| dim.npus).collect()
+    }
+
+    /// The links of all dimensions between the hosts' own switches, which follow the hosts, and the switches of dimensions
+    /// behind them; and the number of nodes.
+    fn links(&self, hosts: u32) -> (Vec<Cable>, u32) {
         let mut cables = Vec::new();
         let mut next_switch = 2 * hosts;
         let mut stride = 1;
@@ -203,23 +242,7 @@ impl AstraNetwork {
             }
             stride *= dim.npus;
         }
-        let mut rates = vec![0_u64; hosts as usize];
-        for end in cables.iter().flat_map(|cable| cable.ends.map(|end| (end, cable.rate))) {
-            if let Some(rate) = rates.get_mut((end.0.0 - hosts) as usize) {
-                *rate = rate.saturating_add(end.1.0);
-            }
-        }
-        let to_hosts = (0..hosts).zip(rates).map(|(host, rate)| Cable {
-            ends: [NodeId(host), NodeId(hosts + host)],
-            rate: Rate(rate),
-            latency: Duration::ZERO,
-            loss: 0.0,
-        });
-        cables.extend(to_hosts);
-        let own = (0..hosts).map(|index| switch(1, index, Duration::ZERO));
-        let switches = own.chain((0..next_switch - 2 * hosts).map(|index| switch(2, index, switch_latency)));
-        self.check_size(file, &cables, next_switch - hosts)?;
-        Ok(assemble(hosts, switches.collect(), &cables, Vec::new()))
+        (cables, next_switch)
     }
 
     fn check_size(&self, file: &str, cables: &[Cable], switches: u32) -> Result<(), TopologyError> {

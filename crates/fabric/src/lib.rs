@@ -33,8 +33,11 @@ mod shortest_paths;
 mod spec;
 mod summary;
 mod topo_file;
+mod yaml;
 
-pub use astra_file::{AstraDimension, AstraNetwork, AstraShape, is_astra_network, parse_astra};
+pub use astra_file::{
+    AstraDimension, AstraNetwork, AstraShape, is_astra_network, parse_astra, parse_logical_dims,
+};
 pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use clos::{ClosInput, ClosKind, ClosSpec, SpineGroup, clos_defaults};
@@ -52,6 +55,7 @@ pub use servers::{NvLink, ServerParts, Servers};
 pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
 pub use summary::{FabricSummary, TierSummary};
 pub use topo_file::parse_topo;
+pub use yaml::{YamlDocument, YamlNode};
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
 use std::ops::Range;
@@ -87,6 +91,8 @@ pub struct Topology {
     pub servers: Option<Servers>,
     /// The plane of each switch, from 0; empty where there is only one. Planes have no link to each other.
     pub planes: Vec<u16>,
+    /// The number of hosts of each dimension, the one that varies fastest first, in a network of ASTRA-sim; empty in others.
+    pub dims: Vec<u32>,
 }
 
 /// A switch.
@@ -312,5 +318,6 @@ impl Topology {
             + self.error_rates.memory_bytes()
             + self.servers.as_ref().map_or(0, Servers::memory_bytes)
             + self.planes.capacity() * size_of::<u16>()
+            + self.dims.capacity() * size_of::<u32>()
     }
 }

@@ -107,6 +107,7 @@ fn mistakes_are_answered_with_their_line() {
     );
     assert!(parse_astra("n.yml", "").unwrap_err().to_string().starts_with("n.yml:1: the file is empty"));
     let logical = parse_astra("l.json", "{\n\"logical-dims\": [\"8\",\"2\"]\n}").unwrap_err().to_string();
+    assert_eq!(parse_logical_dims("l.json", r#"{"logical-dims": ["8","2"]}"#), Ok(vec![8, 2]));
     assert!(logical.starts_with("l.json:2: these are the logical dimensions of collectives"), "{logical}");
 }
 

@@ -105,7 +105,7 @@ fn mistakes_are_answered_with_their_line() {
         (
             "<system version",
             "<server version",
-            "s.xml:33: this is no XML: expected 'server' tag, not 'system' at 33:1",
+            "s.xml:29: this is no XML: expected 'server' tag, not 'system' at 29:1",
         ),
     ] {
         assert_eq!(error(from, to), expected);

@@ -88,6 +88,8 @@ impl WithoutEffect {
             _ => &[],
         };
         for (trace, job) in traces.iter().zip(&workload.jobs) {
+            let system = trace.system.as_ref().and_then(|system| files.get(system));
+            self.notes.extend(system.and_then(|text| trace.notes_of_system(text)));
             let Some(text) = files.get(&trace.file) else { continue };
             self.notes.extend(trace.notes(text, job.hosts.len() as u32));
         }

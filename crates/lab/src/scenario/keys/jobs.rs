@@ -82,6 +82,23 @@ const COMM_GROUPS: Key = key(
     "Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it.",
 )
 .with_example("\"comm_group.json\"");
+const SYSTEM: Key = key(
+    "system",
+    FILE,
+    Described("rings of all ranks"),
+    "Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the network in parts.",
+)
+.with_example("\"system.json\"");
+const DIMS: Key = key(
+    "dims",
+    KeyType::Either(&[
+        KeyType::List { name: "a list of numbers", of: Some(&COUNT), least: 1, most: None },
+        KeyType::File("a file of ASTRA-sim's logical dimensions"),
+    ]),
+    Described("those of the topology, if it is a network of ASTRA-sim; otherwise one"),
+    "Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first.",
+)
+.with_example("[8, 2]");
 const REPLICATE: Key = key(
     "replicate",
     KeyType::Whole(Ends::from(2)),
@@ -143,6 +160,8 @@ pub(super) const TRACE: Section = Section {
         RANKS,
         RANK_ORDER,
         COMM_GROUPS,
+        SYSTEM,
+        DIMS,
         REPLICATE,
         WITHOUT_MISSING,
         WITHOUT_CONTROL,
@@ -183,6 +202,8 @@ pub(super) const JOB: Section = Section {
         RANKS,
         RANK_ORDER,
         COMM_GROUPS,
+        SYSTEM,
+        DIMS,
         REPLICATE,
         WITHOUT_MISSING,
         WITHOUT_CONTROL,

@@ -2,6 +2,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::fabric_values::refused;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
@@ -56,6 +57,11 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         true => table.word("rank_order", &RankOrder::ALL)?,
         false => RankOrder::default(),
     };
+    let system: Option<String> = table.get("system")?;
+    if let Some(system) = &system {
+        cx.file(table, "system", system)?;
+    }
+    let dims = dims(cx, table, system.is_some())?;
     let replicate = table.get("replicate")?;
     if let Some(replicate) = replicate {
         table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
@@ -84,6 +90,8 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         ranks,
         rank_order,
         comm_groups,
+        system,
+        dims,
         replicate,
         without_missing,
         without_control,
@@ -103,6 +111,8 @@ fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Dia
         ("ranks", &[Format::Simai]),
         ("rank_order", &[Format::Simai]),
         ("comm_groups", &[Format::Chakra]),
+        ("system", &[Format::Chakra]),
+        ("dims", &[Format::Chakra]),
         ("replicate", &[Format::Chakra]),
         ("without_missing", &[Format::Chakra]),
         ("without_control", &[Format::Chakra]),
@@ -186,6 +196,26 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     let lines =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
+}
+
+/// The dimensions of collectives: as a list, or in a file of ASTRA-sim's ns-3 backend.
+fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>>, Diagnostic> {
+    let Some(node) = table.node("dims") else { return Ok(None) };
+    if !has_system {
+        let message = "dims divides collectives as system says, and there is no system";
+        return Err(table.wrong("dims", message, Fix::set("system", "\"system.json\"")));
+    }
+    let dims: Vec<u32> = match node.value().as_str() {
+        None => table.need("dims")?,
+        Some(name) => {
+            let text = cx.file(table, "dims", name)?;
+            anabranch_fabric::parse_logical_dims(name, &text).map_err(|error| refused(table, error))?
+        }
+    };
+    match dims.is_empty() || dims.contains(&0) {
+        true => Err(table.wrong("dims", "a dimension has 1 rank or more", Fix::set("dims", "[8, 2]"))),
+        false => Ok(Some(dims)),
+    }
 }
 
 /// The most ranks of a trace.

@@ -230,6 +230,8 @@ fn of_job(section: &str, key: &str) -> Option<Case> {
             "rank_order" => beside(&["\"tp-pp-dp\""], SIMAI),
             "algorithm" => beside(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], SIMAI),
             "comm_groups" => of_chakra(&["\"other.json\""]),
+            "system" => of_chakra(&["\"system.json\""]),
+            "dims" => of_chakra(&["[4, 2]"]),
             "replicate" => of_chakra(&["4"]),
             "streams" => of_chakra(&["\"one\""]),
             "without_missing" | "without_control" => of_chakra(&["false"]),

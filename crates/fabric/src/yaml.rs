@@ -1,26 +1,26 @@
-//! A YAML document (JSON is YAML too) with the line of each value.
+//! YAML documents (JSON is YAML too) of ASTRA-sim, with the line of each value.
 
-use super::super::error::TopologyError;
+use super::error::TopologyError;
 use anabranch_base::Problem;
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
-/// The document of a file.
-pub(super) struct Document<'a> {
+/// The document of a file, a mapping.
+pub struct YamlDocument<'a> {
     file: &'a str,
     root: MarkedYaml<'a>,
 }
 
 /// A value of a document.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub struct YamlNode {
     /// The line, from 1.
     pub line: usize,
     /// The value as text; empty for a list or a mapping.
     pub text: String,
 }
 
-impl Node {
-    fn of(yaml: &MarkedYaml<'_>) -> Node {
+impl YamlNode {
+    fn of(yaml: &MarkedYaml<'_>) -> YamlNode {
         let text = match &yaml.data {
             YamlData::Value(Scalar::Null) => "null".to_owned(),
             YamlData::Value(Scalar::Boolean(value)) => value.to_string(),
@@ -29,44 +29,54 @@ impl Node {
             YamlData::Value(Scalar::String(value)) => value.to_string(),
             _ => String::new(),
         };
-        Node { line: yaml.span.start.line(), text }
+        YamlNode { line: yaml.span.start.line(), text }
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> YamlDocument<'a> {
     /// Reads a file whose top level is a mapping.
-    pub(super) fn read(file: &'a str, text: &'a str) -> Result<Document<'a>, TopologyError> {
+    ///
+    /// # Errors
+    /// Text that is neither YAML nor JSON, or has another top level.
+    pub fn read(file: &'a str, text: &'a str) -> Result<YamlDocument<'a>, TopologyError> {
         let documents = MarkedYaml::load_from_str(text).map_err(|error| {
             let line = error.marker().line().max(1);
             TopologyError::file(file, line, format!("this is neither YAML nor JSON: {}", error.info()))
         })?;
         match documents.into_iter().next() {
-            Some(root) if root.data.is_mapping() => Ok(Document { file, root }),
+            Some(root) if root.data.is_mapping() => Ok(YamlDocument { file, root }),
             Some(other) => {
-                let problem = "a network of ASTRA-sim has a key a line, as `topology: [ Ring ]`";
+                let problem = "a file of ASTRA-sim is a mapping of keys to values";
                 Err(TopologyError::file(file, other.span.start.line().max(1), problem.to_owned()))
             }
             None => {
-                let problem = "the file is empty; a network of ASTRA-sim has the lists topology, npus_count, bandwidth and \
-                               latency";
+                let problem = "the file is empty; a file of ASTRA-sim is a mapping of keys to values";
                 Err(TopologyError::file(file, 1, problem.to_owned()))
             }
         }
     }
 
+    /// The keys of the top level.
+    pub fn keys(&self) -> impl Iterator<Item = YamlNode> {
+        self.root.data.as_mapping().into_iter().flatten().map(|(key, _)| YamlNode::of(key))
+    }
+
     /// The value at a key of the top level.
-    pub(super) fn get(&self, key: &str) -> Option<Node> {
-        self.root.data.as_mapping_get(key).map(Node::of)
+    pub fn get(&self, key: &str) -> Option<YamlNode> {
+        self.root.data.as_mapping_get(key).map(YamlNode::of)
     }
 
     /// The list at a key, which has an entry per dimension.
-    pub(super) fn list(&self, key: &str, example: &str) -> Result<Vec<Node>, TopologyError> {
+    ///
+    /// # Errors
+    /// The key is missing, or has no list; `example` is a list that it could have.
+    pub fn list(&self, key: &str, example: &str) -> Result<Vec<YamlNode>, TopologyError> {
         let Some(value) = self.root.data.as_mapping_get(key) else {
             let message = format!("{key} is missing, a list with an entry per dimension");
             return Err(self.at(1, Problem::with_text(message, format_args!("{key}: {example}"))));
         };
         match value.data.as_sequence() {
-            Some(list) if !list.is_empty() => Ok(list.iter().map(Node::of).collect()),
+            Some(list) if !list.is_empty() => Ok(list.iter().map(YamlNode::of).collect()),
             _ => {
                 let message = format!("{key} must be a list with an entry per dimension");
                 let fix = Problem::with_text(message, format_args!("{key}: {example}"));
@@ -76,7 +86,10 @@ impl<'a> Document<'a> {
     }
 
     /// A finite number of `unit` from 0.
-    pub(super) fn number(&self, node: &Node, key: &str, unit: &str) -> Result<f64, TopologyError> {
+    ///
+    /// # Errors
+    /// Another value.
+    pub fn number(&self, node: &YamlNode, key: &str, unit: &str) -> Result<f64, TopologyError> {
         let number = node.text.parse::<f64>().ok();
         number.filter(|number| number.is_finite() && *number >= 0.0).ok_or_else(|| {
             self.at(node.line, format!("{:?} is no {key}, a number of {unit} from 0", node.text))
@@ -84,7 +97,7 @@ impl<'a> Document<'a> {
     }
 
     /// An error at `line`.
-    pub(super) fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
+    pub fn at(&self, line: usize, problem: impl Into<Problem>) -> TopologyError {
         TopologyError::file(self.file, line, problem)
     }
 }
