@@ -207,6 +207,7 @@ fn of_collective(section: &str, key: &str) -> Option<Case> {
     })
 }
 
+const WITH_SYSTEM: Beside = &[("format", "\"chakra\""), ("system", "\"system.json\"")];
 const SIMAI: Beside = &[("format", "\"simai\"")];
 
 fn of_job(section: &str, key: &str) -> Option<Case> {
@@ -231,7 +232,7 @@ fn of_job(section: &str, key: &str) -> Option<Case> {
             "algorithm" => beside(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], SIMAI),
             "comm_groups" => of_chakra(&["\"other.json\""]),
             "system" => of_chakra(&["\"system.json\""]),
-            "dims" => of_chakra(&["[4, 2]"]),
+            "dims" => Case { with: WITH_SYSTEM, ..of_chakra(&["[4, 2]"]) },
             "replicate" => of_chakra(&["4"]),
             "streams" => of_chakra(&["\"one\""]),
             "without_missing" | "without_control" => of_chakra(&["false"]),
