@@ -55,7 +55,7 @@ fn interfaces(root: &Path) -> Result<Vec<(String, BTreeSet<String>)>> {
     Ok(all)
 }
 
-/// The lines that one of two has and the other has not.
+/// The lines in which a record and an interface differ.
 fn differences(name: &str, recorded: &str, lines: &BTreeSet<String>) -> Vec<String> {
     let recorded: BTreeSet<String> = recorded.lines().map(str::to_owned).collect();
     let gone = recorded.difference(lines).map(|line| format!("{name}: - {line}"));
@@ -76,7 +76,7 @@ fn declarations(header: &str) -> BTreeSet<String> {
     let mut declaration = String::new();
     for line in code.lines() {
         if line.starts_with("#define") {
-            // One without a value only guards the header.
+            // A macro without a value only guards the header against a second inclusion.
             lines.extend((line.split_whitespace().count() > 2).then(|| line.to_owned()));
         } else if !line.starts_with('#') && !line.starts_with("extern \"C\"") && line.trim() != "}" {
             declaration = format!("{declaration} {}", line.trim()).trim().to_owned();

@@ -5,7 +5,7 @@ use mdbook_driver::MDBook;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Builds `docs/` into `target/book`, with the playground where that is built; its first page.
+/// Builds `docs/` into `target/book`, with the playground where that is built. Returns the path of the first page.
 ///
 /// # Errors
 /// When mdBook cannot build it, or a page names a file that is not in the site.

@@ -1,9 +1,9 @@
-//! Circles between modules: none, so that each can be read after those that it stands on.
+//! Checks that modules have no circular dependencies, so that each can be read after those that it uses.
 //!
-//! The check looks at every folder of a crate: a use of `crate::a::b::X` in `crate::a::c` is an edge from `c` to `b` in
-//! the folder `a`, whatever lies deeper in `b` and `c`. A module and those within it are one room: a parent passes on
-//! what its children have, and children use what stands in their parent. A name that a module passes on counts as the
-//! module's that it comes from. Code for tests may use anything.
+//! The check looks at every folder of a crate: a use of `crate::a::b::X` in `crate::a::c` is an edge from `c` to `b` in the
+//! folder `a`, whatever lies deeper in `b` and `c`. A module and the modules within it count as one: a parent re-exports items
+//! of its children, and children use items of their parent. A re-exported name counts as one of the module that defines it.
+//! Code for tests may use anything.
 
 mod modules;
 
@@ -34,7 +34,7 @@ pub fn findings(sources: &[Source]) -> Findings {
     found
 }
 
-/// Whether the circle `found` is `recorded`, or what is left of it.
+/// Whether the circle `found` is the `recorded` one or a part of it.
 pub fn covers(recorded: &str, found: &str) -> bool {
     let parts = |circle: &str| -> Option<(String, BTreeSet<String>)> {
         let (room, names) = circle.split_once(": ")?;

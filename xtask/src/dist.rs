@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// The profile of releases, in `Cargo.toml` and `python/Cargo.toml`.
 pub const PROFILE: &str = "dist";
 
-/// Where each shell looks for completions, below a prefix.
+/// The folder below a prefix in which each shell looks for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/anabranch"),
     ("zsh", "share/zsh/site-functions/_anabranch"),
@@ -63,7 +63,7 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         target: compiler::host()?,
         cargo_target: match profile {
             PROFILE => metadata.target_directory.join("dist-build").into(),
-            // The packing alone is tried with the build scripts and macros of daily work.
+            // Another profile tries the packing alone, with the build scripts and macros of the usual target directory.
             _ => metadata.target_directory.clone().into(),
         },
         output: metadata.target_directory.join("dist").into(),
@@ -159,7 +159,7 @@ impl Release<'_> {
     fn library(&self) -> Result<String> {
         let mut build = self.cargo("rustc", None);
         build.args(["--package", "anabranch-capi", "--lib"]);
-        // Without the rlib of the manifest, which cannot be optimised at link time.
+        // These crate types leave out the manifest's rlib, which cannot be optimised at link time.
         build.args(["--crate-type", "cdylib", "--crate-type", "staticlib"]);
         let name = if cfg!(target_os = "macos") {
             format!("-Clink-arg=-Wl,-install_name,@rpath/lib{LIBRARY}.dylib")

@@ -1,11 +1,11 @@
-//! Which of our crates may depend on which.
+//! The permitted dependencies between the crates.
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Every crate of the workspace with all that it may depend on of ours, for any use: code, tests, build.
+/// Every crate of the workspace with the crates of the workspace that it may depend on, for any use: code, tests, build.
 ///
 /// It keeps the protocols free of the simulator: results are read without it, figures are redrawn without it, and the
 /// engine runs without the language of scenarios.
@@ -54,7 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// The workspace's crates, each with those of ours that its manifest names.
+/// The workspace's crates, each with those of them that its manifest names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The manifests of the workspace at `root`.

@@ -30,7 +30,7 @@ pub const CASES: [(&str, &str, &str); 8] = [
     ("perm131072", "128", "ops"),
 ];
 
-/// The bytes of a message in the two runs of each case. Their difference leaves out what a run costs once.
+/// The bytes of a message in the two runs of each case. The difference of the two costs leaves out the fixed cost of a run.
 const BYTES: [&str; 2] = ["131072", "1048576"];
 
 /// The costs that are stored, and what built the program that was counted.
@@ -126,7 +126,7 @@ fn number_after(text: &str, before: &str) -> Option<u64> {
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
-/// The cases whose cost is above what is stored, or that are not stored.
+/// The cases whose cost is above the stored one, or that have no stored cost.
 fn grown(stored: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (case, now) in counted {

@@ -36,7 +36,7 @@ impl Names {
         self.0.push(Name { text, line: ident.span().start().line, is_module });
     }
 
-    /// Names that are declared in what is handed to a macro, or in what a macro writes.
+    /// Names that are declared in the tokens that a macro gets, or in those that it produces.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut declares = false;
         for token in tokens {

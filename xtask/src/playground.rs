@@ -13,7 +13,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The scenarios that the page offers, the first one at once. Others need minutes, or ask questions.
+/// The scenarios that the page offers, the first one at once. Others need minutes, or are searches.
 const EXAMPLES: [&str; 5] = ["permutation-128", "link-failure", "lossy-link", "incast", "allreduce"];
 
 fn example(root: &Path, name: &str) -> Result<serde_json::Value> {

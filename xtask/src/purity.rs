@@ -115,17 +115,17 @@ fn reached(calls: &BTreeMap<u32, Vec<u32>>, names: &BTreeMap<u32, String>, own: 
 }
 
 /// The path of a function, or of the type it belongs to: `<std::fs::File as Read>::read` is in `std::fs`.
-fn home(name: &str) -> &str {
+fn module_path(name: &str) -> &str {
     name.trim_start_matches(['<', '&'])
 }
 
 /// The standard library, or the shims with which the compiler leads into it.
 fn is_std(name: &str) -> bool {
-    home(name).starts_with("std::") || home(name).starts_with("__rustc::")
+    module_path(name).starts_with("std::") || module_path(name).starts_with("__rustc::")
 }
 
 fn reaches_out(name: &str) -> bool {
-    OUTSIDE.iter().any(|part| home(name).starts_with(part))
+    OUTSIDE.iter().any(|part| module_path(name).starts_with(part))
 }
 
 #[cfg(test)]

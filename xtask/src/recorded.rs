@@ -13,7 +13,7 @@ pub type Findings = BTreeMap<String, Finding>;
 pub struct Finding {
     /// The size of the fault, or the number of times that it occurs.
     pub count: usize,
-    /// Where it is, for the message.
+    /// The places of the fault, for the message.
     pub places: Vec<String>,
 }
 
@@ -32,9 +32,9 @@ pub struct Check {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// To be mended.
+    /// The number of faults that are to be mended.
     Count(usize),
-    /// To stay.
+    /// The number of faults that stay, with the reason.
     Reasoned { count: usize, reason: String },
 }
 
@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-/// By check and name of a fault.
+/// The recorded faults by check and name.
 pub type Record = BTreeMap<String, BTreeMap<String, Entry>>;
 
 const FILE: &str = "xtask/recorded.toml";

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Fails when production code has a fault of style that is not recorded.
 ///
 /// # Errors
-/// Also when something recorded was mended and is still in the record.
+/// There is such a fault, or something recorded was mended and is still in the record.
 pub fn check(root: &Path) -> Result<()> {
     let sources = source::production(root)?;
     print!("{}", openings::table(&sources));

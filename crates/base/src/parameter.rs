@@ -138,7 +138,7 @@ impl Parameter {
         self
     }
 
-    /// Takes the name of a table off the parameter's: its name within that table.
+    /// Shortens the name to the one within a table: removes the table's name from its start.
     #[must_use]
     pub fn without_table(mut self, table: &str) -> Self {
         if let Some(name) = self.name.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {

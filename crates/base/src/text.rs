@@ -58,13 +58,13 @@ pub(crate) fn parse_scaled(
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large"))
 }
 
-/// Sizes below are hardly meant in bytes: no packet is as short.
+/// Sizes below this one are hardly meant in bytes: no packet is as short.
 const LEAST_BYTES: f64 = 64.0;
 /// The largest plausible factor between a number and the example of its key, in the unit of the example.
 const FARTHEST: f64 = 1e3;
 
-/// A number without a unit in the unit of an example of its key, where that can be meant. A size of 64 or more is in bytes
-/// instead, as other simulators count them.
+/// A number without a unit, as text in the unit of an example of its key, if it is plausible in that unit. A size of 64 or more
+/// is in bytes instead, as other simulators count them.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;

@@ -85,7 +85,7 @@ impl<C> Online<C> {
             workload.add_message(qp, 1, Start::At(Time::ZERO));
             Ok(())
         });
-        // After the rest, so that lines keep their numbers.
+        // The workload follows the rest, so that lines keep their numbers.
         let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
         let scenario = read_with(&registry, "scenario.toml", &whole, &NoFiles, &Overrides::default())
             .map_err(|error| wrong(error.to_string()))?;

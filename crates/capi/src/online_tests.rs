@@ -73,7 +73,7 @@ fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
         }
         let never = Time::ZERO + Duration::from_ns(1_000_000_001);
         for qp in qps.into_values() {
-            // As long as the longest message, so that it keeps all queue pairs of a connection open.
+            // This message is as long as the longest one, so that it keeps all queue pairs of a connection open.
             workload.add_message(qp, 200_000, Start::At(never));
         }
         Ok(())

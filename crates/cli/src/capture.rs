@@ -23,7 +23,7 @@ pub use file::{Snapped, pcapng};
 /// A frame that went onto a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When its first bit left.
+    /// The time at which its first bit left.
     pub at: Time,
     /// The link.
     pub link: LinkId,
@@ -38,7 +38,7 @@ pub enum FrameContent {
     Packet(Packet),
     /// A pause frame: XOFF where it stops, else XON.
     Pause {
-        /// It stops the data class.
+        /// Whether it stops the data class.
         stop: bool,
     },
 }
@@ -52,7 +52,7 @@ pub struct Capture<'c> {
     most: u64,
     /// Frames so far, over all nodes.
     count: &'c AtomicU64,
-    /// Ends the run.
+    /// The request to end the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
     /// By queue pair and message, or request of DCP: the lowest PSN that its host has sent.
@@ -86,7 +86,7 @@ impl<'c> Capture<'c> {
         Capture { links: Arc::new(links), most, count, cancel, sent, first }
     }
 
-    /// The run was ended since there were more frames than asked for.
+    /// Whether the run was ended because there were more frames than requested.
     pub fn is_full(&self) -> bool {
         self.count.load(Ordering::Relaxed) > self.most
     }
@@ -136,7 +136,7 @@ impl Observer for Capture<'_> {
     }
 }
 
-/// At which PSN messages begin.
+/// The PSN at which each message begins.
 pub struct Firsts {
     by_message: BTreeMap<(QpId, u32), u32>,
     is_dcp: bool,

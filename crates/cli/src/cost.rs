@@ -22,7 +22,7 @@ pub struct Cost {
 impl Cost {
     /// The packet-hops that a thread simulates in a second on a usual machine.
     const PACKET_HOPS_A_SECOND: f64 = 10e6;
-    /// More points of a sweep than this are not built: those left are like the others in the mean.
+    /// The most points of a sweep that are built; the others are like these in the mean.
     const MOST_BUILT: usize = 32;
 
     /// The cost of these runs; `first` is the first run's fabric and workload, where they were built already.

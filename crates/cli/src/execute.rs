@@ -28,12 +28,12 @@ pub struct Outcome {
     set: ResultSet,
     /// The failed runs: their places among the points, and the reasons.
     pub failed: Vec<(usize, RunFailure)>,
-    /// Ctrl-C ended it, and runs are missing.
+    /// Whether Ctrl-C ended it, so that runs are missing.
     pub interrupted: bool,
 }
 
 impl Outcome {
-    /// Every run finished.
+    /// Whether every run finished.
     pub fn is_whole(&self) -> bool {
         self.set.missing.is_empty() && !self.interrupted
     }
@@ -145,16 +145,16 @@ pub fn execute_with_baselines(
 
 /// The end of a run.
 pub enum RunEnd {
-    /// It finished.
+    /// The run finished.
     Done(Box<RunOutcome>),
-    /// It did not.
+    /// The run failed.
     Failed {
         /// The cause.
         cause: RunFailure,
         /// Its results until then, where it stalled or hit a limit.
         partial: Option<Box<RunOutcome>>,
     },
-    /// Ctrl-C.
+    /// Ctrl-C stopped the run.
     Stopped,
 }
 
@@ -239,12 +239,12 @@ pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Does `action`, and passes Ctrl-C on to what it runs.
+/// Does `action`, and passes Ctrl-C on to the runs of `controls`.
 pub fn pass_on_interrupts<T>(controls: &[Control], action: impl FnOnce() -> T) -> T {
     watched(controls, || (), action)
 }
 
-/// Does `action` while another thread passes Ctrl-C on to the runs and draws.
+/// Does `action` while another thread passes Ctrl-C on to the runs, and draws their progress.
 pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     let watch = || {

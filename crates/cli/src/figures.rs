@@ -78,7 +78,7 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
 /// The figures that `wanted` names (`reps`, `reps/fig-2`), in the order of `all`; all of them when it is empty.
 ///
 /// # Errors
-/// [`Failure::Input`] for a name that there is not, with the nearest one.
+/// [`Failure::Input`] for an unknown name, with the nearest known one.
 pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let papers: BTreeSet<&str> = all.iter().map(|figure| figure.paper()).collect();
     for name in wanted {

@@ -182,10 +182,10 @@ impl Progress {
     }
 }
 
-/// The time before a line at which runs begin to count what was delivered.
+/// The time before a line at which runs begin to count delivered packets.
 const REQUEST_LEAD: Duration = Duration::from_secs(1);
 
-/// Has the runs count what was delivered.
+/// Makes the runs count delivered packets.
 fn ask(running: &[Running], controls: &[Control]) {
     running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
 }

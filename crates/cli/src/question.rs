@@ -1,4 +1,4 @@
-//! The question of a scenario's `[find]`, and checks that it can be answered.
+//! The condition of a scenario's `[find]`, and checks that it can be evaluated.
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -294,11 +294,11 @@ pub fn measure(find: &Find) -> Result<Condition, Failure> {
     })
 }
 
-/// For commands that answer no question: checks the one that the scenario asks, at both ends of what it looks through,
-/// and says which command answers it.
+/// Checks the `[find]` of a scenario at both ends of its range, for commands that do not search, and names the command that
+/// does.
 ///
 /// # Errors
-/// [`Failure::Input`] when it cannot be asked.
+/// [`Failure::Input`] when the search cannot be run.
 pub fn check(written: &ScenarioText, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over)? else { return Ok(()) };

@@ -37,12 +37,13 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// Like [`at`](Self::at), with each run under a name that stands for all that decides it, for reuse by others.
+    /// Like [`at`](Self::at), but each run has a name that stands for all that its result depends on, so that other commands
+    /// can use it.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
 
-    /// Some of these by their numbers, which become 0, 1 and so on.
+    /// The cache of some of the runs, whose numbers become 0, 1 and so on.
     pub fn subset(&self, runs: &[usize]) -> RunCache {
         let names = runs.iter().map(|&run| self.name(run)).collect();
         RunCache {

@@ -36,7 +36,7 @@ pub struct Paper {
     pub holds: usize,
     /// The best set-up, in words.
     pub setup: String,
-    /// Two of its figures at least vary the same thing; otherwise each has its best set-up for itself.
+    /// Whether at least two of its figures vary the same entry; otherwise each figure has its own best set-up.
     pub shares: bool,
 }
 
@@ -166,8 +166,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values with those of a figure's set-up; none where they disagree. What is a figure's own agrees with what is
-/// another one's own, whatever it is.
+/// The values with those of a figure's set-up; none where they disagree. A figure's own value agrees with another figure's own
+/// value, whatever these are.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_papers_figures_share_what_they_name_alike() {
         let all = [
-            // Alone it would choose payload two, of which the other figure likes nothing.
+            // Alone it would choose payload two, under which no claim of the other figure holds.
             varied("dcp/figure-1", &["payload"], &[(&[0], 2), (&[1], 3)]),
             varied(
                 "dcp/figure-2",

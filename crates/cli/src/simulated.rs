@@ -11,11 +11,11 @@ pub struct Simulated {
     pub results: ResultSet,
     /// Their folder; none when there was nothing to write.
     pub folder: Option<PathBuf>,
-    /// Ctrl-C ended it before its end.
+    /// Whether Ctrl-C ended it early.
     pub interrupted: bool,
-    /// The runs that were asked for.
+    /// The number of requested runs.
     pub runs_asked: usize,
-    /// The results were stored before, and nothing was simulated.
+    /// Whether the results were stored before, so that nothing was simulated.
     pub stored: bool,
 }
 

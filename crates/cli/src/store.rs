@@ -50,8 +50,8 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work. None
-    /// where the file system has no locks; there nothing can be locked by others either, and so nothing is removed.
+    /// A lock that this program holds until it ends: a folder that nobody has locked is left over from a program that was
+    /// killed. None where the file system has no locks; no other program has one there either, so that nothing is removed.
     _lock: Option<File>,
 }
 
@@ -76,7 +76,7 @@ impl Store {
         RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
-    /// The runs of what has this item's name, whatever its digest: each is called by all that decides it.
+    /// The runs of items with this name, whatever their digests. The name of a run stands for all that decides it.
     pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
     }
@@ -106,8 +106,8 @@ impl Store {
         Ok(pending)
     }
 
-    /// Finishes what programs began that were killed while they replaced results: the newer ones get the name that was
-    /// free at that moment, and the older ones go. Nothing is said where it fails; the older ones are there at least.
+    /// Finishes the replacements of results that killed programs left: the newer results get the name that was free at that
+    /// moment, and the older ones are removed. A failure is not reported, since the older results remain.
     pub fn recover(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.map(|folder| folder.path()) {
@@ -135,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Removes what programs left that were killed. Nothing depends on it, so nothing is said where it fails.
+    /// Removes folders that programs left behind when they were killed. A failure is not reported, since nothing depends on it.
     fn remove_abandoned(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {
@@ -210,7 +210,7 @@ impl Pending {
         Ok(target)
     }
 
-    /// Gives the folder its name. What bears the name already is older and goes.
+    /// Gives the folder its final name. A folder that has the name already is older and is removed.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();

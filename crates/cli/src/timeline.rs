@@ -340,7 +340,7 @@ links = "tor:1/down:1"
             let its = slices.iter().filter(|slice| slice.0 == process);
             its.map(|slice| (slice.1.as_str(), slice.2.as_str(), slice.3)).collect()
         };
-        // Two at once take two lanes; the third, later, is on the first again.
+        // Two messages at once take two lanes. The third is later and takes the first lane again.
         assert_eq!(
             of("host 0"),
             [

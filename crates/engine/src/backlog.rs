@@ -84,7 +84,8 @@ mod tests {
         assert_eq!(next, 1 << 32);
     }
 
-    /// 1 to 200 bytes, each once: nearest rank 198 is in the step 192 to 199. With one that found none it stays there.
+    /// Packets that found 1 to 200 bytes, each once: nearest rank 198 is in the step 192 to 199, also with one more packet that
+    /// found none.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

@@ -43,7 +43,7 @@ impl RunResult {
     }
 }
 
-/// The most stalled flows that an error names.
+/// The largest number of stalled flows that an error names.
 const MAX_NAMED: usize = 10;
 
 /// Descriptions of some messages that are not acknowledged.

@@ -24,7 +24,7 @@ pub struct Context<'w, O> {
     pub program_notices: &'w [Notice],
     /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// Packets of the port that runs, where one does at a time.
+    /// The outgoing packets of the port that runs, in windows in which ports run one at a time.
     pub link: &'w mut LinkMail,
     /// The observer of the thread's nodes.
     pub observer: &'w mut O,

@@ -9,6 +9,7 @@ use crate::link::{DelayClass, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::queue::{Fifo, Pool, SlotHandle};
+use crate::spec::RoutingMode;
 use crate::telemetry::Telemetry;
 use anabranch_base::{Duration, LinkId, NodeId, Stream, Time};
 use anabranch_proto::{Packet, Repr};
@@ -175,6 +176,10 @@ pub struct Egress<F> {
     pub telemetry: Option<Box<NodeTelemetry>>,
     /// By port: the time since which its data class is paused; never, if it is not.
     paused_since: Vec<Time>,
+    /// By port: the bytes in both queues, where adaptive routing compares them; otherwise empty.
+    depths: Vec<u32>,
+    /// Whether some port is impaired.
+    has_impaired: bool,
     /// The random streams of ports whose links have random losses.
     losses: Vec<(u16, Stream)>,
     /// The jitter of the NIC, where the node is a host with jitter.
@@ -217,6 +222,7 @@ impl<F: FreeTimes> Egress<F> {
                 }
             })
             .collect();
+        let compares = !network.is_host(node) && network.scheme.fabric.routing == RoutingMode::Adaptive;
         let telemetry = network.scheme.cc.wants_telemetry().then(|| {
             let sent = if network.is_host(node) { Vec::new() } else { vec![0; ports.len()] };
             Box::new(NodeTelemetry { records: Telemetry::default(), sent })
@@ -227,6 +233,8 @@ impl<F: FreeTimes> Egress<F> {
             } else {
                 Vec::new()
             },
+            depths: if compares { vec![0; ports.len()] } else { Vec::new() },
+            has_impaired: ports.iter().any(|port| port.impaired),
             ports,
             node,
             pool: Pool::default(),
@@ -315,21 +323,37 @@ impl<F: FreeTimes> Egress<F> {
             out.data.push(&mut self.pool, frame);
             out.data_bytes += u32::from(frame.packet.wire_bytes);
         }
-        let queued = out.queued();
-        out.peak = out.peak.max(queued);
-        at.observer.queued(out.link, at.now, queued);
         if !out.busy && out.has_work() {
             out.busy = true;
-            self.free_times.push(DelayClass::NONE, out.busy_until.max(at.now), port);
+            let free = out.busy_until.max(at.now);
+            self.free_times.push(DelayClass::NONE, free, port);
         }
+        self.note_queued(port, at);
+    }
+
+    /// Records that the queues of `port` have changed.
+    #[inline]
+    pub fn note_queued<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        let out = &mut self.ports[usize::from(port)];
+        let queued = out.queued();
+        out.peak = out.peak.max(queued);
+        if let Some(depth) = self.depths.get_mut(usize::from(port)) {
+            *depth = queued;
+        }
+        at.observer.queued(out.link, at.now, queued);
+    }
+
+    /// By port: the bytes in both queues. None unless adaptive routing compares them and every port is healthy.
+    #[inline]
+    pub fn depths(&self) -> Option<&[u32]> {
+        (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)
     }
 
     /// Takes the next packet that may be sent by `port`.
     #[inline]
     pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
-        let out = &mut self.ports[usize::from(port)];
-        let taken = out.dequeue(&self.pool)?;
-        at.observer.queued(out.link, at.now, out.queued());
+        let taken = self.ports[usize::from(port)].dequeue(&self.pool)?;
+        self.note_queued(port, at);
         Some(taken)
     }
 
@@ -430,6 +454,23 @@ pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }
 
+/// Trims a packet for which the data queue of `out` has no room, or drops it. Returns its header, for which the control queue has
+/// room.
+pub fn trim_or_drop<O: Observer>(out: &Port, packet: &Packet, at: &mut Context<'_, O>) -> Option<Packet> {
+    let limits = &at.network.queues;
+    let Some(header) = trimmed(packet, limits.trimmed_bytes) else {
+        count_drop(out.link, packet, at);
+        return None;
+    };
+    at.counters.trims += 1;
+    at.note_lost_payload(packet);
+    if out.control_bytes + u32::from(header.wire_bytes) > limits.control {
+        count_drop(out.link, &header, at);
+        return None;
+    }
+    Some(header)
+}
+
 /// Whether a packet belongs into the control queue of a switch with these limits.
 #[inline]
 pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
@@ -463,7 +504,7 @@ mod tests {
         }
     }
 
-    /// Sends the next packet: whether it was control.
+    /// Sends the next packet. Returns whether it was a control packet.
     fn send(port: &mut Port, pool: &mut Pool) -> Option<bool> {
         let taken = port.dequeue(pool)?;
         Some(pool.take(taken).packet.is_control())

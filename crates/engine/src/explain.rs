@@ -10,11 +10,11 @@ use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
 
-/// The chance of a round from which on the usual stall is long enough.
+/// The chance that a round succeeds above which the default stall is long enough.
 const FREQUENT: f64 = 0.9;
-/// The chance of a round under losses that a run outlasts easily.
+/// The chance that a round succeeds under losses that a run outlasts easily.
 const EVEN: f64 = 0.5;
-/// The chance with which so many rounds in a row fail that a stall ends the run.
+/// The accepted chance that so many rounds in a row fail that a stall ends the run.
 const UNLIKELY: f64 = 1e-6;
 
 /// A stalled run.
@@ -93,9 +93,9 @@ impl Stalled<'_> {
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
     }
 
-    /// The limits for a run in which a round, a packet or a request with its ACK, succeeds with this chance: a stall that
-    /// outlasts the silence, and the end after `parts` further rounds, one per timeout at worst. None where that is longer
-    /// than [`Limits::MAX_TIME`].
+    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with this chance: a stall that
+    /// outlasts the silence, and the end after `parts` further rounds, one per timeout at worst. None where that is longer than
+    /// [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<String> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
@@ -106,7 +106,7 @@ impl Stalled<'_> {
             let time = rto.0 as f64 * timeouts;
             (time < Limits::MAX_TIME.0 as f64).then_some(Duration(time as u64))
         };
-        // So many timeouts all fail with the chance `UNLIKELY`.
+        // The silence lasts for so many timeouts that all of them fail with the chance `UNLIKELY`.
         let silence = time(take(libm::log(UNLIKELY) / libm::log(1.0 - chance)))?;
         let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
         let rest = time(parts as f64 * take(1.0 / chance))?;
@@ -120,7 +120,7 @@ impl Stalled<'_> {
         })
     }
 
-    /// The replacement where no run is long enough: a loss at which every other round of so many packets succeeds, and a
+    /// The replacement where no run is long enough: a loss at which every other round of `packets` packets succeeds, and a
     /// stall for it.
     fn even_loss(&self, packets: u64, rounds: u64) -> String {
         let crossings = self.losses().map(|(_, crossings)| crossings).sum::<f64>().max(1.0);

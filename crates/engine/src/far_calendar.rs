@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a plain list: each window gets all arrivals before its end, by node and time.
+        /// Compares with a plain list: each window gets all arrivals before its end, by node and time.
         #[test]
         fn what_is_due_comes_out_by_node_and_time(
             windows in prop::collection::vec(

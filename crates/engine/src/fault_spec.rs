@@ -105,7 +105,7 @@ pub enum FaultKind {
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// Between 0 and 1.
+        /// The probability, between 0 and 1.
         probability: f64,
     },
     /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
@@ -116,7 +116,7 @@ pub enum FaultKind {
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// Between 0 and 1.
+        /// The probability, between 0 and 1.
         probability: f64,
     },
     /// Each bit is wrong with this probability, and a packet with a wrong bit is lost.
@@ -126,7 +126,7 @@ pub enum FaultKind {
         /// Both directions of each cable, or only the selected one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         both_directions: Option<bool>,
-        /// Between 0 and 1.
+        /// The probability, between 0 and 1.
         probability: f64,
     },
 }

@@ -88,7 +88,7 @@ pub struct FaultHits {
     pub dropped: u64,
     /// Packets sent at another rate.
     pub slowed: u64,
-    /// The data packets among all of these.
+    /// The data packets in all of these counts.
     pub data: u64,
 }
 
@@ -197,7 +197,7 @@ impl FaultPlan {
         }
     }
 
-    /// The first time after `after`, or of all, at which a task is due.
+    /// The first time at which a task is due: after `after`, or of all times without it.
     pub fn next_due(&self, after: Option<Time>) -> Time {
         let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
         let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
@@ -324,7 +324,7 @@ impl FaultPlan {
     /// The time at which the last of `bytes` bytes leaves on `link` if transmission begins now. Each bit is sent at the rate of
     /// its time.
     pub fn leaves(&self, link: LinkId, kinds: &[LinkKind], now: Time, bytes: u16, otherwise: u16) -> Time {
-        // In units of bits times picoseconds per second, so that nothing is rounded before the end.
+        // The unit is bits times picoseconds per second, so that nothing is rounded before the end.
         let mut left = u128::from(bytes) * 8 * 1_000_000_000_000;
         let mut at = now;
         loop {

@@ -98,7 +98,7 @@ pub mod event_kind {
 pub struct Order(u64);
 
 impl Order {
-    /// After everything.
+    /// The order after every event.
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 
@@ -116,7 +116,7 @@ impl Order {
         Order(time.0.min(Order::LAST.0) << 3 | kind)
     }
 
-    /// Before every event at `time`.
+    /// The order before every event at `time`.
     #[inline]
     pub fn before(time: Time) -> Self {
         Order(time.0.saturating_mul(8))

@@ -259,7 +259,7 @@ impl Host {
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
     }
 
-    /// The statistics so far of a queue pair on which it sends, by its number among them.
+    /// The statistics so far of an outgoing queue pair of the host, by its number among these.
     pub fn qp_stats(&self, slot: u32) -> QpStats {
         let qp = &self.outgoing[slot as usize];
         match qp.index {

@@ -26,7 +26,7 @@ pub struct Ideal<'a> {
 /// The links at one distance from the sender that may carry packets from one host to another.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
-    /// The rate of the fastest.
+    /// The rate of the fastest link.
     rate: Rate,
     /// The sum of all rates; only set where packets may take different paths.
     total_rate: u128,

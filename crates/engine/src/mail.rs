@@ -4,7 +4,7 @@
 //! the same one (see [`crate::engine`]). So during a window a thread writes mail of later windows, and all threads read
 //! mail of the present one: nothing is read while it is written.
 
-use crate::frame::{Arrival, Frame, FrameKind, Order, event_kind};
+use crate::frame::{Arrival, Frame, FrameKind};
 use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Purpose, Time, draw_at, parameter_choices};
 use anabranch_proto::{IntStack, Packet};
@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 mod by_port;
+mod inbox;
 
 pub use by_port::{Entry, MOST_THREADS, PortInbox};
+pub use inbox::Inbox;
 
 /// The most windows ahead that have mail of their own. Arrivals after them are [`FarArrival`]s.
 pub const MAX_WINDOWS_AHEAD: usize = 6;
@@ -311,11 +313,12 @@ pub struct LinkMail {
     ahead: usize,
     /// The end of the window of that slot.
     until: u64,
-    /// The block of the run that is being written, in exchange for one that nothing refers to.
+    /// The block of the run that is being written. In its place the slot has a block that nothing refers to.
     block: Block,
     /// The number of the block in that slot.
     number: u32,
-    /// The indexes within the block of the first arrival since the run was turned to, of the next one, and of the end of the run.
+    /// Indexes within the block: of the first arrival since [`turn_to`](Self::turn_to), of the next one, and of the end of the
+    /// run.
     first: u32,
     next: u32,
     end: u32,
@@ -346,7 +349,8 @@ impl LinkMail {
         prefetch(&self.block[(self.next as usize + PREFETCHED_RUN) % BLOCK as usize]);
     }
 
-    /// Turns to the slot of the window of an arrival at `time`, and to a run with room. False where that is over a long link.
+    /// Selects the slot of the window of an arrival at `time`, and a run with room. Returns false if no slot has that window,
+    /// since the link is long.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
@@ -394,32 +398,33 @@ pub enum ArrivalOrder {
 
 parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 
-/// The arrivals at one node within a window, in the order in which the node handles them.
-#[derive(Default)]
-pub struct Inbox {
-    /// Sorted keys: offset within the window, pause or packet, port, number.
-    keys: Vec<u64>,
-    /// The runs of arrivals by number. Arrivals over long links have the numbers after them.
-    runs: SmallVec<[InboxRun; 4]>,
-    next: usize,
-    start: u64,
-}
-
-/// A run of an inbox.
-struct InboxRun {
-    /// The number after its last arrival.
-    end: u32,
-    /// The difference between index and number of its arrivals, wrapping.
-    shift: u32,
-    slot: u32,
-}
-
 /// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends on seed, node, time
 /// and ports alone, and so not on windows and threads.
 fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl Fn(&T) -> u64) {
     let purpose = Purpose::ArrivalOrder;
     let instant = draw_at(seed, u64::from(node.0), purpose, time);
     tied.sort_by_key(|one| draw_at(instant, port(one), purpose, 0));
+}
+
+/// Sorts items that are nearly sorted by `key`, by insertion as long as that takes few steps.
+#[inline]
+fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
+    let mut left = 8 * items.len();
+    for index in 1..items.len() {
+        let item = items[index];
+        let mut place = index;
+        while place > 0 && key(&items[place - 1]) > key(&item) {
+            items[place] = items[place - 1];
+            place -= 1;
+        }
+        items[place] = item;
+        left = left.saturating_sub(index - place);
+        if left == 0 {
+            // Sorting by a key compiles the sort in this crate. The sort of plain integers would be taken from the first crate
+            // that calls it, which is not optimised in tests.
+            return items.sort_unstable_by_key(key);
+        }
+    }
 }
 
 /// The mail of all threads for the present window.
@@ -448,111 +453,6 @@ impl Sources<'_> {
         for slot in self.slots {
             if let Some((_, run)) = slot.runs_of(self.window, node).next() {
                 run.iter().take(MAX_PREFETCHED).for_each(prefetch);
-            }
-        }
-    }
-}
-
-impl Inbox {
-    /// Sorts the arrivals at `node` within the window that starts at `start`. `far` has those over long links. `expect` is
-    /// called for each packet, to prefetch data that the node will look up.
-    #[inline]
-    pub fn open(
-        &mut self,
-        sources: &Sources<'_>,
-        node: NodeId,
-        start: Time,
-        far: &[FarArrival],
-        expect: impl Fn(&Packet),
-    ) {
-        self.keys.clear();
-        self.runs.clear();
-        self.next = 0;
-        self.start = start.0;
-        let (mut sorted, mut last) = (true, 0);
-        let mut add = |arrival: &Arrival| {
-            let offset = arrival.time.0 - start.0;
-            debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
-            let is_packet = u64::from(arrival.frame.kind == FrameKind::Packet);
-            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << NUMBER_BITS
-                | self.keys.len() as u64;
-            expect(&arrival.frame.packet);
-            sorted &= last <= key;
-            last = key;
-            self.keys.push(key);
-        };
-        let mut end = 0;
-        for (slot, mail) in sources.slots.iter().enumerate() {
-            for (index, arrivals) in mail.runs_of(sources.window, node) {
-                arrivals.iter().for_each(&mut add);
-                let shift = index.wrapping_sub(end);
-                end += arrivals.len() as u32;
-                self.runs.push(InboxRun { end, shift, slot: slot as u32 });
-            }
-        }
-        far.iter().for_each(|far| add(&far.arrival));
-        assert!(
-            self.keys.len() < 1 << NUMBER_BITS,
-            "more than 2^25 frames come in at a node within one window"
-        );
-        if !sorted {
-            // Sorting by a key compiles the sort in this crate. That of plain integers would be the instance of the first
-            // crate that calls it, which in tests is one that is not optimised.
-            self.keys.sort_unstable_by_key(|key| *key);
-        }
-        if let Some(seed) = sources.order {
-            self.draw_order(seed, node);
-        }
-    }
-
-    /// Puts the arrivals of each instant into a random order; pause frames stay before packets.
-    #[inline(never)]
-    fn draw_order(&mut self, seed: u64, node: NodeId) {
-        const INSTANT: u32 = PORT_BITS + NUMBER_BITS;
-        for tied in self.keys.chunk_by_mut(|one, next| one >> INSTANT == next >> INSTANT) {
-            if tied.len() > 1 {
-                let time = self.start + (tied[0] >> (INSTANT + 1));
-                draw_order(seed, node, time, tied, |key| *key >> NUMBER_BITS & ((1 << PORT_BITS) - 1));
-            }
-        }
-    }
-
-    /// The position of the next arrival among the node's events.
-    #[inline]
-    pub fn next(&self) -> Order {
-        match self.keys.get(self.next) {
-            None => Order::NEVER,
-            Some(key) => {
-                let (offset, is_packet) =
-                    (key >> (NUMBER_BITS + PORT_BITS + 1), key >> (NUMBER_BITS + PORT_BITS) & 1);
-                Order::new(
-                    Time(self.start + offset),
-                    if is_packet == 1 { event_kind::ARRIVAL } else { event_kind::PAUSE },
-                )
-            }
-        }
-    }
-
-    /// Takes the next arrival, with its telemetry.
-    #[inline(always)]
-    pub fn take<'a>(
-        &mut self,
-        sources: &'a Sources<'_>,
-        far: &'a [FarArrival],
-    ) -> (&'a Arrival, Option<&'a IntStack>) {
-        let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
-        self.next += 1;
-        match self.runs.iter().find(|run| number < run.end) {
-            Some(run) => {
-                let slot = sources.slots[run.slot as usize];
-                let arrival = slot.room.at(number.wrapping_add(run.shift));
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
-                (arrival, stack.map(|number| &slot.stacks[number]))
-            }
-            None => {
-                let before = self.runs.last().map_or(0, |run| run.end);
-                let far = &far[(number - before) as usize];
-                (&far.arrival, far.stack.as_deref())
             }
         }
     }

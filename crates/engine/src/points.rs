@@ -4,7 +4,7 @@ use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// The message of a run that may have `share` points, enough for the time `room` of curves with a point per interval.
+/// The message for a run whose curves with a point per interval use up its `share` of points in the time `room`.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,

@@ -312,7 +312,7 @@ struct EarlyEnd {
 }
 
 impl RunContext<'_> {
-    /// Runs the engine and collects the results; `series` makes curves of the observer and the end of the run.
+    /// Runs the engine and collects the results; `series` makes the curves from the observer and the end of the run.
     fn finish<O: Observer>(
         &self,
         mut engine: Engine<'_, O>,
@@ -359,7 +359,7 @@ impl RunContext<'_> {
         }
     }
 
-    /// The error of a run that failed; `result` has what it came to.
+    /// The error of a run that failed; `result` has the results until then.
     fn error(&self, failure: Failure, early: EarlyEnd, result: RunResult) -> RunError {
         let (point, at) = (self.point, early.at);
         let unfinished = result.run.flows - result.run.flows_finished;

@@ -133,7 +133,7 @@ impl Scheme {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
     }
 
-    /// Who chooses the path of a packet of this scheme.
+    /// The part that chooses a packet's path under this scheme.
     pub fn path_choice(&self) -> PathChoice {
         let by_hash = matches!(self.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
         let program = self.fabric.program.as_ref();

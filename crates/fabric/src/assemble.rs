@@ -4,7 +4,7 @@ use super::error::TopologyError;
 use super::{ErrorRates, Port, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Problem, Rate};
 
-/// The most directed links in a fabric: larger ones would not fit in memory.
+/// The largest number of directed links of a fabric: larger fabrics would not fit in memory.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
 
 /// The most (switch, ToR) pairs in a fabric, each of which takes 4 bytes of routing table.

@@ -77,12 +77,13 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
         );
         return Err(document.at(dims.line, problem));
     }
-    if let Some(line) = ["devices", "infrastructure", "instances"].iter().find_map(|key| document.get(key)) {
+    if let Some(node) = ["devices", "infrastructure", "instances"].iter().find_map(|key| document.get(key)) {
         let problem = Problem::with_text(
-            "this is a description of InfraGraph, in the form with `connections`, which its present version does not read either",
+            "this is an infrastructure of InfraGraph, which is not read: its present form is another than that of its published \
+             examples",
             "kind = \"rails\" into the scenario, with the numbers of this file",
         );
-        return Err(document.at(line.line, problem));
+        return Err(document.at(node.line, problem));
     }
     let shapes = document.list("topology", "[ Ring ]")?;
     let count = shapes.len();

@@ -68,7 +68,7 @@ impl TopologyBuilder {
         self.ports.push(HostPort { host, on, rate, latency });
     }
 
-    /// Says which hosts are NICs of one server.
+    /// Sets the servers of which the hosts are NICs.
     pub fn servers(&mut self, servers: Servers) {
         self.servers = Some(servers);
     }

@@ -93,8 +93,9 @@ pub struct ClosSpec {
     pub pod: u32,
     /// Tiers of switches, 1 to 3.
     pub tiers: u32,
-    /// The leaves that share their spines.
-    pub spine_group: SpineGroup,
+    /// The leaves that share their spines; `None` without rails, where it is those of a pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spine_group: Option<SpineGroup>,
     /// Links from a leaf upwards.
     pub uplinks: u32,
     /// Spines of a group.
@@ -122,6 +123,11 @@ impl ClosSpec {
     /// The number of NICs.
     pub fn hosts(&self) -> u32 {
         self.servers.saturating_mul(self.nics)
+    }
+
+    /// The leaves that share their spines.
+    pub fn spine_group(&self) -> SpineGroup {
+        self.spine_group.unwrap_or(SpineGroup::Pod)
     }
 }
 
@@ -214,7 +220,7 @@ impl Shape {
             true => (spec.nics, spec.segment),
             false => (spec.ports / planes, spec.segment.saturating_mul(spec.nics)),
         };
-        let groups = match spec.spine_group {
+        let groups = match spec.spine_group() {
             SpineGroup::Pod => segments / spec.pod,
             SpineGroup::Rail => spec.nics,
         };
@@ -261,7 +267,7 @@ impl Shape {
     /// The spines to which a leaf is joined.
     fn spines_of(&self, spec: &ClosSpec, leaf: u32) -> std::ops::Range<u32> {
         let (plane, leaf) = (leaf / self.leaves, leaf % self.leaves);
-        let group = match spec.spine_group {
+        let group = match spec.spine_group() {
             SpineGroup::Pod => leaf / self.segment_leaves / spec.pod,
             SpineGroup::Rail => leaf % self.segment_leaves,
         };

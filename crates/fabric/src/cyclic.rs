@@ -218,7 +218,7 @@ mod tests {
                 hosts_per_router: p,
                 routers: a,
                 global_links: h,
-                groups,
+                router_groups: groups,
                 link: LINK,
                 link_latency: NS,
                 global_link: LINK,
@@ -250,8 +250,8 @@ mod tests {
         };
         specs.push(TopologySpec::Rails(clos_defaults(ClosKind::Rails, &cores).unwrap()));
         specs.push(TopologySpec::FullMesh(FullMeshSpec {
-            switches: 8,
-            hosts_per_switch: 2,
+            tors: 8,
+            hosts_per_tor: 2,
             link: LINK,
             link_latency: NS,
             host_link: LINK,

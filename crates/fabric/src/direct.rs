@@ -5,7 +5,7 @@
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
 use super::{Switch, Topology};
-use anabranch_base::{Duration, NodeId, Problem, Rate};
+use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
 /// The most dimensions of a torus.
@@ -50,9 +50,9 @@ pub struct TorusSpec {
 #[serde(deny_unknown_fields)]
 pub struct FullMeshSpec {
     /// Number of switches.
-    pub switches: u32,
+    pub tors: u32,
     /// Hosts of a switch.
-    pub hosts_per_switch: u32,
+    pub hosts_per_tor: u32,
     /// Rate of the links between switches.
     pub link: Rate,
     /// Latency of the links between switches.
@@ -85,11 +85,11 @@ impl TorusSpec {
     /// The first number that is impossible beside the others, with one that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
         let fail = |message: String, fit: String| {
-            Err(TopologyError::shape("dims", Problem::with_text(message, fit)))
+            Err(TopologyError::shape("dims", Problem::with_value(message, fit)))
         };
         if self.dims.is_empty() || self.dims.len() > MOST_DIMENSIONS {
             let message = format!("a torus has 1 to {MOST_DIMENSIONS} dimensions, not {}", self.dims.len());
-            return fail(message, "such as [4, 4]".to_owned());
+            return fail(message, "[4, 4]".to_owned());
         }
         if let Some(dim) = self.dims.iter().find(|dim| **dim < 2) {
             let fit: Vec<u32> = self.dims.iter().map(|dim| (*dim).max(2)).collect();
@@ -115,7 +115,7 @@ impl TorusSpec {
 impl FullMeshSpec {
     /// The number of hosts.
     pub fn hosts(&self) -> u32 {
-        self.switches.saturating_mul(self.hosts_per_switch)
+        self.tors.saturating_mul(self.hosts_per_tor)
     }
 
     /// Checks that a full mesh can be built from these numbers.
@@ -123,9 +123,7 @@ impl FullMeshSpec {
     /// # Errors
     /// The first number that is impossible beside the others, with one that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
-        for (key, count, least) in
-            [("switches", self.switches, 2), ("hosts_per_switch", self.hosts_per_switch, 1)]
-        {
+        for (key, count, least) in [("tors", self.tors, 2), ("hosts_per_tor", self.hosts_per_tor, 1)] {
             if count < least {
                 let message = format!("{key} must be {least} or more, not {count}");
                 return Err(TopologyError::shape(
@@ -134,13 +132,13 @@ impl FullMeshSpec {
                 ));
             }
         }
-        let size = Size { switches: self.switches, links: self.switches - 1 };
-        self.direct().check(&size, "switches", "fewer switches or hosts")
+        let size = Size { switches: self.tors, links: self.tors - 1 };
+        self.direct().check(&size, "tors", "fewer tors or hosts")
     }
 
     fn direct(&self) -> Direct {
         Direct {
-            hosts_per_switch: self.hosts_per_switch,
+            hosts_per_switch: self.hosts_per_tor,
             link: self.link,
             link_latency: self.link_latency,
             host_link: self.host_link,
@@ -169,11 +167,11 @@ impl Direct {
             let message = format!(
                 "a switch would have {ports} ports ({hosts} to hosts, {links} to switches), and has {most}"
             );
-            let (key, fit) = match self.radix {
-                Some(_) => ("radix", ports.to_string()),
-                None => (key, smaller.to_owned()),
+            let (key, fix) = match self.radix {
+                Some(_) => ("radix", Fix::value(ports)),
+                None => (key, Fix::text(smaller)),
             };
-            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+            return Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }));
         }
         let all = switches.saturating_mul(2 * hosts + links);
         if all > MAX_LINKS || switches.saturating_mul(switches) > MAX_ROUTES {
@@ -229,7 +227,7 @@ pub(super) fn build_torus(spec: &TorusSpec) -> Result<Topology, TopologyError> {
 /// Builds a full mesh after checking its numbers.
 pub(super) fn build_full_mesh(spec: &FullMeshSpec) -> Result<Topology, TopologyError> {
     spec.check()?;
-    let switches = spec.switches;
+    let switches = spec.tors;
     let joined = (0..switches).flat_map(|one| (one + 1..switches).map(move |other| [one, other]));
     Ok(spec.direct().build(switches, joined))
 }
@@ -252,10 +250,10 @@ mod tests {
         }
     }
 
-    fn mesh(switches: u32, hosts_per_switch: u32) -> FullMeshSpec {
+    fn mesh(tors: u32, hosts_per_tor: u32) -> FullMeshSpec {
         FullMeshSpec {
-            switches,
-            hosts_per_switch,
+            tors,
+            hosts_per_tor,
             link: Rate::from_gbps(400),
             link_latency: Duration::from_ns(500),
             host_link: Rate::from_gbps(2800),
@@ -306,14 +304,14 @@ mod tests {
             text(torus(&[4, 1])),
             "topology.dims: a dimension has 2 or more switches, not 1; write: [4, 2]"
         );
-        assert!(text(torus(&[])).contains("1 to 8 dimensions, not 0; write: such as [4, 4]"));
+        assert!(text(torus(&[])).contains("1 to 8 dimensions, not 0; write: [4, 4]"));
         assert!(text(torus(&[70_000, 70_000, 70_000])).contains("more than can be simulated"));
         assert_eq!(
             text(TorusSpec { radix: Some(4), ..torus(&[4, 4]) }),
             "topology.radix: a switch would have 5 ports (1 to hosts, 4 to switches), and has 4; write: 5"
         );
         let text = |spec: FullMeshSpec| build_full_mesh(&spec).unwrap_err().to_string();
-        assert!(text(mesh(1, 1)).contains("switches must be 2 or more, not 1; write: 2 or more"));
-        assert!(text(mesh(70_000, 1)).contains("write: fewer switches or hosts"));
+        assert!(text(mesh(1, 1)).contains("tors must be 2 or more, not 1; write: 2 or more"));
+        assert!(text(mesh(70_000, 1)).contains("write: fewer tors or hosts"));
     }
 }

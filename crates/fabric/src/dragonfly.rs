@@ -4,7 +4,7 @@ use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_r
 use super::error::TopologyError;
 use super::fat_tree::near_divisors;
 use super::{Switch, Topology};
-use anabranch_base::{Duration, NodeId, Problem, Rate};
+use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
@@ -22,7 +22,7 @@ pub struct DragonflySpec {
     /// Global links of a router, h.
     pub global_links: u32,
     /// Number of groups, g.
-    pub groups: u32,
+    pub router_groups: u32,
     /// Rate of the links to hosts and within groups.
     pub link: Rate,
     /// Latency of the links to hosts and within groups.
@@ -41,7 +41,7 @@ pub struct DragonflySpec {
 impl DragonflySpec {
     /// The number of hosts.
     pub fn hosts(&self) -> u32 {
-        self.groups.saturating_mul(self.routers).saturating_mul(self.hosts_per_router)
+        self.router_groups.saturating_mul(self.routers).saturating_mul(self.hosts_per_router)
     }
 
     /// The most groups that the global links can join, a h + 1.
@@ -58,7 +58,7 @@ impl DragonflySpec {
             ("hosts_per_router", self.hosts_per_router, 1),
             ("routers", self.routers, 1),
             ("global_links", self.global_links, 1),
-            ("groups", self.groups, 2),
+            ("router_groups", self.router_groups, 2),
         ];
         for (key, count, least) in counts {
             if count < least {
@@ -72,7 +72,7 @@ impl DragonflySpec {
         check_rate("link", self.link)?;
         check_rate("global_link", self.global_link)?;
         let [p, a, h, g] =
-            [self.hosts_per_router, self.routers, self.global_links, self.groups].map(u64::from);
+            [self.hosts_per_router, self.routers, self.global_links, self.router_groups].map(u64::from);
         let ports = p + a - 1 + h;
         let most = self.radix.map_or(MAX_PORTS, u64::from).min(MAX_PORTS);
         if ports > most {
@@ -81,25 +81,17 @@ impl DragonflySpec {
                 "a router would have {ports} ports ({p} to hosts, {} in its group, {h} global), and has {most}",
                 a - 1
             );
-            let fit =
-                if self.radix.is_some() { ports.to_string() } else { "fewer routers or hosts".to_owned() };
-            return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
+            let fix = self.radix.map_or(Fix::text("fewer routers or hosts"), |_| Fix::value(ports));
+            return Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }));
         }
         let links_of_group = self.routers * self.global_links;
-        if !links_of_group.is_multiple_of(self.groups - 1) {
-            let mut fix = near_divisors(links_of_group, self.groups - 1).to_string();
-            let fits: Vec<String> = fix
-                .split(" or ")
-                .filter_map(|others| Some((others.parse::<u32>().ok()? + 1).to_string()))
-                .collect();
-            if !fits.is_empty() {
-                fix = fits.join(" or ");
-            }
+        if !links_of_group.is_multiple_of(self.router_groups - 1) {
+            let fix = near_divisors(links_of_group, self.router_groups - 1, 1);
             let message = format!(
                 "the {links_of_group} global links of a group do not spread evenly over {} other groups",
-                self.groups - 1
+                self.router_groups - 1
             );
-            return Err(TopologyError::shape("groups", Problem::with_text(message, fix)));
+            return Err(TopologyError::shape("router_groups", Problem { message, fix: Some(fix) }));
         }
         let (links, routes) = ((g * a).saturating_mul(2 * p + a - 1 + h), (g * a).saturating_mul(g * a));
         if links > MAX_LINKS || routes > MAX_ROUTES {
@@ -108,7 +100,7 @@ impl DragonflySpec {
                  {MAX_ROUTES} pairs of routers",
                 g * a
             );
-            return Err(TopologyError::shape("groups", Problem::with_text(message, "fewer groups")));
+            return Err(TopologyError::shape("router_groups", Problem::with_text(message, "fewer groups")));
         }
         Ok(())
     }
@@ -117,7 +109,7 @@ impl DragonflySpec {
 /// Builds the fabric after checking its numbers.
 pub(super) fn build(spec: &DragonflySpec) -> Result<Topology, TopologyError> {
     spec.check()?;
-    let (hosts, a, h, g) = (spec.hosts(), spec.routers, spec.global_links, spec.groups);
+    let (hosts, a, h, g) = (spec.hosts(), spec.routers, spec.global_links, spec.router_groups);
     let router = |group: u32, number: u32| NodeId(hosts + group * a + number);
     let mut cables = Vec::new();
     let mut join = |ends: [NodeId; 2], rate: Rate, latency: Duration| {
@@ -164,7 +156,7 @@ mod tests {
             hosts_per_router: p,
             routers: a,
             global_links: h,
-            groups,
+            router_groups: groups,
             link: Rate::from_gbps(400),
             link_latency: Duration::from_ns(500),
             global_link: Rate::from_gbps(400),
@@ -220,11 +212,11 @@ mod tests {
         let text = |spec: DragonflySpec| build(&spec).unwrap_err().to_string();
         assert_eq!(
             text(spec(2, 4, 2, 8)),
-            "topology.groups: the 8 global links of a group do not spread evenly over 7 other groups; write: 5 or 9"
+            "topology.router_groups: the 8 global links of a group do not spread evenly over 7 other groups; write: 5 or 9"
         );
         assert_eq!(
             text(spec(2, 4, 2, 1)),
-            "topology.groups: groups must be 2 or more, not 1; write: 2 or more"
+            "topology.router_groups: router_groups must be 2 or more, not 1; write: 2 or more"
         );
         assert_eq!(
             text(DragonflySpec { radix: Some(6), ..spec(2, 4, 2, 9) }),

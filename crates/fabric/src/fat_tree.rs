@@ -57,7 +57,7 @@ pub fn fat_tree_defaults(
                 ),
                 format_args!(
                     "{}, or another hosts_per_tor",
-                    near_divisors(h, (oversubscription.round() as u32).max(1))
+                    near_divisors(h, (oversubscription.round() as u32).max(1), 0)
                 ),
             ),
         ));
@@ -173,14 +173,14 @@ impl Shape {
             return fail(0, ShapeKey::PodHosts, problem);
         }
         if pod_hosts == 0 || !hosts.is_multiple_of(pod_hosts) {
-            let fit = near_divisors(hosts, pod_hosts);
+            let fit = near_divisors(hosts, pod_hosts, 0);
             let message = format!("{hosts} hosts do not fill pods of {pod_hosts}");
             let problem = Problem { message, fix: Some(fit) };
             return fail(0, ShapeKey::PodHosts, problem);
         }
         let down = tier[0].radix_down;
         if !pod_hosts.is_multiple_of(down) {
-            let fit = near_divisors(pod_hosts, down);
+            let fit = near_divisors(pod_hosts, down, 0);
             let place = if tier.len() == 2 { "" } else { " of a pod" };
             let message = format!("the {pod_hosts} hosts{place} do not fill ToRs with {down} ports down");
             let problem = Problem { message, fix: Some(fit) };
@@ -353,11 +353,11 @@ fn near_multiples(n: u32, of: u32) -> Fix {
     if below == 0 { Fix::value(above) } else { Fix::text(format_args!("{below} or {above}")) }
 }
 
-/// The divisors of `n` next to `value`, which is not one itself: "8 or 16".
-pub(super) fn near_divisors(n: u32, value: u32) -> Fix {
+/// The divisors of `n` next to `value`, which is not one itself, each plus `more`: "8 or 16".
+pub(super) fn near_divisors(n: u32, value: u32, more: u32) -> Fix {
     let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
     let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
-    match (below, above) {
+    match (below.map(|d| d + more), above.map(|d| d + more)) {
         (Some(below), Some(above)) => Fix::text(format_args!("{below} or {above}")),
         (Some(only), None) | (None, Some(only)) => Fix::value(only),
         (None, None) => "another number".into(),

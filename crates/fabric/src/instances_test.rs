@@ -40,7 +40,7 @@ fn dragonfly(p: u32, a: u32, h: u32) -> Topology {
         hosts_per_router: p,
         routers: a,
         global_links: h,
-        groups: DragonflySpec::most_groups(a, h),
+        router_groups: DragonflySpec::most_groups(a, h),
         link: rate,
         link_latency: NS,
         global_link: rate,
@@ -80,8 +80,8 @@ fn instance(name: &str) -> Option<Topology> {
         }
         "fullmesh_8" => {
             let spec = FullMeshSpec {
-                switches: 8,
-                hosts_per_switch: 1,
+                tors: 8,
+                hosts_per_tor: 1,
                 link,
                 link_latency: NS,
                 host_link: Rate(7 * link.0),

@@ -4,7 +4,7 @@ use super::Topology;
 use anabranch_base::{HostId, NodeId, Rate};
 use std::ops::RangeInclusive;
 
-/// What a fabric consists of.
+/// The parts of a fabric in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FabricSummary {
     /// The least and the largest number of ports of a host.
@@ -46,7 +46,7 @@ struct Rates {
 }
 
 impl Topology {
-    /// What the fabric consists of.
+    /// The parts of the fabric in numbers.
     pub fn summary(&self) -> FabricSummary {
         let ports = (0..self.hosts).map(|host| self.host_ports(HostId(host)));
         let (tiers, rates): (Vec<TierSummary>, Vec<Rates>) =

@@ -98,8 +98,8 @@ impl PsnSet {
         first | self.words[(word + 1) & (self.words.len() - 1)] << (64 - offset)
     }
 
-    /// The PSNs that an acknowledgement bitmap adds to the set: those in `range` whose bit in `received` is set, bit 0
-    /// being `base`, and that are no members. Answered as bits, with the PSN of their bit 0.
+    /// The PSNs that an acknowledgement bitmap adds to the set: those in `range` whose bit in `received` is set, bit 0 being
+    /// `base`, and that are no members. Returned as bits, with the PSN of bit 0.
     #[inline]
     pub(crate) fn absent(&self, range: Range<u32>, mut base: u32, received: u64) -> (u32, u64) {
         let mut bits = received;

@@ -44,7 +44,8 @@ impl PathFacts {
         size().or_else(span).or_else(pace)
     }
 
-    /// Likewise of a window, as [`Size::window_on`] has it: `33.4 KB` for `"1bdp"` where that is 31.2 KB in packets of 4.2 KB.
+    /// The absolute value of a window, as [`Size::window_on`] computes it: `33.4 KB` for `"1bdp"` where that is 31.2 KB in
+    /// packets of 4.2 KB.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -402,7 +403,7 @@ mod tests {
         for wrong in ["2rtt+0queue", "2rtt+-1queue", "5queue", "2us+5queue", "-2rtt+5queue", "2rtt+queue"] {
             assert!(wrong.parse::<Span>().is_err(), "{wrong}");
         }
-        // The suggestions, followed.
+        // The suggestions are valid.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
             assert_eq!(said.fix, Some(Fix::value(right)), "{said}");

@@ -6,7 +6,7 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// Sets of timeouts that a note lists with their sweep points; of more, it gives the range.
+/// The most sets of timeouts that a note lists with their sweep points; it gives the range of more.
 const MOST: usize = 4;
 
 /// The notes of results whose resolved scenario has these points.
@@ -332,7 +332,7 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that differ by point are faults.
+        // Faults that differ between points count as well.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         set_scenario(
             &mut found,

@@ -397,7 +397,7 @@ mod tests {
         for error in says(&set) {
             assert!(error.contains("jobs of `rocev2`, seed 1, did not finish"), "{error}");
         }
-        // Nor where there are no jobs to count.
+        // A measure of jobs is an error too where the run has no rows of jobs.
         set.jobs.retain(|job| job.run == 0);
         assert!(says(&set).iter().all(|error| error.contains("rocev2")));
     }

@@ -40,7 +40,7 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
     error.into_iter().chain(spread).chain(why)
 }
 
-/// The seeds of an order: that there is one, or which sides overlap over several.
+/// A note on the seeds of an order: there is only one, or the sides overlap over several.
 fn spread(spread: &Spread) -> Option<String> {
     if spread.seeds == 1 {
         return Some("One seed: how far the sides spread is not known.".to_owned());

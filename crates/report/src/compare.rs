@@ -217,7 +217,7 @@ fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
 /// Keys whose values are not the same in all resolved scenarios.
 fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
     let flat: Vec<BTreeMap<String, String>> = sets.iter().map(|(_, set)| set.scenario_keys()).collect();
-    // Every key of a scheme that a set lacks would differ; that the scheme is missing is said elsewhere.
+    // Every key of a scheme that a set lacks would differ; a missing scheme is reported elsewhere.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
             return false;

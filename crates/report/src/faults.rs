@@ -6,7 +6,7 @@ use crate::points::by_finding;
 use anabranch_results::{FaultRow, PointFacts, ResultSet, RunRow};
 use std::collections::BTreeSet;
 
-/// Faults that have a note each, and lines of notes about them, at most.
+/// The largest number of faults that have notes of their own, and of lines of such notes.
 const MOST: u32 = 8;
 
 /// A line for each fault, and for each point of the sweep where both are few: the packets of a run of each scheme that
@@ -59,7 +59,7 @@ fn routing(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     })
 }
 
-/// Routing delays that the note lists with their sweep points.
+/// The most routing delays that the note lists with their sweep points.
 const MOST_DELAYS: usize = 4;
 
 /// The time at which routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.

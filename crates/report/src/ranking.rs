@@ -101,7 +101,7 @@ pub(crate) struct RankedScheme {
 }
 
 impl RankedScheme {
-    /// `3`; `1-3` where the seeds do not tell; `unhit` where it is untouched.
+    /// `3`; `1-3` where the seeds do not decide; `unhit` where it is untouched.
     pub(crate) fn rank_shown(&self) -> String {
         match self.rank {
             None if self.is_untouched => "unhit".to_owned(),
@@ -136,7 +136,7 @@ pub(crate) enum Recovery {
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// The ranked_schemes of the groups, in their order.
+/// The ranked schemes of the groups, in their order.
 pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<RankedScheme> {
     let quantity = ranked_quantity(set);
     let of = |group| standing(set, group, quantity);

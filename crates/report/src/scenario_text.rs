@@ -71,7 +71,7 @@ fn fault(written: &Table) -> FaultFacts {
     let starts_us: Vec<f64> = match written.get("at") {
         Some(Toml::Array(times)) => times.iter().filter_map(micros).collect(),
         Some(at) => micros(at).into_iter().collect(),
-        // Neither from the start nor with a time of its own.
+        // The fault neither begins at the start nor has a time of its own.
         None => vec![10.0],
     };
     FaultFacts {

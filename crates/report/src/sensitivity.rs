@@ -64,7 +64,7 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     each.collect()
 }
 
-/// The extent of the runs.
+/// A sentence on the number of set-ups, their scale and the failed runs.
 pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     let how = match unsaid.together {
         true => "each alone and all together".to_owned(),

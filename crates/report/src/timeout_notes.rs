@@ -4,12 +4,12 @@ use crate::groups::{Group, at_points, groups, named};
 use crate::labels::duration;
 use anabranch_results::{FlowRow, PointFacts, ResultSet};
 
-/// Schemes and points of a sweep that a note lists, at most.
+/// The most schemes and points of a sweep that a note lists.
 const MOST: usize = 6;
 
 /// The messages of a group with a timeout, and the others.
 struct TimeoutDelays {
-    /// The number of messages that finished, and of those with a timeout among them.
+    /// The number of messages that finished, and the number of those that had a timeout.
     messages: usize,
     with: usize,
     /// The FCT of the slowest message with a timeout, in microseconds: the mean over the runs that have one.
@@ -118,8 +118,8 @@ impl TimeoutDelays {
     }
 }
 
-/// None where no message is known to have had a timeout: where messages share a queue pair, its timeouts cannot be
-/// attributed.
+/// The delays that timeouts caused in a group. None where no message is known to have had a timeout: if messages share a queue
+/// pair, its timeouts cannot be attributed to one of them.
 fn timeout_delays(set: &ResultSet, group: &Group<'_>) -> Option<TimeoutDelays> {
     let flows_of = |index: usize| {
         let first = set.flows.partition_point(|flow| (flow.run as usize) < index);

@@ -1,22 +1,22 @@
-//! The answer to a question about a parameter.
+//! The answer of a search for the value of a parameter.
 
 use serde::{Deserialize, Serialize};
 
 /// The answer of `anabranch find`, for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchAnswer {
-    /// The question, in a line.
+    /// The search, in a line.
     pub question: String,
     /// A row of heads, then a row per scheme.
     pub table: Vec<Vec<String>>,
     /// Sentences that a reader needs beside the table.
     pub notes: Vec<String>,
-    /// The measured quantity of each run; none where the question compares nothing that a run has by itself.
+    /// The measured quantity of each run; none where neither side of the condition is a number of a single run.
     #[serde(default)]
     pub measured: Option<SearchMeasure>,
 }
 
-/// The two sides of a question's comparison in each run that was tried.
+/// The two sides of the condition in each run that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchMeasure {
     /// The measured side of the comparison, such as `fct_max(scheme)`.

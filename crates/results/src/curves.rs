@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct CurveFile {
     path: PathBuf,
     rows: usize,
-    /// In the order of the rows.
+    /// The ranges of rows, in the order of the file.
     ranges: Vec<RowRange>,
 }
 
@@ -47,7 +47,7 @@ impl CurveFile {
     /// Indexes the curves in the file at `path`, of results with `runs` runs.
     ///
     /// # Errors
-    /// When it cannot be read, or is no file of curves of so many runs in their order.
+    /// When it cannot be read, or is no file of the curves of `runs` runs in their order.
     pub(crate) fn open(path: &Path, runs: usize) -> Result<CurveFile, ResultsError> {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut ranges: Vec<RowRange> = Vec::new();
@@ -167,7 +167,7 @@ impl FiledCurves {
         Ok(curves)
     }
 
-    /// Passes all rows on in batches, with the number of this run of the result set.
+    /// Passes all rows on in batches, each row with the number of this run in the result set.
     pub(crate) fn copy(
         &self,
         mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,

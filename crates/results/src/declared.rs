@@ -20,7 +20,7 @@ pub struct Column {
     pub key: bool,
     /// Whether it counts towards the digest.
     pub digest: bool,
-    /// Whether it stands behind those without this mark in its file.
+    /// Whether its file has it behind all columns without this mark.
     pub last: bool,
 }
 

@@ -73,7 +73,7 @@ impl BytesDigest {
     }
 }
 
-/// The columns of a row that count, as far as they are of this `part`.
+/// Adds the columns of a row that count towards the digest and belong to `part`.
 fn add_columns(hash: &mut Encoder, row: &impl Columns, part: fn(&Column) -> bool) {
     row.visit(&mut |column, cell| {
         if column.digest && part(column) {

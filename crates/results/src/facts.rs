@@ -98,7 +98,7 @@ pub struct SchemeFacts {
     pub name: String,
     /// The retransmission timeout on this fabric, in words: `115 us`.
     pub rto: Option<String>,
-    /// Who chooses the path of a packet.
+    /// The part that chooses the path of a packet.
     pub path_choice: PathChoice,
     /// The fate of a packet for which a queue has no room.
     pub overflow: Overflow,
@@ -108,7 +108,7 @@ pub struct SchemeFacts {
     pub adaptive_routing: bool,
 }
 
-/// Who chooses the path of a packet.
+/// The part that chooses the path of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathChoice {
@@ -130,6 +130,6 @@ pub enum Overflow {
     Drops,
     /// It is trimmed to its header.
     Trims,
-    /// It does not come: PFC pauses the sender before.
+    /// There is no such packet: PFC pauses the sender before.
     Pauses,
 }

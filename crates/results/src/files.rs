@@ -12,7 +12,7 @@
 //! | `facts.json` | the [`ScenarioFacts`](crate::ScenarioFacts) |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
-//! | `answer.json` | the question about a parameter and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
+//! | `answer.json` | the search for a value and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
 //! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the

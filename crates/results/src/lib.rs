@@ -1,4 +1,4 @@
-//! The results of runs: the schema, its Parquet files and its digests. Knows no simulator type.
+//! The results of runs: the schema, its Parquet files and its digests. This crate knows no simulator type.
 //!
 //! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With
 //! the feature `files`, a `ResultSet` is all of a scenario, and `ResultSet::write` and `ResultSet::read` document its

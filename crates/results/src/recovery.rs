@@ -60,7 +60,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
             false => delivered(without, when(without, now + all * ROUNDING) + STRETCH * bin),
         }
     };
-    // The very end of a curve is known to an interval.
+    // The end of a curve is known only to within an interval.
     let is_back = |time: f64, unsure: f64| {
         let until = end_of_stretch(time);
         let (run, baseline) = takes(time, until);

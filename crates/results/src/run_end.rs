@@ -11,32 +11,32 @@ pub enum RunWarning {
     FaultAfterEnd {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
     },
     /// The fault lost, refused or slowed no packet.
     FaultWithoutPackets {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
     },
     /// The fault hit packets, but no data packet.
     FaultWithoutData {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
         /// The packets that it hit.
         packets: u64,
     },
-    /// The run was over before the fault came for the last times.
+    /// The run was over before the last times of the fault.
     FaultTimesAfterEnd {
         /// The number of the fault.
         fault: u32,
-        /// Its kind and its links.
+        /// The kind of the fault and its links.
         on: String,
-        /// The times at which it did not come, with their units.
+        /// Its times after the end of the run, with their units.
         times: Vec<String>,
     },
     /// The job sent nothing over the network.
@@ -90,7 +90,7 @@ impl RunWarning {
         if let RunWarning::FaultWithoutData { packets, .. } = self { *packets } else { 0 }
     }
 
-    /// Whether both warn of the same, though perhaps with another number of packets.
+    /// Whether both are one warning, perhaps with different numbers of packets.
     fn is_like(&self, other: &RunWarning) -> bool {
         let without_packets = |warning: &RunWarning| {
             let mut warning = warning.clone();
@@ -168,7 +168,7 @@ impl SharedWarning {
         SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
     }
 
-    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. False where it is another warning.
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false if it is another warning.
     pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
         if !self.warning.is_like(warning) {
             return false;
@@ -264,7 +264,7 @@ pub enum RunFailure {
 pub enum StallReason {
     /// Nothing new was delivered for the longest permitted time.
     NoDelivery {
-        /// That time, with its unit.
+        /// The longest permitted time, with its unit.
         stall: String,
     },
     /// No event is left.

@@ -129,8 +129,7 @@ columns! {
         pub extra: BTreeMap<String, f64>,
         /// The packets that each fault hit, in the order of the faults. Not part of the digest.
         pub faults: Vec<FaultRow>,
-        /// Warnings about the meaning of this run: a fault that no packet met, a curve without a point. Not part of the
-        /// digest.
+        /// Warnings about the meaning of this run: a fault that hit no packet, a curve without a point. Not part of the digest.
         pub warnings: Vec<RunWarning>,
         /// Digest of this run's totals, flows and jobs.
         #[column("", last)]

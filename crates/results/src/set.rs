@@ -35,7 +35,7 @@ pub struct ResultSet {
     pub warnings: Vec<String>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
-    /// The question of `anabranch find` with its answer; none for an ordinary run.
+    /// The search of `anabranch find` with its answer; none for an ordinary run.
     pub answer: Option<SearchAnswer>,
 }
 
@@ -89,7 +89,7 @@ impl ResultSet {
         found
     }
 
-    /// Every value of the resolved scenario as TOML, by its path; the entries of a list that have a name by that.
+    /// Every value of the resolved scenario as TOML, by its path. Entries of a list that have a name are addressed by it.
     pub fn scenario_keys(&self) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::new();
         if let Ok(table) = toml::from_str::<toml::Table>(&self.scenario_toml) {

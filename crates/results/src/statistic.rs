@@ -69,7 +69,7 @@ impl Statistic {
 
 /// A mean over seeds and its uncertainty: the 95 % confidence interval of Student's t over the seeds' own numbers.
 ///
-/// Seeds are independent draws of the same question, and few: with n of them the interval is the mean plus and minus
+/// Seeds are independent draws of the same quantity, and few: with n of them the interval is the mean plus and minus
 /// t(0.975, n - 1) times s / sqrt(n), where s is their sample standard deviation. For a P99 or a CCT the numbers are
 /// each seed's P99 or CCT. One seed has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -90,7 +90,7 @@ impl ReportSender {
         }
     }
 
-    /// Handles the arrival of a PSN; answers whether it is news.
+    /// Handles the acknowledgement of a packet. Returns its bytes, or none if it was acknowledged before.
     fn acknowledge(&mut self, psn: u32) -> Option<u64> {
         let packet = self.pending.remove(&psn)?;
         let bytes = u64::from(packet.bytes);
@@ -102,7 +102,7 @@ impl ReportSender {
         Some(bytes)
     }
 
-    /// Marks as lost what `is_lost` says of those in flight; answers their number.
+    /// Marks the packets in flight for which `is_lost` is true as lost. Returns their number.
     fn lose(&mut self, is_lost: impl Fn(u32, Time) -> bool) -> u64 {
         let mut lost = 0;
         for (psn, packet) in &mut self.pending {

@@ -10,7 +10,7 @@ use anabranch_sim::{Bytes, Control, Parameter, Registry, Session, Time, run};
 use std::error::Error;
 use std::fmt::Write;
 
-/// Fills `workload` with so many rounds between the server, host 0, and the `workers` behind it.
+/// Fills `workload` with `rounds` rounds between the server, host 0, and the `workers` behind it.
 fn parameter_server(workload: &mut WorkloadBuilder, workers: u32, rounds: u32, bytes: u64) {
     let server = HostId(0);
     let mut pairs = Vec::new();

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
 /// without curves. Runs that differ in nothing but faults share one, so none is simulated twice.
 ///
-/// The losses of a topology file belong to the fabric: where the scenario has other faults as well, the baseline keeps
-/// them, and the difference is what the other faults cost. Where they are all that there is, the difference is their cost.
+/// The losses of a topology file belong to the fabric: if the scenario has other faults as well, the baseline keeps these
+/// losses, and the difference is the cost of the other faults. If they are the only faults, the difference is their cost.
 pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     let mut compared: BTreeMap<String, Vec<&RunPoint>> = BTreeMap::new();
     let mut order = Vec::new();

@@ -31,7 +31,7 @@ pub enum WorkloadError {
         /// The problem and the fix.
         what: Problem,
     },
-    /// A problem of one job of several, by a key of the job; of its file as a whole, by the key `file`.
+    /// A problem of one job of several, by a key of the job. A problem of the job's file as a whole has the key `file`.
     #[error("workload.job.{job}.{key}: {what}")]
     Job {
         /// The number of the job, from 0.

@@ -280,7 +280,7 @@ impl<'a> FlowFile<'a> {
                 let what = format!("the 6 columns are {of_six}, and all of these numbers fit both");
                 Err(WorkloadError::line(self.file, flows[0].line, Problem::with_text(what, instead)))
             }
-            // A mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
+            // The line has a mistake. The fifth column decides: bytes have no decimal point, and starts mostly have one.
             (None, None) => {
                 let fifth = self.counted[0].1.split_whitespace().nth(4).unwrap_or_default();
                 Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })

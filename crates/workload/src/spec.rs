@@ -161,8 +161,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// The path in a scenario that decides the length of a message of a group (empty: of none), and the key if it is a
-    /// length.
+    /// The path in a scenario that decides the length of a message, and its key if the value is a length. `group` is the name
+    /// of the message's group, empty for none.
     pub fn length_path(&self, message: usize, group: &str) -> (String, Option<&'static str>) {
         let bytes = |path: &str| (path.to_owned(), Some("bytes"));
         match self {

@@ -19,7 +19,7 @@ pub struct Libraries {
 enum Target<'a> {
     Module(Module),
     Items(Module, Vec<&'a Item>),
-    /// An item of a library that is not ours.
+    /// An item of a library outside the workspace.
     Foreign,
 }
 
@@ -63,7 +63,7 @@ impl Libraries {
         lines
     }
 
-    /// Adds the public items of a module, which is known by `prefix`.
+    /// Adds the public items of a module under the path `prefix`.
     fn list(&self, module: &Module, prefix: &str, lines: &mut BTreeSet<String>) {
         let Some(items) = self.modules.get(module) else { return };
         for item in items {
@@ -114,7 +114,7 @@ impl Libraries {
         let path = format!("{prefix}{}", name.unwrap_or(&ident));
         lines.extend(items::described(item, &path));
         if matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
-            // What is implemented for a type stands below the same module of its crate's root.
+            // Implementations for a type are in the same top-level module of its crate.
             let near = |other: &Module| other.0 == module.0 && other.1.first() == module.1.first();
             for item in self.modules.iter().filter(|(other, _)| near(other)).flat_map(|(_, items)| items) {
                 if let Item::Impl(item) = item
@@ -153,7 +153,7 @@ impl Libraries {
             items.iter().filter_map(|item| if let Item::Use(item) = item { Some(item) } else { None })
         {
             for Import { path, name } in imports(&import.tree) {
-                // An import that leads to itself is one of a library.
+                // An import whose path begins with its own name comes from another library.
                 if name == *first && path.first() != Some(first) {
                     return self.resolve(module, &[path.as_slice(), rest].concat());
                 }

@@ -7,10 +7,10 @@ use std::slice;
 use syn::visit::{self, Visit};
 use syn::{ImplItem, Item, UseTree};
 
-/// By module of a folder: its siblings that it uses, each with a file and path by which it does.
+/// The siblings that each module of a folder uses, each with the file and the path of a use.
 pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
-/// By folder, which is a module with modules below it: the uses between these.
+/// The uses between the modules of each folder, which is a module with modules below it.
 pub type Folders = BTreeMap<Vec<String>, Graph>;
 
 /// The uses between siblings, for every folder of a crate.
@@ -25,7 +25,7 @@ pub fn folders(sources: &[&Source]) -> Folders {
         paths.visit_file(&source.file);
         for (user, path) in paths.found {
             let Some(full) = absolute(&user, &path) else { continue };
-            let used = modules.home_of(full);
+            let used = modules.defining_module(full);
             let common = user.iter().zip(&used).take_while(|(own, other)| own == other).count();
             if let (Some(own), Some(other)) = (user.get(common), used.get(common)) {
                 let graph = folders.entry(user[..common].to_vec()).or_default();
@@ -43,7 +43,7 @@ struct Modules {
     all: BTreeSet<Vec<String>>,
     /// By module and name: the path that it stands for, from the root.
     names: BTreeMap<(Vec<String>, String), Vec<String>>,
-    /// By module: those of which it takes every name.
+    /// The modules of which each module imports every name.
     globs: BTreeMap<Vec<String>, Vec<Vec<String>>>,
 }
 
@@ -74,12 +74,12 @@ impl Modules {
         }
     }
 
-    /// The module in which that which `path` leads to is defined.
-    fn home_of(&self, path: Vec<String>) -> Vec<String> {
+    /// The module that defines the item at `path`.
+    fn defining_module(&self, path: Vec<String>) -> Vec<String> {
         let mut module = Vec::new();
         let mut rest = path;
         rest.reverse();
-        // Names that pass on each other in a circle are no Rust, but must not hang the check.
+        // Re-exports in a circle are not valid Rust, but must not hang the check.
         for _ in 0..100 {
             let Some(name) = rest.pop() else { break };
             let below = [module.as_slice(), slice::from_ref(&name)].concat();
@@ -95,7 +95,7 @@ impl Modules {
         module
     }
 
-    /// The path from the root for which `name` stands in `module`, where that takes it from another.
+    /// The path from the root that `name` stands for in `module`, if `module` imports it.
     fn passed_on(&self, module: &[String], name: &str) -> Option<Vec<String>> {
         if let Some(path) = self.names.get(&(module.to_vec(), name.to_owned())) {
             return Some(path.clone());
@@ -140,7 +140,7 @@ impl Paths {
         }
     }
 
-    /// Paths in what is handed to a macro.
+    /// Paths in the tokens that a macro gets.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut joined = true;
@@ -203,7 +203,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// Every path of a `use`, with the name that it gives to what is there.
+/// Every path of a `use`, with the name that it gives to the item.
 fn leaves(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     match tree {
         // `a::{self, b}` names `a` itself.

@@ -66,7 +66,7 @@ struct Roce {
     becn: bool,
     /// Headers behind the BTH.
     more: Vec<u8>,
-    /// A payload follows.
+    /// Whether a payload follows.
     payload: bool,
 }
 
@@ -271,7 +271,7 @@ fn padded(mut bytes: Vec<u8>, simulated: usize) -> Frame {
     Frame { length: bytes.len() as u32, bytes }
 }
 
-/// A pause frame of IEEE 802.1Qbb: the longest pause, or none any more, of one priority.
+/// A pause frame of IEEE 802.1Qbb for one priority: a pause of the longest time, or the end of a pause.
 fn pause(link: LinkId, stop: bool) -> Frame {
     let [a, b, c, d] = link.0.to_be_bytes();
     let mut bytes = vec![0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x06, 0x00, a, b, c, d];

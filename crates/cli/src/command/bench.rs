@@ -17,7 +17,7 @@ struct Case {
     tiers: u32,
     /// The size of a message.
     bytes: &'static str,
-    /// The schemes that it runs with unless others are asked for.
+    /// The schemes that it runs with unless others are requested.
     schemes: &'static [&'static str],
 }
 

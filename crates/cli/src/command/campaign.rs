@@ -1,4 +1,4 @@
-//! `anabranch campaign`.
+//! `anabranch campaign`: the runs of a scenario, each in a folder of its own.
 
 use crate::args::CampaignArgs;
 use crate::execute::{timed, watched};
@@ -158,7 +158,7 @@ fn carry_out(
     Ok(ends)
 }
 
-/// A job script for `sbatch`: an array of so many tasks, each of which does its share.
+/// A job script for `sbatch`: an array of `tasks` tasks, each of which does its share.
 fn slurm_script(args: &CampaignArgs, tasks: usize) -> Result<String, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::Run(format!("this program cannot be found: {}", reason(&error))))?;

@@ -1,4 +1,4 @@
-//! `anabranch check`.
+//! `anabranch check`: a scenario resolved and validated, without simulating it.
 
 use crate::args::CheckArgs;
 use crate::cost::Cost;

@@ -87,7 +87,7 @@ pub fn kinds(table: &str) -> Vec<(String, String)> {
     of_table.filter_map(row).collect()
 }
 
-/// Whether a table or a kind is called so.
+/// Whether this is the name of a table or of a kind.
 pub fn is_section(wanted: &str) -> bool {
     sections().iter().any(|section| is_called(section, wanted))
 }

@@ -1,4 +1,4 @@
-//! `anabranch league`.
+//! `anabranch league`: every scheme in every scenario of the league.
 
 use super::list::state_bits;
 use super::simulate;
@@ -91,7 +91,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
 /// A scenario of the league.
 struct LeagueScenario<'f> {
     name: &'f str,
-    /// The ideal times that its times are compared with.
+    /// The number of the runs against which the page plots the time of each scheme.
     explanation: Option<Explanation>,
     /// All of its schemes, under the common setup.
     on_common: Scenario,

@@ -1,4 +1,4 @@
-//! `anabranch list`.
+//! `anabranch list`: the names that scenarios and commands can use.
 
 use super::columns;
 use super::keys;
@@ -112,7 +112,7 @@ fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Lists the series with the key that says of what each is measured.
+/// Lists the series, each with the key that names the links, switches or queue pairs that it is about.
 fn series(as_json: bool) -> Result<(), Failure> {
     let title = |kind: &SeriesKind| format!("{} ({})", kind.meaning, kind.points.key());
     if !as_json {
@@ -161,8 +161,8 @@ fn state(as_json: bool) -> Result<(), Failure> {
 /// packets of 4 KiB, which is 120, as a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
-/// By scheme, the bits that its balancer and transport keep for a queue pair in NICs, with [`IN_FLIGHT`] packets, and its
-/// program in a switch.
+/// The bits of hardware state of each scheme: those that its balancer and transport keep for a queue pair in NICs, with
+/// [`IN_FLIGHT`] packets, and those of its program in a switch.
 ///
 /// # Errors
 /// None that a built-in scheme could cause.

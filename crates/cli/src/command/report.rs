@@ -1,4 +1,4 @@
-//! `anabranch report`.
+//! `anabranch report`: the tables and the page of stored results.
 
 use super::find::in_words;
 use crate::args::ReportArgs;

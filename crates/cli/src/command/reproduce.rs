@@ -1,4 +1,4 @@
-//! `anabranch reproduce`.
+//! `anabranch reproduce`: the figures of papers, with the outcomes of their claims.
 
 use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
@@ -17,7 +17,7 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims.
 ///
 /// # Errors
-/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is none.
+/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is no error.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -173,7 +173,7 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// `7 claims: 5 hold, 1 direction-only, 1 differ`; at the quick scale, which shows and does not judge, their number.
+/// `7 claims: 5 hold, 1 direction-only, 1 differ`. At the quick scale only the number of claims, since that scale judges none.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };

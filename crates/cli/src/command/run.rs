@@ -1,4 +1,4 @@
-//! `anabranch run`.
+//! `anabranch run`: a scenario simulated, and its schemes compared.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;

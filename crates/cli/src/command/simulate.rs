@@ -26,7 +26,7 @@ pub struct Job<'a> {
     pub baselines: usize,
     /// Simulates it, except for the runs that are kept, with room for curves on disk.
     pub simulate: &'a dyn Fn(&RunCache, &Spool) -> Result<Outcome, Failure>,
-    /// The figure's part of the results, from the rest of them.
+    /// Makes the figure's part of the results from their other parts.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
 }
 
@@ -34,7 +34,7 @@ impl Job<'_> {
     /// Simulates, or returns stored results.
     ///
     /// # Errors
-    /// When the folder of results refuses something. Failed and stopped runs are part of what is returned.
+    /// The folder of results cannot be used. Failed and stopped runs are no errors: they are part of the result.
     pub fn perform(&self, output: &OutputArgs) -> Result<Simulated, Failure> {
         let store = Store::at(&output.folder);
         if !output.fresh

@@ -105,7 +105,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     let text = ask("smallest = [\"10KB\", \"4MB\"]", &[]).stdout;
     let (said, other) = text.split_once(", but between them; ").unwrap_or_else(|| panic!("{text}"));
     assert!(said.ends_with(", so that it holds at neither end (\"10KB\" and \"4MB\")"), "{text}");
-    // The other limit is asked with the words of the message.
+    // The range that the message proposes finds the other limit.
     let (range, _) = other.split_once(" asks for").unwrap();
     let largest = seed(ask(range, &["--json"]).json());
     assert_eq!(largest["outcome"], "found", "{range}: {largest}");
@@ -116,7 +116,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     assert_eq!((&list["outcome"], &list["value"]), (&"found".into(), &inside.into()), "{list}");
 }
 
-/// Switches that pause, asked for their buffer.
+/// A search for the buffer of switches that pause.
 fn paused(schemes: &str, set: &str, question: &str) -> String {
     let text = edited("[\"reps\", \"ops\"]", schemes);
     format!("{text}[set]\n{set}\n[find]\n{question}\nwhere = \"fct_max(scheme) < 1000\"\nresolution = 0.9\n")
@@ -379,8 +379,8 @@ fn a_question_is_checked_wherever_it_stands() {
     }
 }
 
-/// The value that the hardest seed asks for is the answer only if it holds with each seed; one for which it holds at both ends
-/// asks for nothing.
+/// The value that the most demanding seed needs is the answer only if it holds with each seed; a seed for which it holds at
+/// both ends needs no value.
 #[test]
 fn what_is_the_answer_of_every_seed_was_tried_with_every_seed() {
     let place = Place::new();

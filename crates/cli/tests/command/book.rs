@@ -295,7 +295,7 @@ fn queries_of_the_book_run() {
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
     place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
-    // Beside it results of another sweep and of none, and a place where nothing was swept.
+    // The same folder also has results of another sweep and of none, and a folder without swept results.
     place.write(
         "other.toml",
         scenario.replace("\"workload.load\" = [0.2, 0.4]", "\"topology.link\" = [\"100Gbps\"]"),

@@ -133,7 +133,7 @@ fn what_is_missing_stands_above_everything_else() {
         above.contains("These results are not whole")
             && above.contains("ecmp, seed 3</b> (numbers of the first of them): stalled")
     );
-    // And drawn again from what is stored.
+    // A report from the stored results has the same note.
     let folder = document["folder"].as_str().unwrap();
     let table = place.run(&["report", folder]).expect(0).stdout;
     assert!(table.contains("Not whole: 3 of 6 runs failed"), "{table}");
@@ -193,7 +193,7 @@ fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
     let (at_first, rest) = told.split_once(" | at *.fabric.queue = 200KB: ").unwrap();
     assert!(first.starts_with(at_first), "{first} and {at_first}");
     assert!(rest.contains("What is swept acts through the timeouts too"), "{rest}");
-    // As the note says, one time for all points holds them.
+    // One RTO in `[set]` makes it the same at all points, as the note says.
     let held = timeouts(&place, &format!("{swept}[set]\n\"*.transport.rto\" = \"40us\"\n"));
     assert!(held.starts_with(&format!("{rule}: 40us.")), "{held}");
 }

@@ -63,7 +63,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal is 9.4 us: twice as late may meet what waits, four times as late only behind fewer uplinks.
+    // The ideal is 9.4 us. A fault at twice that time may still hit waiting packets, one at four times only behind fewer
+    // uplinks.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");
@@ -185,7 +186,7 @@ fn a_timeout_below_the_round_trip_of_messages() {
     };
     let (reps, ops) = (says("reps"), says("ops"));
     warned(&pair(15), &[&ops, &reps]);
-    // Within a ToR it is 82 us; with 85 us to wait, only the others are told of.
+    // Within a ToR the round trip is 82 us, so that an RTO of 90 us causes no warning.
     let longer = format!("{}[set]\n\"*.transport.rto\" = \"90us\"\n", pair(1));
     warned(&longer, &[]);
 }

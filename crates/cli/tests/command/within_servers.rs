@@ -46,7 +46,7 @@ fn it_runs_and_the_command_says_that_nothing_crosses_the_network() {
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(SAYS)), "{warnings:?}");
 }
 
-/// The point of a sweep over tensor parallelism at which it fills a server is one as others.
+/// A sweep over tensor parallelism also runs the point at which it fills a server.
 #[test]
 fn a_sweep_over_tensor_parallelism_passes_the_size_of_a_server() {
     let place = place(&[2, 4, 8]);

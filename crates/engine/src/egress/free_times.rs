@@ -12,9 +12,9 @@ pub trait FreeTimes {
     const ONE_PORT: bool;
     /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
-    /// The position of the next one among the node's events.
+    /// The position of the next time among the node's events.
     fn first(&self) -> Order;
-    /// Takes the port of the next one, which must exist.
+    /// Takes the port of the next time, which must exist.
     fn pop(&mut self) -> u16;
 }
 
@@ -230,7 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list: two lines of constant delays, and any delay beside them.
+        /// Compares with a sorted list: two lines of constant delays, and any delay beside them.
         #[test]
         fn ports_free_up_by_time_and_port(
             steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),
@@ -251,7 +251,7 @@ mod tests {
                     prop_assert_eq!(queues.pop(), port);
                     now = now.max(time);
                 }
-                // Time does not pass what is still to come.
+                // Time does not pass an entry that is still to come.
                 now = plain.first().map_or(now + pass, |(first, _)| (now + pass).min(*first));
             }
             while let Some((_, port)) = (!plain.is_empty()).then(|| plain.remove(0)) {

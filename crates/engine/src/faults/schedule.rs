@@ -40,7 +40,7 @@ impl Schedule {
         (began + down_for).min(self.until)
     }
 
-    /// The first time after `after`, or of all, at which an interval begins or ends.
+    /// The first time at which an interval begins or ends: after `after`, or of all times without it.
     pub fn next_change(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
         if after >= self.until {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a check of every picosecond.
+        /// Compares with a check of every picosecond.
         #[test]
         fn it_meets_what_it_holds_within(
             (from, lasts, period) in (0_u64..40, 1_u64..60, 2_u64..20),

@@ -6,12 +6,12 @@ use crate::network::Network;
 use anabranch_base::{MessageId, QpId};
 
 impl Host {
-    /// The number that the next queue pair on which it sends will have among them.
+    /// The number of the host's next outgoing queue pair.
     pub fn next_outgoing(&self) -> u32 {
         self.outgoing.len() as u32
     }
 
-    /// The number that the next queue pair on which it receives will have among them.
+    /// The number of the host's next incoming queue pair.
     pub fn next_incoming(&self) -> u32 {
         self.incoming.len() as u32
     }

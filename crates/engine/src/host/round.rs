@@ -121,8 +121,8 @@ impl Round {
         Some(slot)
     }
 
-    /// Marks the queue pair of the sender at `slot` as done. Returns whether the slot is free at once; otherwise it is when
-    /// its turn comes.
+    /// Marks the queue pair of the sender at `slot` as done. Returns whether the slot is free at once; otherwise it becomes
+    /// free when its turn comes.
     pub fn leave(&mut self, senders: &mut [SenderSlot], slot: u32) -> bool {
         let sender = &mut senders[slot as usize];
         sender.done = sender.ready;

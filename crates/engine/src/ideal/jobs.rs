@@ -270,8 +270,8 @@ impl<'w> JobGates<'w> {
     }
 }
 
-/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the chain
-/// of messages and steps that wait for each other. `gates` is as before when the function returns.
+/// The earliest posting of each message of a job, counted from that of its first message or step, and the end of the chain of
+/// messages and steps that wait for each other. The function leaves `gates` as it found it.
 fn starts(
     workload: &Workload,
     job: &Job,

@@ -1,6 +1,6 @@
 //! The inbox of a switch whose ports share nothing: its arrivals by egress port.
 
-use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_order};
+use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_order, sort_nearly_sorted};
 use crate::frame::Arrival;
 use crate::prefetch::prefetch;
 use anabranch_base::{NodeId, Time};
@@ -171,7 +171,7 @@ impl<'m> PortInbox<'m> {
             sorted[*next as usize] = *entry;
             *next += 1;
         }
-        sort_nearly_sorted(sorted);
+        sort_nearly_sorted(sorted, |entry| entry.key);
         let mut start = 0;
         for (port, ends) in (0..).zip(ends.chunks_exact(PARTS)) {
             if ends[PARTS - 1] > start {
@@ -201,25 +201,6 @@ impl<'m> PortInbox<'m> {
             (rest, from) = (behind, *end);
             (*port, of_port)
         })
-    }
-}
-
-/// Sorts arrivals that are nearly sorted, by insertion as long as that takes few steps.
-#[inline]
-fn sort_nearly_sorted(arrivals: &mut [Entry<'_>]) {
-    let mut left = 8 * arrivals.len();
-    for index in 1..arrivals.len() {
-        let entry = arrivals[index];
-        let mut place = index;
-        while place > 0 && arrivals[place - 1].key > entry.key {
-            arrivals[place] = arrivals[place - 1];
-            place -= 1;
-        }
-        arrivals[place] = entry;
-        left = left.saturating_sub(index - place);
-        if left == 0 {
-            return arrivals.sort_unstable_by_key(|entry| entry.key);
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Mail against a plain list of sent frames: nothing is lost or duplicated, and all frames arrive in order.
 
 use super::*;
+use crate::frame::{Order, event_kind};
 use anabranch_base::{HostId, LinkId, QpId, Rate};
 use anabranch_proto::{IntHop, Repr};
 use proptest::prelude::*;
@@ -48,7 +49,7 @@ fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16
     let out = SmallVec::from_iter([&mut slot]);
     let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
     let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
-    // Earlier and later ones stay where they are, and pause frames come first.
+    // Arrivals at other instants keep their places, and pause frames come first.
     out.send_packet(NodeId(node), Time(start), &packet, 700);
     (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
     out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, true) }, None);
@@ -73,7 +74,7 @@ fn the_order_at_one_instant_is_uniform_over_ports() {
         assert_eq!(ports, drawn_order(5, 7, node, at - 1, at), "another window");
         ports.iter().zip(&mut places).for_each(|(port, place)| place[usize::from(*port)] += 1);
     }
-    // Five standard deviations of a fifth of so many.
+    // Five standard deviations of the number of rounds, one in five on average.
     let off = 5.0 * f64::sqrt(f64::from(rounds) * 0.2 * 0.8);
     let is_fifth = |count: &u32| (f64::from(*count) - f64::from(rounds) * 0.2).abs() < off;
     assert!(places.iter().flatten().all(is_fifth), "{places:?}");
@@ -192,9 +193,9 @@ fn egress(arrival: &Arrival) -> Option<u16> {
 }
 
 /// Mail as in the engine: slots by thread and window, and arrivals over long links.
-struct InjectedMessage {
+struct TestMail {
     mail: Vec<Vec<WindowMail>>,
-    /// By thread.
+    /// The unused blocks of each thread.
     free: Vec<Blocks>,
     far: Vec<FarArrival>,
     number: u64,
@@ -204,10 +205,10 @@ struct InjectedMessage {
     numbers: u32,
 }
 
-impl InjectedMessage {
+impl TestMail {
     fn new(ahead: usize) -> Self {
         let slots = || (0..=ahead).map(|_| WindowMail::new(NODES as usize)).collect();
-        InjectedMessage {
+        TestMail {
             mail: (0..THREADS).map(|_| slots()).collect(),
             free: (0..THREADS).map(|_| Blocks::default()).collect(),
             far: Vec::new(),
@@ -391,7 +392,7 @@ proptest! {
     fn what_was_sent_comes_in_once_and_in_order(
         ahead in 1usize..=MAX_WINDOWS_AHEAD, from in 0u64..2_000, steps in steps(),
     ) {
-        let mut post = InjectedMessage::new(ahead);
+        let mut post = TestMail::new(ahead);
         (0..=ahead).for_each(|_| post.advance(7));
         for Step { length, sent, idle } in steps {
             post.receive()?;

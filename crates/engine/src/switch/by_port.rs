@@ -125,7 +125,7 @@ impl Switch {
         are_routed && self.is_calm(arriving)
     }
 
-    /// Whether no threshold is crossed even if all data of `arriving` bytes, by ingress port, waits at once.
+    /// Whether no threshold is crossed even if all arriving data waits at once; `arriving` has its bytes by ingress port.
     fn is_calm(&self, arriving: &[u64]) -> bool {
         let fits = |shared: &SharedQueues| {
             let longest = self.egress.ports.iter().map(|port| port.data_bytes).max().unwrap_or(0);

@@ -1,12 +1,13 @@
 //! Full queues: the choice of the packet that is dropped or trimmed.
 
 use super::Switch;
+use super::plain_port::PortStream;
 use crate::context::Context;
-use crate::egress::{trimmed, waits_with_control};
+use crate::egress::{trim_or_drop, waits_with_control};
 use crate::frame::Frame;
 use crate::observer::Observer;
 use crate::queue::FullQueue;
-use anabranch_base::{Purpose, stream};
+use anabranch_base::Purpose;
 
 impl Switch {
     /// Handles a packet without room in its queue at `port`: it or another packet is dropped or trimmed.
@@ -23,9 +24,11 @@ impl Switch {
 
     /// Tosses the coin of `port`. Returns whether the youngest packet in the queue is dropped instead of the arriving one.
     fn coin_evicts_youngest<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
-        let link = u64::from(self.egress.port(port).link.0);
-        let new = || Box::new(stream(at.network.seed, link, Purpose::FullQueue));
-        self.coins[usize::from(port)].get_or_insert_with(new).below(2) == 0
+        let stream = &mut self.coins[usize::from(port)];
+        PortStream { stream, purpose: Purpose::FullQueue }
+            .of(self.egress.ports[usize::from(port)].link, at)
+            .below(2)
+            == 0
     }
 
     /// Drops or trims the youngest packet in the data queue of `port` and puts the arriving one in its place. False where the
@@ -50,27 +53,17 @@ impl Switch {
         } else {
             out.data.pop_last(&mut self.egress.pool);
         }
-        out.peak = out.peak.max(out.queued());
-        at.observer.queued(out.link, at.now, out.queued());
+        self.egress.note_queued(port, at);
         self.trim_or_drop(port, &youngest, at);
         fits
     }
 
     /// Trims a packet, or drops it.
     fn trim_or_drop<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
-        let limits = &at.network.queues;
-        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
-            self.egress.drop_packet(port, frame, at);
-            return;
-        };
-        at.counters.trims += 1;
-        at.note_lost_payload(&frame.packet);
+        let header = trim_or_drop(&self.egress.ports[usize::from(port)], &frame.packet, at);
         self.egress.release_telemetry(frame.telemetry);
-        let header = Frame::new(header, frame.port);
-        if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
-            self.egress.drop_packet(port, &header, at);
-        } else {
-            self.egress.enqueue(port, &header, true, at);
+        if let Some(header) = header {
+            self.egress.enqueue(port, &Frame::new(header, frame.port), true, at);
         }
     }
 }

@@ -6,7 +6,9 @@ mod path_map;
 mod pfc;
 mod plain_port;
 mod program;
+mod program_error;
 mod shared;
+mod shortest;
 mod tors;
 mod wrr;
 
@@ -18,16 +20,18 @@ use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::prefetch;
 use crate::queue::SlotHandle;
-use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
+use plain_port::PortStream;
 use program::Extensions;
 use shared::SharedQueues;
 
 pub use by_port::PortScratch;
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
-pub use program::{ProgramError, ProgramPlan, program_counters};
+pub use program::{ProgramPlan, program_counters};
+pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
 
 /// The whole state of a switch.
@@ -61,7 +65,7 @@ pub struct SwitchPlan {
     pub pfc: Option<PfcPlan>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// Switches whose ports share nothing may run each port by itself.
+    /// Whether switches whose ports share nothing may run each port by itself.
     pub by_port: bool,
     /// By switch: the WRR weight of its control queues in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,
@@ -122,7 +126,8 @@ impl Switch {
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, ports)));
         let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         let extensions = plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index)));
-        let is_by_packet = extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet());
+        let is_by_packet =
+            extensions.as_ref().is_none_or(|extensions| extensions.is_by_packet(network, index));
         let by_port = (plan.by_port && is_by_packet).then(|| Box::new(PortTimes::new(ports)));
         let egress = Egress::new(network, node, weight, link_kind_of, DelayQueues::default());
         Switch {
@@ -223,7 +228,7 @@ impl Switch {
     /// Sends a packet on a free link, through the egress hook of the switch program, if there is one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
-        if self.has_program() {
+        if self.has_egress_hook(port, at) {
             self.pass_out(port, frame, at);
         } else {
             self.egress.transmit(port, frame, at);
@@ -241,18 +246,15 @@ impl Switch {
         let out = &self.egress.ports[usize::from(port)];
         let (queued, marking) = (out.data_bytes, &at.network.link_kinds[usize::from(out.link_kind)].marking);
         if queued > marking.kmin && !self.egress.pool.frame(&taken).packet.is_control() {
-            let (seed, link) = (at.network.seed, out.link);
-            let random = || {
-                let new = || Box::new(stream(seed, u64::from(link.0), Purpose::EcnMarking));
-                self.marks[usize::from(port)].get_or_insert_with(new).next_u32()
-            };
-            if marking.marks(queued, random) {
+            let (link, stream) = (out.link, &mut self.marks[usize::from(port)]);
+            let mut marks = PortStream { stream, purpose: Purpose::EcnMarking };
+            if marking.marks(queued, || marks.of(link, at).next_u32()) {
                 self.egress.pool.frame_mut(&taken).packet.marked = true;
                 at.counters.ecn_marks += 1;
                 self.marked += 1;
             }
         }
-        if self.has_program() {
+        if self.has_egress_hook(port, at) {
             let frame = self.egress.pool.take(taken);
             self.pass_out(port, &frame, at);
         } else {

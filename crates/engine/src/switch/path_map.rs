@@ -29,8 +29,8 @@ pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     sizes(topology, routing).iter().map(|n| *n as u32).product()
 }
 
-/// By relative path change below [`paths`], the value to XOR into the entropy value. None where the choice of the ToR alone
-/// decides the path.
+/// The values to XOR into the entropy value, indexed by the relative path change (below [`paths`]). None where the choice of
+/// the ToR alone decides the path.
 ///
 /// # Errors
 /// A fabric or a hash that permits no such map.

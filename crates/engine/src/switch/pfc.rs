@@ -287,7 +287,8 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Whether no port is paused or to be paused, and none is even if all data of `arriving` bytes, by ingress port, waits at once.
+    /// Whether no port is paused or about to be, and none would be even if all arriving data waited at once; `arriving` has its
+    /// bytes by ingress port.
     pub(super) fn is_calm(&self, arriving: &[u64]) -> bool {
         let used = self.shared.used + arriving.iter().sum::<u64>();
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };

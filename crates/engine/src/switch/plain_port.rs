@@ -3,7 +3,7 @@
 use super::pfc::{Admission, SwitchPfc};
 use super::shared::SharedQueues;
 use crate::context::Context;
-use crate::egress::{Port, QueueClass, count_drop, trimmed, waits_with_control};
+use crate::egress::{Port, QueueClass, trim_or_drop, waits_with_control};
 use crate::frame::Frame;
 use crate::link::LinkKind;
 use crate::mail::Entry;
@@ -12,7 +12,7 @@ use crate::queue::{Fifo, FullQueue, Pool};
 use anabranch_base::{LinkId, Purpose, Stream, Time, stream};
 use anabranch_proto::Packet;
 
-/// A queue of arrivals of the present window, behind the frames that had waited before it. They stay where they are in the mail.
+/// A queue of arrivals of the present window, behind the frames that had waited before it. The arrivals stay in the mail.
 #[derive(Default)]
 pub struct Waiting {
     /// Indexes among the arrivals at the port, rising.
@@ -252,15 +252,8 @@ impl<'m> PlainPort<'_, 'm> {
 
     /// Trims a packet, or drops it.
     fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
-        let (limits, out) = (&at.network.queues, &mut *self.wire.out);
-        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
-            return count_drop(out.link, &frame.packet, at);
-        };
-        at.counters.trims += 1;
-        at.note_lost_payload(&frame.packet);
-        if out.control_bytes + u32::from(header.wire_bytes) > limits.control {
-            return count_drop(out.link, &header, at);
-        }
+        let out = &mut *self.wire.out;
+        let Some(header) = trim_or_drop(out, &frame.packet, at) else { return };
         // A header is no arrival, so it cannot wait as one: it is queued, and with it the arrivals before it.
         self.waiting[1].move_to(&mut out.control, self.pool, self.arrivals);
         out.control.push(self.pool, &Frame::new(header, frame.port));
@@ -346,7 +339,7 @@ impl Wire<'_> {
     }
 }
 
-/// A random stream of a port, which begins with its first number.
+/// A random stream of a port, which is created at its first draw.
 pub struct PortStream<'s> {
     /// The stream, once it has begun.
     pub stream: &'s mut Option<Box<Stream>>,
@@ -355,7 +348,7 @@ pub struct PortStream<'s> {
 }
 
 impl PortStream<'_> {
-    fn of<O>(&mut self, link: LinkId, at: &Context<'_, O>) -> &mut Stream {
+    pub fn of<O>(&mut self, link: LinkId, at: &Context<'_, O>) -> &mut Stream {
         let new = || Box::new(stream(at.network.seed, u64::from(link.0), self.purpose));
         self.stream.get_or_insert_with(new)
     }

@@ -1,7 +1,9 @@
 //! Programs in switches, and choices among equal-cost ports other than by a plain hash.
 
 use super::Switch;
-use super::path_map::{self, PathMapError};
+use super::path_map;
+use super::program_error::{EVERY_TOR, ProgramError};
+use super::shortest::{DOWN, draw_least, shortest};
 use super::tors;
 use crate::context::{Context, Failure, Notice};
 use crate::frame::{Frame, Order, UNCHARGED, event_kind};
@@ -9,16 +11,14 @@ use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
-use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
+use anabranch_fabric::{Routing, Selector, Topology};
 use anabranch_proto::program::{
-    AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
+    AnyProgram, EgressPorts, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The default of `program_at`.
-const EVERY_TOR: &str = "tor:100%";
 
 /// The programs and the routing of all switches before the first packet.
 pub struct ProgramPlan {
@@ -40,6 +40,8 @@ pub(super) struct Extensions {
 /// A program with its state in the engine.
 struct Attached {
     program: AnyProgram,
+    /// The ports at which it handles packets before they are sent.
+    egress_ports: EgressPorts,
     /// Packets that it has emitted.
     out: Vec<Emitted>,
     /// The number of packets that it holds.
@@ -56,47 +58,6 @@ struct Attached {
     next_notice: Time,
     /// The number of the window's notices that it has received.
     notices_read: usize,
-}
-
-/// An error of a program on a fabric.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
-    /// The selector of switches matches none.
-    #[error(transparent)]
-    At(#[from] SelectorError),
-    /// The fabric has more paths than the program's tables have entries.
-    #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
-    Paths {
-        /// Paths of the fabric.
-        paths: u32,
-        /// Entries as configured.
-        table: u32,
-    },
-    /// Neither the ToR's choice of a port nor the entropy value decides the path.
-    #[error("{0}")]
-    PathMap(#[from] PathMapError),
-}
-
-impl ProgramError {
-    /// The problem, without the fix that the selector's own error has.
-    pub fn problem(&self) -> String {
-        match self {
-            ProgramError::At(error) => format!("{:?}: {}", error.selector, error.problem.message),
-            other => other.to_string(),
-        }
-    }
-
-    /// The path of the wrong parameter of the scheme, and a valid value; none where only another fabric helps.
-    pub fn remedy(&self) -> (&'static str, Option<String>) {
-        match self {
-            ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),
-            ProgramError::Paths { paths, .. } => ("fabric.program.paths", Some(paths.to_string())),
-            ProgramError::PathMap(PathMapError::NotLinear(_)) => {
-                ("fabric.routing", Some("\"ecmp-linear\"".to_owned()))
-            }
-            ProgramError::PathMap(_) => ("fabric.program", None),
-        }
-    }
 }
 
 impl ProgramPlan {
@@ -153,7 +114,8 @@ impl ProgramPlan {
 
     /// The program and routing of the switch with this number. Its program is taken out of the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
-        let attached = |program| Attached {
+        let attached = |program: AnyProgram| Attached {
+            egress_ports: program.egress_ports(),
             program,
             out: Vec::new(),
             held: 0,
@@ -217,9 +179,16 @@ impl Extensions {
         order(*timer, event_kind::TIMER).min(order(*next_notice, event_kind::NOTICE))
     }
 
-    /// Whether the choice of a port depends on the packet alone.
-    pub(super) fn is_by_packet(&self) -> bool {
-        self.program.is_none() && matches!(self.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear)
+    /// Whether the choice of a port at the switch of this number depends on the packet alone.
+    pub(super) fn is_by_packet(&self, network: &Network<'_>, index: u32) -> bool {
+        self.program.is_none()
+            && match self.routing {
+                RoutingMode::Ecmp | RoutingMode::EcmpLinear => true,
+                RoutingMode::Spray | RoutingMode::Adaptive => {
+                    let routing = &network.healthy;
+                    (0..network.topology.tors()).all(|tor| routing.group(index as usize, tor).len() < 2)
+                }
+            }
     }
 
     /// The number of packets that the program holds, and the bytes of those in the switch's buffer.
@@ -244,21 +213,34 @@ pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTree
 }
 
 impl Switch {
-    /// Whether the switch runs a program.
+    /// Whether a program handles packets before they are sent by `port`.
     #[inline]
-    pub(super) fn has_program(&self) -> bool {
-        self.extensions.as_ref().is_some_and(|extensions| extensions.program.is_some())
+    pub(super) fn has_egress_hook<O>(&self, port: u16, at: &Context<'_, O>) -> bool {
+        let Some(Attached { egress_ports, .. }) =
+            self.extensions.as_ref().and_then(|extensions| extensions.program.as_ref())
+        else {
+            return false;
+        };
+        match egress_ports {
+            EgressPorts::None => false,
+            EgressPorts::ToHosts => at.network.is_host(self.egress.ports[usize::from(port)].peer),
+            EgressPorts::All => true,
+        }
     }
 
     /// Handles a packet at a switch with a program or with routing beyond ECMP.
     // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        let (to_host, ports) = self.ports_towards(&frame.packet, at);
         let passage = Passage {
+            now: at.now,
             src: at.network.source_of(&frame.packet),
             port: frame.port,
             from_host: at.network.is_host(self.egress.port(frame.port).peer),
-            ..self.passage(&frame.packet, at)
+            to_host,
+            ports,
+            queued: 0,
         };
         let mut frame = *frame;
         let mut chosen = None;
@@ -283,7 +265,7 @@ impl Switch {
                 }
             }
         }
-        match self.choose(&frame.packet, &passage, chosen, at) {
+        match self.choose(&frame.packet, passage.from_host, chosen, at) {
             Some(port) => {
                 at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
                 self.forward(port, &frame, at);
@@ -317,11 +299,15 @@ impl Switch {
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
+        let (to_host, ports) = self.ports_towards(&frame.packet, at);
         let passage = Passage {
-            queued: self.egress.port(port).data_bytes,
+            now: at.now,
             src,
+            port: 0,
             from_host: at.routing.tor_index(src, 0) == self.index,
-            ..self.passage(&frame.packet, at)
+            to_host,
+            ports,
+            queued: self.egress.port(port).data_bytes,
         };
         let mut frame = *frame;
         if let Some(attached) = self.attached() {
@@ -418,8 +404,7 @@ impl Switch {
                 at.effects.fail(at.now, self.egress.node, Failure::Invariant(what));
                 return;
             }
-            let passage = self.passage(&packet, at);
-            match self.choose(&packet, &passage, None, at) {
+            match self.choose(&packet, false, None, at) {
                 Some(port) if held == Held::Never => self.forward(port, &frame, at),
                 Some(port) => self.let_go(port, &frame, at),
                 None => self.drop_unroutable(&frame, at),
@@ -438,7 +423,7 @@ impl Switch {
         let out = &self.egress.ports[usize::from(port)];
         if !out.busy && !out.paused {
             at.backlogs.record_empty();
-            self.pass_out(port, frame, at);
+            self.send(port, frame, at);
             if frame.port != UNCHARGED {
                 self.release(frame.port, frame.packet.wire_bytes, at);
             }
@@ -451,18 +436,18 @@ impl Switch {
         self.egress.enqueue(port, frame, false, at);
     }
 
-    /// The facts about a packet's path that a program gets.
-    fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
-        let tor = at.routing.tor_index(packet.dst, 0);
-        let to_host = tor == self.index;
-        let switch = self.index as usize;
-        let ports = match to_host {
-            true => 1,
+    /// Whether a packet is for a host of this switch, and the number of ports towards its destination ([`Passage::ports`]).
+    #[inline]
+    fn ports_towards<O>(&self, packet: &Packet, at: &Context<'_, O>) -> (bool, u16) {
+        let (switch, tor) = (self.index as usize, at.routing.tor_index(packet.dst, 0));
+        match tor == self.index {
+            true => (true, 1),
             // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
-            false if !at.routing.is_empty(switch, tor) => at.network.healthy.group(switch, tor).len() as u16,
-            false => 0,
-        };
-        Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
+            false if !at.routing.is_empty(switch, tor) => {
+                (false, at.network.healthy.group(switch, tor).len() as u16)
+            }
+            false => (false, 0),
+        }
     }
 
     /// The egress port of a packet at a switch without a program.
@@ -470,7 +455,7 @@ impl Switch {
     pub(super) fn port_of<O>(&mut self, packet: &Packet, at: &Context<'_, O>) -> Option<u16> {
         match self.extensions {
             None => at.network.route(at.routing, self.index, packet),
-            Some(_) => self.choose(packet, &self.passage(packet, at), None, at),
+            Some(_) => self.choose(packet, false, None, at),
         }
     }
 
@@ -478,7 +463,7 @@ impl Switch {
     fn choose<O>(
         &mut self,
         packet: &Packet,
-        passage: &Passage,
+        from_host: bool,
         chosen: Option<u16>,
         at: &Context<'_, O>,
     ) -> Option<u16> {
@@ -487,16 +472,15 @@ impl Switch {
         let extensions = self.extensions.as_mut()?;
         let sprays = match extensions.routing {
             RoutingMode::Adaptive => true,
-            RoutingMode::Spray => passage.from_host,
+            RoutingMode::Spray => from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
         };
-        if passage.to_host || passage.ports < 2 {
+        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst, 0));
+        let (group, all) = (routing.group(switch, tor), network.healthy.group(switch, tor));
+        if group.is_empty() || all.len() < 2 {
             return by_hash();
         }
-        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst, 0));
-        let group = routing.group(switch, tor);
         if let Some(number) = chosen {
-            let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
             // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
             return if group.contains(&port) { Some(port) } else { by_hash() };
@@ -517,24 +501,21 @@ impl Switch {
         if extensions.routing == RoutingMode::Spray {
             return Some(group[extensions.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue, each among equals with the same probability: the i-th one found replaces the one before with
-        // probability 1/i. A switch detects at its own ports that a link is down before routing withdraws it. The queue of
-        // such a port is always empty, as it loses all its packets, so it is only chosen if no other port is left.
-        let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
-        for &port in group {
-            let out = &self.egress.ports[usize::from(port)];
-            let is_down = out.impaired && network.faults.is_down(out.link, at.now);
-            let depth = if is_down { u32::MAX } else { out.queued() };
-            if depth < least {
-                (best, least, equals) = (port, depth, 1);
-            } else if depth == least {
-                equals += 1;
-                if equals == 1 || extensions.random.below(equals) == 0 {
-                    best = port;
-                }
+        let random = &mut extensions.random;
+        Some(match self.egress.depths() {
+            Some(depths) => shortest(group, depths, random),
+            // A switch detects at its own ports that a link is down before routing withdraws it. The queue of such a port is
+            // always empty, as it loses all its packets, so it is only chosen if no other port is left.
+            None => {
+                let depth = |port: &u16| {
+                    let out = &self.egress.ports[usize::from(*port)];
+                    let is_down = out.impaired && network.faults.is_down(out.link, at.now);
+                    if is_down { DOWN } else { out.queued() }
+                };
+                let depths: SmallVec<[u32; 64]> = group.iter().map(depth).collect();
+                group[draw_least(&depths, random)]
             }
-        }
-        Some(best)
+        })
     }
 }
 

@@ -68,7 +68,8 @@ impl SharedQueues {
         (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
     }
 
-    /// Whether data of `arriving` bytes would fit at any queue even if all of it came to one that holds `held`.
+    /// Whether `arriving` bytes of data fit however they spread over the queues: even if all of them come to one queue that
+    /// already holds `held`.
     pub(super) fn is_calm(&self, held: u64, arriving: u64) -> bool {
         let used = self.shared.used + arriving;
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };

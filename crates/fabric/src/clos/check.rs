@@ -5,7 +5,7 @@ use crate::MOST_HOST_PORTS;
 use crate::assemble::{MAX_LINKS, MAX_PORTS, MAX_ROUTES, check_rate};
 use crate::error::TopologyError;
 use crate::fat_tree::near_divisors;
-use anabranch_base::Problem;
+use anabranch_base::{Fix, Problem};
 
 /// Numbers of cores that are tried in search of one that fits.
 pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
@@ -101,46 +101,46 @@ fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
 
 /// Checks tiers, pods and groups of spines.
 pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
-    let fail = |key: &str, message: String, fit: String| {
-        Err(TopologyError::shape(key, Problem::with_text(message, fit)))
+    let fail = |key: &str, message: String, fix: Fix| {
+        Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }))
     };
     let segments = spec.servers / spec.segment;
     if !(1..=3).contains(&spec.tiers) {
-        return fail("tiers", format!("there are 1 to 3 tiers, not {}", spec.tiers), "2".to_owned());
+        return fail("tiers", format!("there are 1 to 3 tiers, not {}", spec.tiers), Fix::value(2));
     }
     if spec.pod == 0 {
-        return fail("pod", "pod cannot be 0".to_owned(), "1 or more".to_owned());
+        return fail("pod", "pod cannot be 0".to_owned(), Fix::text("1 or more"));
     }
     divides("pod", spec.pod, segments, "segments do not fill pods of")?;
-    let by_rail = spec.spine_group == SpineGroup::Rail;
+    let by_rail = spec.spine_group() == SpineGroup::Rail;
     if by_rail && spec.pod != segments {
         let message =
             "the leaves of a rail share their spines in all segments, so there are no pods".to_owned();
-        return fail("pod", message, format!("{segments}, or spine_group = \"pod\""));
+        return fail("pod", message, Fix::text(format_args!("pod = {segments}, or spine_group = \"pod\"")));
     }
     if by_rail && !kind.has_rails() {
         let message =
             format!("the leaves of {} have the NICs of all rails, so no spine has one rail", kind.name());
-        return fail("spine_group", message, "\"pod\"".to_owned());
+        return fail("spine_group", message, Fix::value("\"pod\""));
     }
     let groups = if by_rail { spec.nics } else { segments / spec.pod };
     match spec.tiers {
         1 if segments > 1 => fail(
             "tiers",
             format!("with 1 tier nothing joins the leaves of {segments} segments"),
-            format!("2, or segment = {}", spec.servers),
+            Fix::text(format_args!("tiers = 2, or segment = {}", spec.servers)),
         ),
         2 if !by_rail && groups > 1 => fail(
             "pod",
             format!("with 2 tiers nothing joins {groups} pods"),
-            format!("{segments}, or tiers = 3"),
+            Fix::text(format_args!("pod = {segments}, or tiers = 3")),
         ),
         3 if groups == 1 => fail(
             "tiers",
             "all leaves share their spines, so cores would join nothing".to_owned(),
             match segments {
-                1 => "2".to_owned(),
-                _ => format!("2, or a pod of fewer than {segments} segments"),
+                1 => Fix::value(2),
+                _ => Fix::text(format_args!("tiers = 2, or a pod of fewer than {segments} segments")),
             },
         ),
         _ => Ok(()),
@@ -234,7 +234,7 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
             let message =
                 format!("{switch} would have {down} ports down and {up} up, and a switch has {most}");
             let fit = match key {
-                "radix" => format!("{}, or a smaller {smaller}", down + up),
+                "radix" => format!("radix = {}, or a smaller {smaller}", down + up),
                 _ => format!("a smaller {smaller}"),
             };
             return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
@@ -248,6 +248,6 @@ fn divides(key: &str, part: u32, whole: u32, problem: &str) -> Result<(), Topolo
     if part > 0 && whole.is_multiple_of(part) {
         return Ok(());
     }
-    let fix = Some(near_divisors(whole, part));
+    let fix = Some(near_divisors(whole, part, 0));
     Err(TopologyError::shape(key, Problem { message: format!("{whole} {problem} {part}"), fix }))
 }

@@ -144,7 +144,7 @@ fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
         segment: 0,
         pod: 0,
         tiers: 0,
-        spine_group: SpineGroup::Pod,
+        spine_group: None,
         uplinks: 0,
         spines: 0,
         core_uplinks: 0,
@@ -231,11 +231,12 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     } else {
         2
     });
-    spec.spine_group = input.spine_group.unwrap_or(match (kind, spec.tiers, input.pod) {
+    let group = input.spine_group.unwrap_or(match (kind, spec.tiers, input.pod) {
         (ClosKind::Rails, 3, None) => SpineGroup::Rail,
         _ => SpineGroup::Pod,
     });
-    spec.pod = match (kind, spec.tiers, spec.spine_group, input.pod) {
+    spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
+    spec.pod = match (kind, spec.tiers, group, input.pod) {
         // As many leaves as a leaf has NICs, as in a fat tree.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))

@@ -190,7 +190,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.radix, i.segment) = (Some(64), Some(64)),
-            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: 128, or a smaller segment",
+            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: radix = 128, or a smaller segment",
         ),
         (
             ClosKind::Rails,
@@ -201,12 +201,12 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.tiers, i.segment) = (Some(1), Some(32)),
-            "topology.tiers: with 1 tier nothing joins the leaves of 4 segments; write: 2, or segment = 128",
+            "topology.tiers: with 1 tier nothing joins the leaves of 4 segments; write: tiers = 2, or segment = 128",
         ),
         (
             ClosKind::Rails,
             &|i| (i.tiers, i.segment, i.pod) = (Some(2), Some(32), Some(2)),
-            "topology.pod: with 2 tiers nothing joins 2 pods; write: 4, or tiers = 3",
+            "topology.pod: with 2 tiers nothing joins 2 pods; write: pod = 4, or tiers = 3",
         ),
         (
             ClosKind::Rails,
@@ -260,7 +260,7 @@ fn a_resolved_network_is_its_own_default() {
                 segment: Some(spec.segment),
                 pod: Some(spec.pod),
                 tiers: Some(spec.tiers),
-                spine_group: Some(spec.spine_group),
+                spine_group: spec.spine_group,
                 uplinks: Some(spec.uplinks),
                 spines: Some(spec.spines),
                 core_uplinks: Some(spec.core_uplinks),

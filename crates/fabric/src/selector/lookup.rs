@@ -196,7 +196,7 @@ pub(super) fn pick<T: Ord>(
                 format_args!("1 to {}", all.len()),
             ));
         }
-        // To the nearest whole number; at most all of them, since a share is at most 100 %.
+        // The number is rounded to the nearest; it is at most that of all, since a share is at most 100 %.
         Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
     };
     random.shuffle(&mut all);

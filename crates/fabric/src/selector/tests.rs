@@ -272,7 +272,7 @@ proptest! {
         let mut random = stream(1, 0, Purpose::FaultSelection);
         if let Ok(selector) = Selector::parse(&text) {
             for t in [tree(32, 2), graph(), single(), cluster()] {
-                // What is offered instead is there.
+                // A suggested selector names something.
                 let offered = |error: SelectorError| {
                     let near = error.problem.fix?.to_string();
                     Some(Selector::parse(near.strip_prefix('"')?.trim_end_matches('"')).unwrap())

@@ -5,16 +5,16 @@
 //!
 //! `recycled` follows the process as the paper prints it, with b n colours that take turns. It does not do what
 //! Theorem 5.1 says: the proof (Appendix B) has every ball that leaves a bin at or below tau come back to it in the
-//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin
-//! that more than b colours remember grows to the threshold, one that fewer do runs dry, each empty bin adds a ball to
-//! the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
+//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin that more
+//! than b colours remember grows to the threshold, and a bin that fewer colours remember runs empty. Each empty bin adds a ball
+//! to the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
 //!
 //! `returned` is the process of that proof: a ball that leaves a bin at or below tau comes back to it in the same round, any
 //! other of the n balls of a round is thrown at random. It has no colours.
 //!
-//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r; the colours of the
-//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1). In `kept` they
-//! keep them.
+//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r. The colours of the
+//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1); in `kept` they
+//! remember them.
 //!
 //! Each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
 //! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
@@ -29,11 +29,11 @@ use anabranch_results::{RunRow, SeriesRow, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 
-/// Most balls that one game may throw.
+/// The largest number of balls of one game.
 pub const MAX_BALLS: u64 = 10_000_000_000;
-/// Most colours in one game.
+/// The largest number of colours of one game.
 pub const MAX_COLORS: u64 = 100_000_000;
-/// In games of more bins only the longest queue has a curve: more would fill a picture, and the files.
+/// In games with more bins only the longest queue has a curve; a curve for each bin would fill the picture and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
 /// A round is drawn as a microsecond: curves have their time in picoseconds.
 const ROUND_PS: u64 = 1_000_000;
@@ -146,15 +146,15 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
 #[derive(Clone, Debug)]
 struct Rules {
     variant: BallsVariant,
-    /// n.
+    /// The paper's n.
     bins: u32,
-    /// lambda.
+    /// The paper's lambda.
     load: f64,
-    /// tau.
+    /// The paper's tau.
     threshold: u32,
-    /// b.
+    /// The paper's b.
     colors_per_port: u32,
-    /// r.
+    /// The paper's r.
     recycle_every: u32,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// REPS, Appendix B: what left a bin at or below tau comes back to it at once.
+    /// REPS, Appendix B: a ball that leaves a bin at or below tau returns to it at once.
     fn round_of_the_proof(&mut self) {
         let mut fresh = 0;
         for bin in &mut self.bins {
@@ -316,7 +316,7 @@ mod tests {
         game.round();
         assert_eq!(game.removed, 2);
         assert_eq!(game.thrown, 3);
-        // The oldest ball went, the other stayed in front of what was thrown.
+        // The oldest ball is gone; the other one is in front of the thrown balls.
         assert_eq!(game.bins[0][0], 8);
         assert!(!game.bins.iter().flatten().any(|color| *color == 7 || *color == 9));
     }
@@ -380,8 +380,8 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows,
-    /// one that fewer do runs dry, and nothing below the threshold corrects that.
+    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows, a bin that
+    /// fewer colours remember runs empty, and nothing below the threshold corrects that.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
         let rules = Rules {
@@ -436,7 +436,7 @@ mod tests {
         }
     }
 
-    /// At full load the longest queue of random throws has no limit; below it, it has.
+    /// The longest queue of random throws has no bound at full load, and has one below it.
     #[test]
     fn random_throws_grow_only_at_full_load() {
         let mean = |load: f64, rounds: u32| -> f64 {

@@ -31,7 +31,7 @@ mod tests {
     use anabranch_base::{Bytes, Duration, Rate};
     use anabranch_results::Value;
 
-    /// Half a megabyte for each 100 Gb/s holds 40 us of them, 20 us there and as many back: 4 km.
+    /// Half a megabyte for each 100 Gb/s holds 40 us of traffic: 20 us in each direction, which is 4 km.
     #[test]
     fn a_queue_holds_what_is_sent_in_a_round_trip_of_the_link() {
         let spec = LosslessReach {

@@ -59,8 +59,8 @@ fn field_bits(field: &StateField) -> f64 {
     f64::from(field.bits) * f64::from(field.count)
 }
 
-/// The state that a NIC keeps for a queue pair beside the balancer's, of transports that track messages: it does not depend
-/// on the packets in flight.
+/// The state of the transport that a NIC keeps for a queue pair, for transports that track messages: it does not depend on the
+/// packets in flight.
 fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     let Some(tracked) = transport.tracked_messages() else { return BTreeMap::new() };
     let state = transport.tracking(0);
@@ -77,7 +77,7 @@ fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     .into()
 }
 
-/// Why there is no result.
+/// The reason for a missing result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The user stopped it.
@@ -86,7 +86,7 @@ pub enum ModelError {
     /// The numbers of a model multiply to more than a computer should try.
     #[error("the model has {count} {what}, more than {most}; lower {keys}")]
     TooLarge {
-        /// The things that are too many.
+        /// The things that are too many, in the plural.
         what: &'static str,
         /// Their number.
         count: u64,

@@ -19,7 +19,7 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
         rows.push(result("linked-chunks", degree, spec, linked_chunks(spec, degree)));
     }
     for &degree in &spec.degrees {
-        // A counter is found by its message as a bit by its PSN, and one is added where a bit would be set.
+        // A message finds its counter as a PSN finds its bit, and the counter is incremented where the bit would be set.
         let cost = Cost { bytes: dcp["transport_bytes"], cycles: f64::from(spec.access_cycles) };
         let mut result = result("dcp", degree, spec, cost);
         let of_messages = dcp.iter().filter(|(name, _)| *name != "transport_bytes");
@@ -35,13 +35,13 @@ struct Cost {
     cycles: f64,
 }
 
-/// A bit's address is the bitmap's and the PSN's offset, wherever it is.
+/// The cost of whole bitmaps: the address of a bit follows from its PSN, so that one access is enough.
 fn whole_bitmaps(spec: &PacketTracking) -> Cost {
     let chunks = spec.packets().div_ceil(u64::from(spec.chunk_bits));
     Cost { bytes: chunk_bytes(spec) * chunks as f64, cycles: f64::from(spec.access_cycles) }
 }
 
-/// Each chunk on the way is asked whether the PSN is in it, and if not, for the next one.
+/// The cost of linked chunks: the search checks a chunk for the PSN and, if it is not there, follows the link to the next.
 fn linked_chunks(spec: &PacketTracking, degree: u32) -> Cost {
     let hops = f64::from(degree / spec.chunk_bits);
     let chunks = hops + 1.0;
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(numbers("dcp", "message_bytes"), [2.0; 6]);
     }
 
-    /// Each chunk further costs a look and a fetch; the others are the same for every packet.
+    /// Each further linked chunk costs a check and a step; the other two ways cost the same for every packet.
     #[test]
     fn only_linked_chunks_slow_down() {
         assert_eq!(numbers("linked-chunks", "cycles"), [3.0, 3.0, 5.0, 7.0, 9.0, 9.0]);

@@ -38,8 +38,8 @@ pub(super) fn run() -> Vec<RunResult> {
         .collect()
 }
 
-/// Bytes of a program's state for a queue pair, in all (`program_bytes`) and at either ToR; and of a ToR with as many
-/// NICs and queue pairs as Themis-spraying, Table 2 (`tor_bytes`).
+/// The bytes of a program's state for a queue pair, in all (`program_bytes`) and at either ToR, and the bytes of a ToR with the
+/// numbers of NICs and queue pairs of Themis-spraying, Table 2 (`tor_bytes`).
 fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
     let state = program.state();
     let bytes = |side: &str| -> f64 {

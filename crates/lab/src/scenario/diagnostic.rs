@@ -19,7 +19,7 @@ pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diag
 /// A fault of a scheme: the parameter, what is wrong with it, what to write instead.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct ParameterFault {
-    /// Such as `lb.buffer`.
+    /// The path of the parameter, such as `lb.buffer`.
     pub path: String,
     pub message: String,
     pub instead: ParameterFix,
@@ -38,7 +38,7 @@ pub(in crate::scenario) enum ParameterFix {
     Name(String),
     /// Another parameter with this value, as TOML.
     Setting(String, String),
-    /// Something that takes words.
+    /// A fix that takes words.
     Words(String),
 }
 

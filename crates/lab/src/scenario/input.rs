@@ -1,6 +1,6 @@
 //! The inputs of a scenario beside its text: the files that it names, and what the command line says over it.
 
-/// Where the files that a scenario names come from.
+/// The source of the files that a scenario names.
 pub trait Files {
     /// The contents of `name`, as the scenario gives it.
     ///
@@ -17,7 +17,7 @@ pub trait Files {
     }
 }
 
-/// For scenarios that name no files.
+/// The files of scenarios that name none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 

@@ -1,9 +1,10 @@
 //! Scenarios: as written (short forms, defaults left out), then resolved (every default explicit).
 //!
-//! [`read()`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
-//! file: who calls supplies them through [`Files`].
+//! [`read()`] takes the text of a scenario file, [`read_figure`] that of a figure file. Nothing here opens a file: the caller
+//! supplies the contents through [`Files`].
 //!
-//! Each room imports only those above it.
+//! Each module imports only those before it in the order `diagnostic`, `input`, `keys`, `read`, `schema`, `resolve`, `expand`,
+//! `check`, `compare`, `ask`, `json_schema`.
 
 mod ask;
 mod check;
@@ -42,7 +43,7 @@ pub use resolve::setup::{SetupListing, setups};
 pub use schema::plugins::Listed;
 pub use schema::unknown_keys::also_called;
 
-// What a scenario says in the end is what those who carry it out are given.
+// The types of a resolved scenario, which the engine takes.
 pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};
 pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,

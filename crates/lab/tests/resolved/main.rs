@@ -1,5 +1,5 @@
-//! The resolved schemes of every figure, at both scales, compared with `figures.toml`: figures stand on the
-//! numbers that their papers say, wherever those are written. So do the schemes alone, on the ground of their papers.
+//! The resolved schemes of every figure, at both scales, compared with `figures.toml`: figures keep the numbers that their
+//! papers give, wherever these are written. So do the schemes alone, on the setups of their papers.
 //!
 //! A parameter that is new since then may stand beside the others; one that was there may not change, go, or appear
 //! where it was not. With `ANABRANCH_RECORD=1` the file is written afresh: for new figures, and for changes that are

@@ -150,7 +150,7 @@ impl CcProperties for HpccConfig {
     }
 
     fn windows(&self) -> Windows {
-        // Never above its start, which is what the path holds.
+        // The window never exceeds its start, which is what the path holds.
         Windows::Own
     }
 

@@ -63,7 +63,7 @@ impl CongestionControl for MpRdmaCc {
         self.window as u64
     }
 
-    /// In packets: +1/cwnd for each unmarked packet, -1/2 for each marked one.
+    /// The window changes by +1/cwnd packets for each unmarked packet, and by -1/2 packet for each marked one.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
         let packets = f64::from(acked.packets);

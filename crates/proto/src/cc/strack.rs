@@ -55,9 +55,9 @@ const REFERENCE_RTT: Duration = Duration::from_us(12);
 /// A window that converges to a queueing delay equal to the target. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackCc {
-    /// In packets.
+    /// The window in packets.
     cwnd: f64,
-    /// In picoseconds.
+    /// The averaged queueing delay in picoseconds.
     avg_delay: f64,
     /// The network's base RTT, or the shortest measured RTT if that is lower.
     base_rtt: Duration,
@@ -78,16 +78,16 @@ pub struct StrackCc {
 struct Constants {
     /// Size of a full packet in bytes.
     packet: f64,
-    /// In packets.
+    /// The largest window in packets.
     max_cwnd: f64,
     target_qdelay: Duration,
     target_qhigh: Duration,
     ewma: f64,
-    /// In packets.
+    /// The additive increase in packets.
     beta: f64,
-    /// In packets.
+    /// The increase for fairness in packets.
     eta: f64,
-    /// In packets per picosecond.
+    /// The gain of the proportional increase in packets per picosecond.
     alpha: f64,
     gamma: f64,
     max_decrease: f64,
@@ -135,7 +135,7 @@ impl CcProperties for StrackCcConfig {
 }
 
 impl CongestionControl for StrackCc {
-    /// Rounded to the nearest byte, so that a window of n packets admits n packets.
+    /// The window is rounded to the nearest byte, so that a window of n packets admits n packets.
     #[inline]
     fn window(&self) -> u64 {
         (self.cwnd * self.constants.packet + 0.5) as u64

@@ -234,7 +234,7 @@ mod tests {
             let mut plain = Plain { bitmap, rr: 0, next_path_id: None, min_paths: 8 };
             for (path, action, cwnd) in steps {
                 if action < 5 && u32::from(path) < max_paths {
-                    // Mostly marks, so that whole ranges fill up.
+                    // Most ACKs are marked, so that whole ranges fill up.
                     acknowledge(&mut lb, path, action > 0);
                     plain.update_ecn_bitmap(path.into(), action > 0);
                 } else {

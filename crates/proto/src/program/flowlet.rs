@@ -5,7 +5,7 @@
 
 use super::AnyProgram;
 use super::interface::{
-    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+    EgressPorts, Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
 };
 use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
@@ -57,6 +57,10 @@ impl ProgramProperties for FlowletConfig {
 }
 
 impl Program for Flowlet {
+    fn egress_ports(&self) -> EgressPorts {
+        EgressPorts::None
+    }
+
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) -> Verdict {
         if !at.from_host || at.to_host || at.ports == 0 || !matches!(packet.repr, Repr::Data { .. }) {
             return Verdict::Forward;

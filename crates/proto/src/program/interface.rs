@@ -90,6 +90,17 @@ pub struct Passage {
     pub queued: u32,
 }
 
+/// The ports of a switch at which a program handles packets before they are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EgressPorts {
+    /// No port.
+    None,
+    /// The ports to hosts of the switch.
+    ToHosts,
+    /// All ports.
+    All,
+}
+
 /// The decision about a packet at ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -171,6 +182,10 @@ interface! {
     pub trait Program: Send for each of AnyProgram by each_program {
         /// Handles the arrival of a packet.
         fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
+        /// The ports for which [`egress`](Self::egress) is called. A program must always return the same answer.
+        fn egress_ports(&self) -> EgressPorts {
+            EgressPorts::All
+        }
         /// Handles a packet that has left its egress queue and is about to be sent.
         fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
             let _ = (packet, at, out);
@@ -238,7 +253,7 @@ interface! {
         fn is_between_sites(&self) -> bool {
             false
         }
-        /// Bytes of state in a ToR with so many NICs, each with so many queue pairs to other ToRs; none where its
+        /// Bytes of state in a ToR with this many NICs, each with this many queue pairs to other ToRs; none where its
         /// paper gives no such number.
         fn tor_bytes(&self, nic_qps: u64, nics: u64) -> Option<u64> {
             let _ = (nic_qps, nics);

@@ -21,8 +21,8 @@ pub use bicc::{Bicc, BiccConfig, BiccScope};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::{Flowlet, FlowletConfig};
 pub use interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, QpNotice, SchemeParts,
-    Sites, Tors, Total, Verdict,
+    EgressPorts, Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, QpNotice,
+    SchemeParts, Sites, Tors, Total, Verdict,
 };
 pub use nack_drop::{NackDrop, NackDropConfig};
 pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
@@ -94,7 +94,7 @@ impl ProgramProperties for RegisteredProgram {
         Vec::new()
     }
 
-    /// Unknown, and so taken to.
+    /// It is unknown, so that the program counts as one that does.
     fn chooses_paths(&self) -> bool {
         true
     }

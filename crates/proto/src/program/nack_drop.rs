@@ -2,7 +2,7 @@
 
 use super::AnyProgram;
 use super::interface::{
-    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+    EgressPorts, Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
 };
 use crate::{Packet, Repr, StateField};
 use anabranch_base::{Stream, parameters};
@@ -49,6 +49,10 @@ impl ProgramProperties for NackDropConfig {
 }
 
 impl Program for NackDrop {
+    fn egress_ports(&self) -> EgressPorts {
+        EgressPorts::None
+    }
+
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) -> Verdict {
         if !at.to_host || at.from_host || !matches!(packet.repr, Repr::Nack { .. }) {
             return Verdict::Forward;

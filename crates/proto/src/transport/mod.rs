@@ -218,12 +218,12 @@ interface! {
         fn timeouts(&self) -> Vec<(&'static str, Span)> {
             vec![("transport.rto", self.rto())]
         }
-        /// The capacity of a queue pair over its lifetime, under an initial window of so many bytes.
+        /// The capacity of a queue pair over its lifetime, under an initial window of this many bytes.
         fn number_space(&self, window: u64) -> NumberSpace {
             let _ = window;
             NumberSpace::of_packets(u64::from(u32::MAX))
         }
-        /// Packets of each request into which a message of so many packets is split, under an initial window of so many
+        /// Packets of each request into which a message of this many packets is split, under an initial window of this many
         /// bytes; none for transports without requests.
         fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
             let _ = (window, message);
@@ -250,7 +250,7 @@ interface! {
         fn round_trips(&self) -> u32 {
             1
         }
-        /// The time in RTOs until so many rounds of transmission have timed out.
+        /// The time in RTOs until this many rounds of transmission have timed out.
         fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
             rounds
         }

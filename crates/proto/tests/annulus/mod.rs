@@ -130,7 +130,7 @@ fn only_marked_data_of_the_own_hosts_counts() {
         assert_eq!(seen, packet);
     }
     assert_eq!(counts(&annulus), [("marks_seen", 0), ("cnps_sent", 0), ("marks_within_interval", 0)]);
-    // To another host of the same ToR: congestion as near to the sender as can be.
+    // A marked packet to another host of the same ToR: the congestion is as near to the sender as it can be.
     let local = Passage { to_host: true, ports: 1, ..leaving(0) };
     assert_eq!(send(&mut annulus, &mut marked(QP, NEAR), &local), [cnp(QP)]);
 }

@@ -70,7 +70,7 @@ fn queue_pairs_of_a_host_share_its_queue() {
     assert_eq!(esw.count("max_queue_bytes"), 4 * u64::from(PACKET));
     assert_eq!(esw.count("max_held_bytes"), 5 * u64::from(PACKET));
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2), (0, 3)]);
-    // In the order of arrival, and for the host whose packets arrived.
+    // Packets leave in the order of arrival, and only for the host whose packets arrived.
     assert_eq!(esw.hear(0, RECEIVER, ack(4)), [(1, 0), (0, 4)]);
     assert_eq!(esw.hear(1, RECEIVER, ack(1)), []);
     assert_eq!(esw.hear(2, OTHER, ack(1)), [(2, 2)]);
@@ -185,9 +185,8 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// Two gaps, and the copies that would make room for what the window is full of are lost as well. A go-back-N receiver
-/// has dropped those, and drops what follows until it gets what it asked for: none of that counts longer than a round
-/// trip.
+/// Two gaps. The copies that would make room in the full window are lost as well. A go-back-N receiver has dropped the packets
+/// behind them, and drops what follows until the requested packet arrives: none of these counts for longer than a round trip.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -206,7 +205,7 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     }
     assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
-    // From here on it gets the expected packets.
+    // From here on the host gets the expected packets.
     esw.now += round_trip;
     assert_eq!(esw.time_out(), []);
     esw.send(0, 1, RECEIVER);
@@ -228,7 +227,7 @@ fn duplicates_count_until_the_next_answer() {
     assert_eq!(esw.program.next_timeout(), None);
 }
 
-/// Two copies that waited together are both on their way afterwards; a third makes up for both.
+/// Two copies that waited together are both in flight afterwards; a third one stands for both.
 #[test]
 fn copies_that_waited_together_count_each() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -329,7 +328,7 @@ fn it_is_a_program_like_the_others() {
     assert_eq!(program.next_timeout(), Some(us(4_001)));
 }
 
-/// One counter for all hosts, and one queue: a host whose packets are few waits for another one's.
+/// There is one counter and one queue for all hosts: a host with few packets waits for those of another one.
 #[test]
 fn with_the_scope_of_a_switch_hosts_share_its_window() {
     let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });

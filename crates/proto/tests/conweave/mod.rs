@@ -204,7 +204,7 @@ fn everything_else_passes_untouched() {
             check(Packet { repr, ..data(0, 0) }, at);
         }
     }
-    // Between other ToRs, and its own at its own.
+    // A control packet between other ToRs passes unchanged.
     let own = {
         let mut pair = Pair::new(&config(), 4);
         let (init, _) = pair.send(us(0), 0);

@@ -9,7 +9,7 @@ fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     let mut sender = sender(DcpConfig { pcie, batch, ..config() });
     assert!(sender.paces());
     post(&mut sender, [16_000, 1_000]);
-    // Those of message 1 are new data that could go meanwhile.
+    // The packets of message 1 are new data that could be sent meanwhile.
     (0..16_000).for_each(|_| assert!(sender.poll_transmit(us(0)).is_some()));
     (0..16_000).for_each(|psn| answer(&mut sender, us(0), header_only(psn, 0, 0)));
     let (mut now, mut sent) = (us(0), Vec::new());

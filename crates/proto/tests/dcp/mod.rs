@@ -72,21 +72,21 @@ impl CongestionControl for Closing {
     }
 }
 
-/// One whose window is huge until it is set.
+/// A sender whose window is huge until it is set.
 fn closing(config: DcpConfig) -> (DcpSender, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(HUGE));
     let cc = AnyCc::Custom(Box::new(Closing(now.clone())));
     (DcpSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9)), now)
 }
 
-/// One whose requests are as long as the counter lets them, and whose window has since become this small.
+/// A sender whose requests are as long as the counter permits, and whose window was reduced to `window` since.
 fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
     let (sender, now) = closing(config);
     now.store(window, Relaxed);
     sender
 }
 
-/// Posts messages of as many packets, numbered from 10.
+/// Posts messages of these numbers of packets, with ids from 10 on.
 fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
     for (id, packets) in (10..).zip(packets) {
         sender.post(MessageId(id), packets * PAYLOAD).unwrap();

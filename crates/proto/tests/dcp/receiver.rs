@@ -140,7 +140,7 @@ fn a_new_round_counts_from_zero() {
     nothing(1, 3);
     nothing(0, 2);
     assert_eq!(receiver.take(&data(0, 7, 3, 0, 3)), (vec![ack(1)], vec![7]));
-    // rRetryNo is that of the eMSN's message, and this one begins with 0; packets counted before it was its turn stay.
+    // rRetryNo is that of the message of the eMSN, which begins with 0. Packets that were counted before its turn stay counted.
     assert_eq!(receiver.take(&data(3, 8, 2, 1, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(6, 9, 2, 2, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(4, 8, 2, 1, 0)), (vec![ack(2)], vec![8]));
@@ -153,7 +153,7 @@ fn an_old_round_may_complete_first() {
     let mut receiver = Receiver::new(config());
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
-    // Those of the new round find it complete.
+    // The packets of the new round find the message complete.
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 1)), (vec![ack(1)], vec![]));
     assert_eq!(receiver.take(&data(2, 8, 1, 1, 0)), (vec![ack(2)], vec![8]));
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));

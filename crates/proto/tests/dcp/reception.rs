@@ -75,7 +75,7 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
                 expected += 1;
             }
             cqes.extend(std::iter::from_fn(|| reception.poll_completion(expected as u32)));
-            // Those of the complete messages that the eMSN has passed, and no other.
+            // There are CQEs of the complete messages that the eMSN has passed, and no others.
             assert!(cqes.iter().all(|cqe| (cqe.msn as usize) < expected));
             assert_eq!(cqes.len(), [0, 1, 1, 2, 3][expected]);
         }
@@ -85,7 +85,7 @@ fn payloads_land_rightly_and_cqes_come_in_order() {
     }
 }
 
-/// Without the SSN a receiver can only give the next receive WQE to the next message that it sees one for.
+/// Without the SSN a receiver can only give the next receive WQE to the next message of which a packet arrives.
 #[test]
 fn without_the_ssn_receive_wqes_are_mixed_up() {
     let mut mixed_up = 0;

@@ -206,8 +206,8 @@ fn later_rounds_take_longer() {
     assert_eq!(time_out(&mut sender), last + RTO);
 }
 
-/// Why: a receiver that heard nothing of 256 rounds would count the next one on top of what it has. As far as the
-/// numbers tell rounds apart, 127 of them, a sender takes more than six million RTOs.
+/// The reason: a receiver that missed 256 rounds would count the packets of the next one together with those that it has. A
+/// sender takes more than six million RTOs for 127 rounds, up to which numbers tell rounds apart.
 #[test]
 fn retry_numbers_do_not_go_round_unheard() {
     let mut sender = sender(config());
@@ -224,7 +224,7 @@ fn retry_numbers_do_not_go_round_unheard() {
         let (_, delivered) = receiver.take(&data(psn, 10, 3, 0, rounds as u8));
         assert_eq!(delivered.len(), usize::from(rounds == 256), "what must not come to pass");
     }
-    // As long as it hears one of each 127, the number may go round.
+    // The number may wrap as long as the receiver gets one of every 127 rounds.
     let (mut receiver, mut sent) = (Receiver::new(config()), 0u32);
     for _ in 0..20 {
         sent += 127;
@@ -235,7 +235,7 @@ fn retry_numbers_do_not_go_round_unheard() {
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
 
-/// One whose messages go as requests of this many packets, of which it tracks four.
+/// A sender that posts messages as requests of this many packets, of which it tracks four.
 fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }
@@ -296,7 +296,7 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // All that was sent, the rest of the message among it, and request 2 for the third time.
+    // The timeout retransmits everything that was sent, also the rest of the message, and request 2 for the third time.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();

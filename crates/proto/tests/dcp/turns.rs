@@ -63,7 +63,7 @@ fn a_turn_ends_with_its_wqes() {
     assert_eq!(turns(&mut sender, us(1)), [3], "messages 8 to 10");
 }
 
-/// It waits for ACKs, for time, or for a message.
+/// The sender waits for ACKs, for time, or for a message.
 #[test]
 fn a_turn_ends_when_nothing_can_be_sent() {
     let mut sender = narrowed(config(), 3 * PACKET);

@@ -81,7 +81,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
-        // That ACK named PSN 1: four more until the next.
+        // That ACK was for PSN 1; the next one is four packets later.
         for psn in 2..5 {
             assert_eq!(receiver.answers(us(3), &data(psn)), []);
         }
@@ -143,7 +143,7 @@ mod receiving {
         assert_eq!(receiver.answers(us(0), &data(0)), []);
         assert_eq!(receiver.answers(us(1), &marked(1)), [ack(2, true, 1)]);
         assert_eq!(receiver.answers(us(2), &marked(2)), [ack(3, true, 2)]);
-        // One that is thrown away does not come back.
+        // The mark of a discarded packet is not echoed.
         assert_eq!(receiver.answers(us(3), &marked(4)), [nack(3, 4)]);
         assert_eq!(receiver.answers(us(4), &marked(5)), []);
     }

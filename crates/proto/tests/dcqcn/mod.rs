@@ -69,7 +69,7 @@ mod reaction_point {
         }
     }
 
-    /// To a bit per second, and to what six decimals of alpha say.
+    /// The rate must be equal to a bit per second, and alpha to six decimals.
     #[track_caller]
     fn assert_state(flow: &mut Flow, now: Time, (rate, target, alpha): State) {
         let (is_rate, is_target, is_alpha) = flow.state(now);
@@ -179,7 +179,7 @@ mod reaction_point {
     #[test]
     fn htsims_form_step_by_step() {
         let mut flow = Flow::new(htsim_by_hand(), 40);
-        // Before 55 us packets leave alpha alone, then each takes a quarter of it, before any CNP.
+        // Before 55 us packets leave alpha unchanged. Then each takes a quarter of it, before any CNP.
         flow.send_megabyte(us(54));
         assert_state(&mut flow, us(59), (40.0, 40.0, 1.0));
         send(&mut flow, us(60));
@@ -261,7 +261,7 @@ mod reaction_point {
         }
     }
 
-    /// As where a receiver sends a CNP with each NACK.
+    /// The rule for a receiver that sends a CNP with each NACK.
     #[test]
     fn a_nack_may_do_what_a_cnp_does() {
         for config in [paper_by_hand(), DcqcnConfig::conweave()] {
@@ -336,7 +336,7 @@ mod reaction_point {
         flow.cnp(us(102));
         assert_eq!(flow.rate(Time(us(105).0 - 1)), before);
         assert!(flow.rate(us(105)) < before);
-        // At the check itself: the one after.
+        // A CNP at the time of a check waits for the next one.
         let before = flow.rate(us(109));
         flow.cnp(us(109));
         assert_eq!(flow.rate(Time(us(113).0 - 1)), before);

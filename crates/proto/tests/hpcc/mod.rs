@@ -112,8 +112,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. What is sent in a time as a share of the line rate, and the shorter queue over 100,000 B, is
-/// u; it counts for the time over 8 us, at most for all.
+/// One link of 100 Gb/s. u is the sent bytes over the line rate times the time, plus the shorter queue over 100,000 B. Its
+/// weight is the time over 8 us, at most 1.
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
@@ -123,7 +123,8 @@ fn steps_of_the_algorithm() {
     let steps = [
         // A round trip is over: PSN 100 is acknowledged. u = 1; 100,000 * 0.95 + 40.
         ((4, 50_000, 0, 101, 200), (1.0, 95_040.0, 95_040.0, 0)),
-        // It is not: from the reference, which stays; 95,040 * 0.95 + 40. A queue that has just come does not count.
+        // The round trip is not over: W follows from the reference, which stays; 95,040 * 0.95 + 40. A queue that has just come
+        // does not count.
         ((4, 50_000, 40_000, 150, 210), (1.0, 90_328.0, 95_040.0, 0)),
         // u = 1 + 0.3, a quarter of it: 0.75 * 1 + 0.25 * 1.3. Again from the reference: 95,040 * 0.95 / 1.075 + 40.
         ((2, 25_000, 30_000, 200, 220), (1.075, 90_288.0 / 1.075 + 40.0, 95_040.0, 0)),
@@ -134,7 +135,7 @@ fn steps_of_the_algorithm() {
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
         // Below eta a third time (maxStage is 2): 95,120 * 0.95 / 0.8 + 40 = 112,995, which is above the line rate.
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
-        // At eta: not below it.
+        // At eta, which is not below it.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),
         // A standing queue of 100,000 B: u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
@@ -142,7 +143,7 @@ fn steps_of_the_algorithm() {
         // Seen again within the round trip, it is not answered again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
-        // After going back, more is acknowledged than was retransmitted; hearing so twice is no second round trip.
+        // After a restart more is acknowledged than was retransmitted; a second such report is no second round trip.
         ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
         ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];

@@ -61,7 +61,7 @@ fn every_packet_out_of_order_has_its_sack() {
     for psn in [2, 3, 70, 5] {
         assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
     }
-    // Once more, a second copy.
+    // A second copy.
     assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);

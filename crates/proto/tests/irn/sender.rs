@@ -13,7 +13,7 @@ fn sender(config: IrnConfig) -> IrnSender {
     IrnSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
-/// A sender with as many packets of one message to send.
+/// A sender with one message of this many packets.
 fn with(packets: u64) -> IrnSender {
     posted(config(), packets)
 }
@@ -255,14 +255,14 @@ fn a_lost_tail_waits_for_a_timeout() {
     assert_eq!(burst(&mut few, us(5)), psns(0..3));
     assert_eq!(time_out(&mut few, us(105)), [0]);
     assert_eq!(counted(&few), (1, 1));
-    // And again after as long.
+    // The next timeout is as long.
     assert_eq!(time_out(&mut few, us(205)), [0]);
     assert_eq!(upon(&mut few, us(213), ack(1, 0)), []);
     assert_eq!(time_out(&mut few, us(313)), [1]);
     let mut more = with(4);
     assert_eq!(burst(&mut more, us(5)), psns(0..4));
     assert_eq!(time_out(&mut more, us(325)), [0]);
-    // With three in flight, the low timeout from the last acknowledgement on.
+    // With three packets in flight the low timeout applies, from the last acknowledgement on.
     answer(&mut more, us(333), ack(1, 0));
     assert_eq!(more.next_timeout(), Some(us(433)));
 }
@@ -376,10 +376,10 @@ fn an_old_sack_puts_nobody_into_recovery() {
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 10)), []);
-    // Nor does one that contradicts itself: the ePSN stopped at the packet that it names.
+    // A SACK that contradicts itself has no effect either: the ePSN stopped at the packet that it names.
     assert_eq!(upon(&mut sender, us(8), ack(2, 5)), []);
     assert_eq!(time_out(&mut sender, us(328)), [5]);
-    // One that names a packet above the ePSN does, however old its own ePSN is.
+    // A SACK for a packet above the ePSN has an effect, however old its own ePSN is.
     let mut sender = with(10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
@@ -436,7 +436,7 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Congestion control and balancer hear what they are to hear.
+/// Records what the congestion control and the balancer are told.
 #[derive(Default)]
 struct Told {
     mbps: u64,
@@ -482,7 +482,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(said(&mut sender, us(9), ack(2, 4)), [""; 0]);
     assert_eq!(said(&mut sender, us(10), marked(6, 2, us(9))), ["4 of 3065 B, true, 1us", "cnp"]);
     assert_eq!(said(&mut sender, us(10), Repr::Cnp), ["cnp"]);
-    // With CNPs, a mark stands for none.
+    // With CNPs, a mark does not stand for one.
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
     let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 9 * 936).unwrap();

@@ -47,7 +47,7 @@ fn sender(window: f64) -> MpRdmaSender {
     MpRdmaSender::new(&config(), &FACTS, ENDS, cc.build(&FACTS), paths(0.0))
 }
 
-/// Posts one message of as many packets.
+/// Posts one message of this many packets.
 fn post(sender: &mut MpRdmaSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }

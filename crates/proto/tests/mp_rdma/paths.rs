@@ -165,7 +165,7 @@ fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     assert_eq!(send(&mut sender, us(8)), [(100, GOOD)]);
     answer(&mut sender, us(8), GOOD, ack(8, 0));
     assert_eq!(send(&mut sender, us(8)), [(101, GOOD)]);
-    // Its packet left the count and the window: neither it nor another ACK sends one more.
+    // The late packet is out of flight, and the window is a packet smaller: neither this ACK nor another one sends one more.
     answer(&mut sender, us(8), OTHER, ack(7, 0));
     assert_eq!(send(&mut sender, us(8)), []);
     answer(&mut sender, us(8), GOOD, ack(41, 0));

@@ -197,7 +197,7 @@ fn a_timeout_forgets_the_paths_that_waited() {
     let sent = send(&mut sender, us(101));
     assert_eq!(sent.len(), 4);
     assert!(sent.iter().all(|&(_, path)| path != 9_999));
-    // And counts them no more: the next ACK's packet goes by its path.
+    // They do not count any more: the packet that the next ACK clocks out takes the path of that ACK.
     answer(&mut sender, us(109), 9_999, ack(0, 1));
     assert_eq!(send(&mut sender, us(109)), [(4, 9_999)]);
 }
@@ -215,7 +215,7 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// It has nothing on its way again, but what was in flight may have been lost, and hold slots in the window.
+/// After a restart nothing counts as in flight, but packets of before may have been lost and hold slots in the window.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);

@@ -126,13 +126,13 @@ fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
     // A duplicate's ACK, and one that acknowledges two.
     answer(&mut sender, us(8), 7, ack(0, 1));
     answer(&mut sender, us(8), 7, ack(1, 3));
-    // Not a NACK.
+    // A NACK is not reported.
     answer(&mut sender, us(8), 7, nack(3, us(0)));
     let told = |marked: bool| format!("1 packet, 1000 B, marked {marked}, {}", Duration::from_us(8));
     assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
 }
 
-/// It changes the window like any ACK, and then shrinks it by one packet, which is the one that it could clock out.
+/// The ACK changes the window like any ACK, and then shrinks it by one packet: the one that it could clock out.
 #[test]
 fn a_late_ack_takes_a_packet_off_the_window() {
     let (mut sender, log) = told();

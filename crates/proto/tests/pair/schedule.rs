@@ -113,7 +113,7 @@ pub fn check_data(
     Ok((psn, known, ack_now))
 }
 
-/// That a packet which leaves now keeps away from the last one, with its size, as a link carries that.
+/// Checks that a packet which leaves now follows the last one by the time for which that occupies the link.
 pub fn check_gap(line_rate: Rate, now: Time, last: Option<(Time, u64)>) -> Result<(), TestCaseError> {
     if let Some((last, bytes)) = last {
         let gap = line_rate.time_for(bytes);

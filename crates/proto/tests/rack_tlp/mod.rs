@@ -43,7 +43,7 @@ impl Sender {
         Sender { end, sent: Vec::new() }
     }
 
-    /// One with as many packets of one message to send.
+    /// A sender with one message of this many packets.
     fn with(packets: u64) -> Self {
         Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }

@@ -12,7 +12,7 @@ fn a_lost_tail_is_found_by_a_probe() {
     // 10 us both times.
     assert_eq!(sender.ring(us(31)), [3]);
     assert_eq!(sender.counted(), (1, 0));
-    // Its ACK says that 2 is missing, too, which was sent long before.
+    // The ACK of the probe shows that 2 is missing too, which was sent long before.
     assert_eq!(sender.upon(us(41), 2, 3), [2]);
     assert_eq!(sender.upon(us(51), 4, 2), []);
     assert_eq!(sender.acknowledged(), [1]);
@@ -39,7 +39,7 @@ fn the_round_trip_is_smoothed() {
     assert_eq!(sender.end.next_timeout(), Some(us(16 + 32)));
     sender.ack(us(24), 2, 1);
     assert_eq!(sender.end.next_timeout(), Some(us(24 + 34)));
-    // Also by that of an ACK which tells of nothing new.
+    // The smoothed RTT includes an ACK that acknowledges nothing new.
     sender.ack(us(33), 2, 1);
     sender.ack(us(33), 3, 2);
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_probe_is_new_data_where_there_is_some() {
     assert_eq!(sender.burst(us(0)), [0, 1]);
     assert_eq!(sender.ring(us(16)), [2]);
     assert_eq!(sender.counted(), (0, 0));
-    // It alone arrived: 0 and 1 were sent before it and long ago.
+    // Only the probe arrived: 0 and 1 were sent long before it.
     assert_eq!(sender.upon(us(24), 0, 2), [0, 1]);
     assert_eq!(sender.counted(), (2, 0));
 }

@@ -68,7 +68,7 @@ fn packets_may_overtake_each_other_within_the_window() {
     }
     assert_eq!(sender.counted(), (0, 0));
     assert_eq!(sender.end.next_timeout(), None);
-    // Without a window, any packet that is overtaken by one is retransmitted.
+    // Without a window, every packet that another one overtakes is retransmitted.
     let hasty = RackTlpConfig { reo_wnd: Span::Time(Duration::ZERO), ..config() };
     let mut sender = Sender::new(&hasty, AnyCc::constant(HUGE), 10);
     sender.stream(0, 0..10);

@@ -69,8 +69,8 @@ fn the_epsn_advances_over_what_came_out_of_order() {
     assert_eq!(receiver.answers(&asking(data(510))), [ack(512)]);
 }
 
-/// Section 2.3, third point: one NACK for each ePSN, and the next one by a packet beyond the next ePSN. What waits
-/// in the bitmap asks for nothing.
+/// Section 2.3, third point: there is one NACK for each ePSN, and the next one is caused by a packet beyond the next ePSN.
+/// Packets in the bitmap cause none.
 #[test]
 fn one_nack_for_each_epsn() {
     let mut receiver = Receiver::new(config());
@@ -130,7 +130,7 @@ fn an_ack_for_every_fourth_step_of_the_epsn() {
     assert_eq!(receiver.answers(&data(12)), []);
     assert_eq!(receiver.answers(&data(9)), [], "three steps, to 11");
     assert_eq!(receiver.answers(&data(11)), [ack(13)]);
-    // Two steps, from an ACK for a copy on: four more are one short of six.
+    // The ACK for a copy restarts the count: the next one comes four packets later.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&data(13)), [ack(14)]);
     for psn in 14..17 {

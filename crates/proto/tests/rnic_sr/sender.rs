@@ -64,7 +64,7 @@ fn post_three(sender: &mut RnicSrSender) {
     sender.post(MessageId(12), 937).unwrap();
 }
 
-/// Posts one message of as many packets.
+/// Posts one message of this many packets.
 fn post(sender: &mut RnicSrSender, packets: u64) {
     sender.post(MessageId(1), packets * 936).unwrap();
 }
@@ -178,7 +178,7 @@ fn a_nack_from_before_an_acknowledgement_is_old() {
     answer(&mut sender, us(1), ack(5));
     answer(&mut sender, us(2), nack(4));
     assert_eq!(burst(&mut sender, us(2)), []);
-    // Nor does one ask for what was never sent.
+    // A NACK for a packet that was never sent has no effect.
     answer(&mut sender, us(3), nack(10));
     assert_eq!(burst(&mut sender, us(3)), []);
     assert_eq!(acknowledged(&mut sender), [1]);
@@ -361,8 +361,8 @@ fn the_rto_runs_from_the_last_new_acknowledgement() {
     assert_eq!(sender.counters().retransmissions, 5);
 }
 
-/// After a timeout everything is retransmitted in order: a NACK for a packet whose turn is still to come asks for
-/// nothing more, one for a packet that had its turn brings that and the last one that had.
+/// After a timeout everything is retransmitted in order. A NACK for a packet that has not had its turn yet changes nothing. One
+/// for a packet that had its turn causes a retransmission of that packet and of the last one that had its turn.
 #[test]
 fn a_nack_after_a_timeout() {
     let mut sender = sender(config());
@@ -376,7 +376,7 @@ fn a_nack_after_a_timeout() {
     }
     answer(&mut sender, us(4_001), nack(1));
     assert_eq!(burst(&mut sender, us(4_001)), [1, 3, 4, 5, 6, 7, 8, 9]);
-    // Those that waited when the timeout struck are sent once.
+    // The copies that waited when the timer ran out are sent once.
     answer(&mut sender, us(4_002), nack(8));
     sender.handle_timeout(us(8_002));
     assert_eq!(burst(&mut sender, us(8_002)), [8, 9]);

@@ -77,7 +77,7 @@ fn what_is_in_flight_was_sent_and_not_received() {
     assert_eq!(requests(&mut sender, 12), [(4, false), (5, true)]);
     sack(&mut sender, 13, 4, 0, 5, 0);
     assert_eq!(send(&mut sender, 13), [6, 7, 8]);
-    // One that those two overtook.
+    // A SACK that those two overtook.
     sack(&mut sender, 14, 1, bits([1]), 3, 1);
     assert_eq!(sender.in_flight(), 4_000);
     assert_eq!(send(&mut sender, 14), []);

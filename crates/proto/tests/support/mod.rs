@@ -23,7 +23,7 @@ pub const fn wide_facts(packet: u64) -> PathFacts {
     PathFacts { bdp: Bytes(400_000), ..facts(packet) }
 }
 
-/// So many microseconds after the start.
+/// The time this many microseconds after the start.
 pub fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }

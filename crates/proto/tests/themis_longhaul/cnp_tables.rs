@@ -185,7 +185,7 @@ fn a_full_store_gives_up_who_is_idle() {
     tables.install();
     tables.install();
     assert_eq!(tables.stored(), 2);
-    // Both are throttled now: the third stays in the cache, and asks again.
+    // Both are throttled now. The third stays in the cache and requests installation again.
     cnps(&mut tables, us(1_500), 0, 1);
     cnps(&mut tables, us(1_400), 1, 1);
     cnps(&mut tables, us(900), 2, 8);
@@ -221,7 +221,7 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     cnps(&mut tables, us(1_000), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 1);
-    // One that comes back shows it too.
+    // A packet that returns from its loop counts as activity too.
     let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store");
     assert!(found.state.loops_again(us(2_450), 0, 1, &rules));
     cnps(&mut tables, us(1_500), 1, 1);

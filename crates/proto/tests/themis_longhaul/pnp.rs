@@ -153,7 +153,7 @@ fn all_else_is_left_alone() {
         (SENDER, marked(QpId(4), 0)),
         (SENDER, Packet { dst: HostId(7), ..marked(QP, 0) }),
         (HostId(2), marked(QP, 0)),
-        // From the other data centre, and within this one.
+        // Data from the other data centre, and data within this one.
         (RECEIVER, Packet { dst: SENDER, ..marked(QP, 0) }),
         (RECEIVER, Packet { dst: SENDER, ..marked(QpId(9), 0) }),
         (SENDER, Packet { dst: HostId(2), ..marked(QpId(8), 0) }),

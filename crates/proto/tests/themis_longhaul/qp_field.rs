@@ -180,7 +180,7 @@ fn us(us: u64) -> Time {
     Time(us * 1_000_000)
 }
 
-/// That of a queue pair between the same two hosts.
+/// The packet of a queue pair between the same two hosts.
 fn packet(qp: u32) -> DaemonPacket {
     DaemonPacket::of(&QpNotice { now: us(0), qp: QpId(qp), src: HostId(1), dst: HostId(6), opens: true })
 }

@@ -45,7 +45,7 @@ fn run(rules: &Throttling, rows: &[Row]) {
 #[test]
 fn algorithm_1_to_the_letter() {
     let rows = [
-        // Not yet a target.
+        // The flow is no target yet.
         (0, Data(0, 0), (0, 5, 0, Normal)),
         // The first CNP throttles at once.
         (1, Cnp, (1, 6, 1, Throttled)),
@@ -61,11 +61,11 @@ fn algorithm_1_to_the_letter() {
         (10, Cnp, (3, 8, 8, Throttled)),
         (10, Data(3, 3), (3, 8, 8, Throttled)),
         (11, Cnp, (4, 9, 9, Throttled)),
-        // Not yet longer than beta.
+        // The last CNP arrived no longer than beta ago.
         (511, Data(4, 4), (4, 9, 9, Throttled)),
         // Lines 10 to 15 go before lines 17 to 21.
         (512, Data(5, 4), (4, 4, 0, Recover)),
-        // Once in a quiet period.
+        // The recovery begins once in a quiet period.
         (513, Data(6, 4), (4, 4, 0, Recover)),
         (2_000, Data(7, 4), (4, 4, 0, Recover)),
         (2_001, Sent(7), (4, 4, 0, Recover)),

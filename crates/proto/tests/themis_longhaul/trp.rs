@@ -194,7 +194,7 @@ fn the_recirculation_port_marks_above_its_thresholds() {
     }
 }
 
-/// Between its thresholds a share of them that rises.
+/// Between the thresholds a rising share of the packets is marked.
 #[test]
 fn between_the_thresholds_marks_are_drawn() {
     let config =
@@ -336,7 +336,7 @@ fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
     assert_eq!(switch.data(us(501), 0, 0), Verdict::HoldOutside);
     assert_eq!(switch.data(us(502), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(502), 0, 2), Verdict::Forward);
-    // As long as one is still before it, one loop each.
+    // While another packet is before it, each packet makes one loop.
     let mut switch = Switch::new(&config());
     switch.cnp(us(0), 0);
     for psn in 0..10 {

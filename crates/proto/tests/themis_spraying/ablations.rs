@@ -7,7 +7,8 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;
 
-/// From when all of 64 packets have come to their paths, and no NACK has come back, for two timeouts.
+/// The link is down from the time when all of 64 packets are on their paths, and no NACK has returned, until two timeouts
+/// later.
 const DEAD: Range<Time> = Time(7_500_000)..Time(9_000_000_000);
 
 /// Figure 13: without C2, late packets are requested and retransmitted.

@@ -189,7 +189,7 @@ fn without_failure_handling_nothing_is_signalled() {
 #[test]
 fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let mut tor = receiving(2);
-    // Under the same ToR: never sprayed, forwarded, and its NACKs too.
+    // Packets between hosts under the same ToR are forwarded and never sprayed. So are their NACKs.
     for psn in [1, 3, 0] {
         let mut packet = data(QP, psn);
         assert_eq!(tor.ingress(&mut packet, true, true), Verdict::Forward);

@@ -44,7 +44,7 @@ pub struct Plan {
     pub control_loss: u32,
     /// These copies of packets are lost on their paths: the PSN and which copy, the first being 0.
     pub dropped: Vec<(u32, u32)>,
-    /// And these between the receiver's ToR and the receiver.
+    /// These copies are lost between the receiver's ToR and the receiver.
     pub dropped_at_last_hop: Vec<(u32, u32)>,
     pub seed: u64,
 }

@@ -92,7 +92,7 @@ fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     });
 }
 
-/// With everything that may go wrong, failures handled, and any of the parts missing.
+/// All faults may happen, failures are handled, and any part may be missing.
 #[test]
 fn everything_is_delivered_once_in_order() {
     let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);

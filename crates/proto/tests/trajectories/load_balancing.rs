@@ -11,7 +11,7 @@ use anabranch_proto::lb::{
 use std::fmt::Write;
 
 enum Event {
-    /// So many packets are sent.
+    /// This many packets are sent.
     Send(u32),
     /// An unmarked ACK with this entropy value.
     Ack(u16),

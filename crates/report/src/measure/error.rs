@@ -57,7 +57,7 @@ pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|name| {
         // The same words in another order are nearer than any letters.
         let other_words = words(name) != of_written;
-        // Among equally near names, one that starts alike.
+        // Among equally near names one with the same first letter is preferred.
         let starts_otherwise = name.chars().next() != written.chars().next();
         (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
     });

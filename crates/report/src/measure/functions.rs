@@ -133,7 +133,7 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
 }
 
 /// A function of a whole curve. Other arguments of the call are filters, which are looked up among the swept
-/// parameters; a word near one of ours is taken for a misspelling.
+/// parameters; a word similar to one of [`CURVE_ARGUMENTS`] counts as a misspelling.
 fn curve(
     measure: CurveMeasure,
     name: &str,

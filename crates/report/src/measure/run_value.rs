@@ -32,7 +32,7 @@ impl RunValues<'_> {
             ),
             Function::Series { statistic, points } => {
                 let parts = self.index.series(index, &points.series.text);
-                // In the order of the rows, for `series_first` and `series_last`.
+                // The parts are in the order of the rows, which `series_first` and `series_last` need.
                 let parts = parts.iter().filter(|part| points.is_of(&part.entity));
                 let values: Vec<f64> = parts
                     .flat_map(|part| &part.points)

@@ -120,13 +120,13 @@ pub(super) struct Points {
     pub series: Word,
     /// This entity and those below it; all without one.
     pub entity: Option<String>,
-    /// The window is open at this end.
+    /// The start of the window, which does not include it.
     pub from_us: f64,
     pub to_us: f64,
 }
 
 impl Points {
-    /// Whether points of this entity are among them.
+    /// Whether these points include those of this entity.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
@@ -251,7 +251,7 @@ impl Quantity {
         matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 
-    /// The things that have it.
+    /// The things that have this quantity, in the plural.
     pub(super) fn plural(self) -> &'static str {
         if self == Quantity::Cct { "jobs" } else { "messages" }
     }

@@ -4,12 +4,11 @@ use super::curves::Picture;
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
-/// Faults whose times a plot shows, at most.
+/// The most faults whose times a plot shows.
 const MOST: usize = 16;
 
-/// `{name, from, to, every, lasts}` in microseconds for each fault that the picture's first runs met. `to` is null
-/// where it lasts to the end, and equals `from` where the scenario does not state it once for all runs, as where the
-/// sweep changes it.
+/// `{name, from, to, every, lasts}` in microseconds for each fault of the picture's first runs. `to` is null where it lasts to
+/// the end, and equals `from` where the scenario does not state it once for all runs, as where the sweep changes it.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));

@@ -6,7 +6,7 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pictures of one plot, at most; lines show the whole sweep.
+/// The largest number of pictures of one plot; the remaining points of the sweep have none.
 const MAX_PICTURES: usize = 8;
 
 /// One picture of a plot.

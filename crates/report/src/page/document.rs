@@ -30,7 +30,7 @@ pub(super) fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     )
 }
 
-/// A section per plot; the pictures of one plot are side by side. On the page there are `before` others.
+/// A section per plot; the pictures of one plot are side by side. The page has `before` pictures in front of these.
 pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
     let mut number = before;

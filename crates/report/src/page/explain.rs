@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 /// The ratio of the longest time to the shortest from which on the axis of times is logarithmic, since many are near
 /// the ideal.
 const WIDE_TIMES: f64 = 3.0;
-/// Schemes that the caption names as furthest from the common order, at most.
+/// The most schemes that the caption names as furthest from the common order.
 const NAMED: usize = 3;
 /// The number of schemes below which a rank correlation says little.
 const ENOUGH: usize = 6;
@@ -262,7 +262,7 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// The points whose two ranks differ most, by more than a third of all, where there is an order.
+/// The points whose two ranks differ most: by more than a third of the number of points. None without a correlation.
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();

@@ -431,7 +431,7 @@ fn shade(over_best: f64) -> usize {
     SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// The section of a scenario. On the page there are `before` plots before its own.
+/// The section of a scenario. The page has `before` pictures in front of its own.
 fn details(entry: &LeagueEntry, before: usize) -> String {
     let sentences = paragraphs(&entry.verdict);
     let ground =

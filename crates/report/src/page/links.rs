@@ -12,9 +12,9 @@ use anabranch_results::{CurvePoints, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel, at most.
+/// The most curves of a panel.
 pub(super) const MAX_CURVES: usize = 16;
-/// Columns of time, and rows of a map, at most.
+/// The most columns of time, and the most rows, of a map.
 const STRETCHES: u64 = 160;
 const ROWS: usize = 64;
 /// The percentiles of the links at the ends of the band.

@@ -35,5 +35,5 @@ impl Plot {
     }
 }
 
-/// Points of a curve, at most, so that the page of a large run stays small.
+/// The most points of a curve, so that the page of a large run stays small.
 pub(super) const MAX_POINTS: usize = 2000;

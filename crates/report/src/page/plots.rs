@@ -10,7 +10,7 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic}
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Points of a cloud of messages, at most, over all curves.
+/// The most points of a cloud of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
 /// The plots that a figure specifies, otherwise those for which the results have data.
@@ -80,7 +80,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // The values of a search were chosen by it, each with few messages.
+    // A search chooses its values itself, and each has few messages.
     if set.answer.is_some() {
         return specs;
     }
@@ -141,7 +141,7 @@ fn micros(ps: u64) -> f64 {
 /// The messages or jobs of a distribution or a cloud.
 struct Population {
     axis: &'static str,
-    /// Their name in a sentence.
+    /// The name of these messages or jobs in a sentence.
     things: &'static str,
     /// Whether the ideal is drawn beside the curves.
     has_ideal: bool,
@@ -153,7 +153,7 @@ struct Population {
 }
 
 impl Population {
-    /// One value per message or job; none where it has none.
+    /// One value per message or job; none for those without a value.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));

@@ -9,10 +9,10 @@ use crate::labels::{Label, label};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, SearchMeasure, Trial};
 use serde_json::{Value as Json, json};
 
-/// Units of fields that a question may leave out.
+/// Units of fields that a `[find]` may leave out.
 const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
 
-/// Both sides of the question's comparison against the parameter `name`: for each scheme a line per seed, and dotted
+/// Both sides of the comparison in `where` against the parameter `name`: a line per seed for each scheme, and a dotted line for
 /// the bound. None where nothing was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &SearchMeasure) -> Option<Plot> {
     let title = format!("{} against {name}", compared.measured);

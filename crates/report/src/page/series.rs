@@ -13,11 +13,11 @@ use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel, at most, when they are not of one position each.
+/// The most curves of a panel, unless each is of one position.
 const MAX_CURVES: usize = 48;
-/// Points of all clouds of a panel, at most.
+/// The most points of all clouds of a panel.
 const MAX_CLOUD: usize = 20_000;
-/// Bins of time of a cloud, at most; each keeps equally many points.
+/// The most bins of time of a cloud; each keeps equally many points.
 const STRETCHES: usize = 400;
 
 /// Points as (microseconds, value).

@@ -7,9 +7,9 @@ use crate::labels::{bytes, large, micros, significant};
 use anabranch_results::{FlowRow, JobRow, RunRow};
 use std::cmp::Reverse;
 
-/// Rows of a table, at most.
+/// The most rows of a table.
 const MOST: usize = 10;
-/// Schemes that have tables, at most.
+/// The most schemes that have tables.
 const MOST_SCHEMES: usize = 40;
 const OF_MESSAGES: [&str; 12] = [
     "message",
@@ -54,7 +54,7 @@ fn of_scheme(index: &Index<'_>, scheme: &str) -> String {
         + &table(scheme, "messages", &OF_MESSAGES, &flows.collect::<Vec<_>>())
 }
 
-/// The first few by falling time, those without any in front; memory never holds more than twice as many.
+/// The slowest few, by falling time; those without a time come first. Memory never holds more than twice as many.
 fn slowest<'a, Row>(
     rows: impl Iterator<Item = (&'a RunRow, &'a Row)>,
     time: impl Fn(&Row) -> Option<u64>,

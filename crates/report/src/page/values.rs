@@ -5,7 +5,7 @@ use super::plot::Plot;
 use crate::labels::significant;
 use serde_json::Value as Json;
 
-/// Points of a plot that the table lists one by one, at most.
+/// The most points of a plot that the table lists one by one.
 const MOST: usize = 40;
 
 /// The table, folded; empty where nothing is drawn.
@@ -69,7 +69,7 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).to_vec()
 }
 
-/// Puts the axis of numbers that share it into the first head.
+/// Adds the title of the axis that all numbers share to the first head.
 fn first_cell(mut head: Vec<String>, axis: &str) -> Vec<String> {
     head[0] = format!("curve; {axis}");
     head

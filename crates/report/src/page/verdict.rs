@@ -4,7 +4,7 @@ use super::markup::{escape, prose};
 use crate::verdict::{Verdict, answer, method, rank_rule};
 use anabranch_results::{ResultSet, RunFailure, SearchAnswer};
 
-/// The runs that failed or never ran: above everything else, as the rest looks complete.
+/// The runs that failed or never ran. They stand above everything else, since the rest looks complete.
 pub(super) fn missing(set: &ResultSet) -> String {
     if set.missing.is_empty() {
         return String::new();
@@ -46,7 +46,7 @@ pub(super) fn missing(set: &ResultSet) -> String {
     html
 }
 
-/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, its question
+/// The answer in sentences. For a figure it is the table of claims; for a search, whose runs are trials, the search
 /// and answer.
 pub(super) fn section(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {

@@ -32,15 +32,15 @@ fn what_seeds_have_in_common_is_no_tie() {
     let found = ranked_schemes(&set, &groups(&set));
     assert_eq!(found.iter().map(|standing| standing.rank).collect::<Vec<_>>(), [Some(1), Some(2), Some(2)]);
     assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
-    // c is not slower than a for sure (13 ± 15.5), and ties with b, which is: its seeds are no reason not to place it.
+    // c is not certainly slower than a (13 ± 15.5), but it ties with b, which is; so it has a place.
     assert_eq!(found.iter().map(RankedScheme::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
     assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
     assert!(rank_rule(&set).unwrap().contains("paired t-test"));
 }
 
-/// PairResult a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by
-/// 40, 12 and -16 us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and
-/// keeps its place, and c ties with it (2 ± 35).
+/// b differs from a by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they tie. c differs from a by 40, 12 and -16
+/// us: 12 ± 70, which shows neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and keeps its place, and c ties
+/// with it (2 ± 35).
 #[test]
 fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     let set =

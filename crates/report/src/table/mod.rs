@@ -17,8 +17,8 @@ pub(crate) use summary::{Head, Summary, summary};
 /// The width of a line, in characters, for a terminal that does not state its own.
 pub const USUAL_WIDTH: usize = 120;
 
-/// The verdict, and one row per scheme and sweep point, with notes below; above all where the settings of the schemes
-/// differ. Columns beyond a width of `width` characters are named in a note instead.
+/// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note on that
+/// comes first. Columns beyond a width of `width` characters are named in a note instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
     above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width)
 }

@@ -80,7 +80,7 @@ fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     (least >= 100.0).then(|| TimeUnit::of(means.into_iter().fold(0.0, f64::max)))
 }
 
-/// The summary of these groups; of single runs, with their seeds.
+/// The summary of these groups; with `per_seed` each is a single run and has its seed.
 pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary {
     let ranked_schemes = ranked_schemes(set, groups);
     let mut builder = Builder::new(groups);

@@ -43,7 +43,7 @@ fn a_brief_table_has_the_columns_that_answer_and_counts_the_rest() {
     On the page, or by `anabranch report results/collectives-0`: 12 more columns, and 1 more note on what columns mean and
     what else may decide.
     ");
-    // What did not finish is said at once.
+    // The brief table reports jobs that did not finish.
     let mut set = collectives();
     set.runs[1].jobs_finished = 2;
     let text = brief(&set, USUAL_WIDTH, "anabranch report results/collectives-0");
@@ -111,7 +111,7 @@ fn a_column_with_a_time_of_ten_thousand_microseconds_is_in_ms() {
     let (heads, row) = (heads(&set), summary(&set).rows.remove(0).join(" "));
     assert!(heads.contains("max\nms") && heads.contains("FCT µs"), "{heads}");
     assert!(!row.contains("40,000"), "{row}");
-    // Where no time is too short for it, all have one unit.
+    // If no time is too short for milliseconds, all columns have that unit.
     for run in &mut set.runs {
         (run.fct_p50_us, run.fct_p99_us) = (9_000.0, 9_000.0);
         (run.ideal_fct_max_us, run.completion_us) = (9_000.0, 40_000.0);

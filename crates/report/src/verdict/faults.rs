@@ -7,8 +7,8 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// The cost of the faults for each scheme, the largest first; of many both ends of those that are significant. Notes
-/// have the costs that the seeds do not show to be any, and a least hurt scheme that is slow.
+/// The cost of the faults for each scheme, the largest first; of many schemes only both ends of the significant costs. Notes
+/// have the costs that are not significant, and say when the least hurt scheme is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    // A scheme that met no fault did not handle it either.
+    // A scheme whose runs no fault hit has handled none either.
     let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.no_seed_hit());
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
@@ -71,7 +71,7 @@ pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdic
 /// The ratio to the fastest from which on the least hurt scheme is called slow.
 const SLOW: f64 = 1.5;
 
-/// A note where the scheme with the least cost is much slower than the fastest: these are two questions.
+/// A note where the scheme with the least cost is much slower than the fastest: cost and speed are different things.
 fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
     let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && !of.no_seed_hit());
     let hit: Vec<(&str, f64, f64)> =

@@ -7,7 +7,7 @@ use anabranch_results::Estimate;
 /// The smallest cost that is shown as one, in percent.
 pub(super) const LEAST_PERCENT: f64 = 0.05;
 
-/// The schemes that the first sentence names, at most.
+/// The most schemes that the first sentence names.
 pub(crate) const MOST_IN_HEADLINE: usize = 3;
 
 /// The words for schemes whose seeds all gave one number.

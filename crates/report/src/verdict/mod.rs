@@ -15,7 +15,7 @@ use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointRanking, ranking};
 use std::collections::BTreeMap;
 
-/// Sweep points that have a sentence each, at most.
+/// The most sweep points that have a sentence each.
 const MOST_SENTENCES: usize = 4;
 
 /// The answer of results, and what qualifies it.
@@ -179,7 +179,7 @@ pub(crate) fn method(set: &ResultSet) -> String {
     )
 }
 
-/// The rule of the ranks; none where there are too few seeds for any.
+/// The rule by which schemes are ranked; none where there are too few seeds for ranks.
 pub(crate) fn rank_rule(set: &ResultSet) -> Option<String> {
     let seeds = most_seeds(set);
     (seeds >= LEAST_SEEDS).then(|| {

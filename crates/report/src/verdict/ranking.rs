@@ -8,14 +8,14 @@ use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::{Estimate, Value};
 use std::collections::BTreeMap;
 
-/// Schemes that a sentence names; it counts the others, and the table has them.
+/// The most schemes that a sentence names; it counts the others, and the table has them.
 pub(super) const MOST_NAMED: usize = 8;
-/// Schemes that a short sentence names, beside the last.
+/// The most schemes that a short sentence names, beside the last.
 pub(super) const FEW_NAMED: usize = 3;
 /// The number of schemes up to which sentences are long, at a single point.
 pub(super) const MOST_IN_FULL: usize = 6;
 
-/// A point of the sweep, and the ranked_schemes of its schemes.
+/// A point of the sweep, with its ranked schemes.
 pub(super) type PointRanking<'a> = (&'a BTreeMap<String, Value>, Vec<(&'a str, &'a RankedScheme)>);
 
 /// The schemes of a point with the format of their numbers.
@@ -23,7 +23,7 @@ struct Ranking<'a> {
     schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
-    /// Schemes that a list names, at most.
+    /// The most schemes that a list names.
     most: usize,
     /// The beginning of the sentence where it is about some schemes alone.
     of_these: &'static str,
@@ -118,7 +118,7 @@ impl Ranking<'_> {
         format!("{} {}", self.quantity.short, with_interval(standing, &self.format))
     }
 
-    /// The only scheme with a place.
+    /// The sentence about the only scheme with a rank.
     fn alone(&self, leader: &Ranked<'_>, others_finished: bool) -> String {
         let touched = self.schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
         let (of_these, why) = match touched {
@@ -130,7 +130,7 @@ impl Ranking<'_> {
         format!("{of_these}{} {why}: {}", leader.0, self.value(leader))
     }
 
-    /// One scheme before the next one, or with nothing to compare it with.
+    /// The sentence about a single leader, with its lead over the next scheme if there is one.
     fn first(&self, leader: &Ranked<'_>, next: Option<&Next<'_>>, others_finished: bool) -> String {
         let Some((next, group)) = next else { return self.alone(leader, others_finished) };
         let how_sure = match leader.2.is_one_run && next.2.is_one_run {
@@ -149,7 +149,7 @@ impl Ranking<'_> {
         )
     }
 
-    /// Several schemes before the next one. A headline has their numbers where it names all of them.
+    /// The sentence about several leaders that tie. A headline has their numbers if it names all of them.
     fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<&Next<'_>>) -> Verdict {
         let names = headline_names(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
         let first = leader.1;

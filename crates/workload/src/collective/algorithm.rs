@@ -252,7 +252,7 @@ fn depths(parents: &[Option<u32>]) -> Vec<u32> {
 struct Fold {
     /// The highest power of two that is at most the number of ranks.
     participants: u32,
-    /// The number of ranks beyond `participants`. So many even ranks, from 0, are represented by the next odd rank.
+    /// The number of ranks beyond `participants`. The first `extra` even ranks are represented by the next odd rank.
     extra: u32,
 }
 

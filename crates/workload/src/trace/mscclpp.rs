@@ -132,7 +132,7 @@ struct Position<'a> {
     /// The number within the block, from 0.
     number: usize,
     op: &'a Operation,
-    /// The number within the GPU, from 1, which is the place of its nodes.
+    /// The number within the GPU, from 1: the `place` of the operation's nodes.
     place: u64,
 }
 

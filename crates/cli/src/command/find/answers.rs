@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The searches of a scheme.
 pub(super) struct SchemeAnswer<'a> {
     pub scheme: &'a str,
-    /// Seed by seed, the least demanding first.
+    /// The searches seed by seed, the least demanding first.
     pub lanes: Vec<&'a Lane<'a>>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> SchemeAnswer<'a> {
 
     pub(super) fn json(&self, find: &Find) -> Value {
         let found = self.found();
-        // Null where a seed has none.
+        // The value is null where a seed has none.
         let all = found.len() == self.lanes.len();
         let values: Vec<toml::Value> = found.into_iter().filter(|_| all).map(|(_, value, _)| value).collect();
         let (easiest, hardest) = (values.first().cloned(), values.last().cloned());

@@ -6,7 +6,7 @@ use crate::question::Condition;
 use anabranch_results::{SearchMeasure, Trial};
 use anabranch_sim::scenario::Find;
 
-/// Seeds whose numbers at the ends a note names, at most.
+/// The most seeds whose numbers at the ends a note names.
 const MOST_SEEDS_NAMED: usize = 5;
 
 /// `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`: the measured numbers where the ends gave no answer.

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The end of the parameter whose answer is without the headroom, where that is apart.
+/// The last part of the path of the parameter whose answer does not include the headroom, where that is apart.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
 /// Searches, for each scheme and seed.
@@ -69,7 +69,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
         return Err(failure);
     }
-    // By value, scheme and seed, as a sweep over the values has them: lanes are by scheme and seed.
+    // The order of a sweep over the values: by value, scheme and seed. Lanes are already by scheme and seed.
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let changes = Changes { moved: &moved, headroom: &headroom, not_asked: &not_asked };
@@ -108,7 +108,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     ))
 }
 
-/// A question and the scenario of its ends.
+/// A search and the scenario of the ends of its range.
 struct Question {
     written: ScenarioText,
     find: Find,
@@ -176,7 +176,8 @@ fn run_searches<'a>(
             let mut lanes: Vec<Lane> = all
                 .map(|(number, ((scheme, seed), control))| searches.lane(number, scheme, *seed, control))
                 .collect();
-            // The value that the most demanding seed needs is the answer of all only if it holds with each.
+            // The value that the most demanding seed needs is the answer for all seeds only if the condition holds with each of
+            // them.
             let hardest: Vec<Option<f64>> = lanes
                 .iter()
                 .map(|lane| hardest(searches.find, lanes.iter().filter(|o| o.scheme == lane.scheme)))
@@ -234,7 +235,7 @@ impl Changes<'_> {
             .collect()
     }
 
-    /// The question and its circumstances.
+    /// The search and its circumstances, as JSON.
     fn json(&self, prepared: &Prepared, find: &Find, folder: &Path) -> Value {
         let headroom = self.headroom.iter();
         json!({
@@ -255,7 +256,7 @@ impl Changes<'_> {
     }
 }
 
-/// A question and its answer as text.
+/// A search and its answer as text.
 pub fn in_words(answered: &SearchAnswer) -> String {
     let notes: String = answered.notes.iter().map(|note| format!("\n{note}")).collect();
     format!("{}\n\n{}{notes}", answered.question, aligned(&answered.table))

@@ -45,8 +45,8 @@ pub(super) fn followers_note(
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
-/// Lines of `[set]` that hold some of the following parameters at their values for the first scheme's answer, so that it stays
-/// the answer, and that answer; none where nothing was found.
+/// The value of the first scheme's answer, and lines for `[set]` that hold some of the parameters that follow (`moved`) at
+/// their values for that answer, so that it stays the answer. None where no answer was found.
 pub(super) fn overrides_to_hold(
     find: &Find,
     moved: &[DerivedChange],

@@ -70,7 +70,7 @@ pub(super) struct Measurement {
     pub place: f64,
     pub value: toml::Value,
     pub finished: bool,
-    /// It ended at the limit of simulated time.
+    /// Whether the run ended at the limit of simulated time.
     pub cut_off: bool,
     /// Both sides of the comparison.
     pub measured: Option<f64>,

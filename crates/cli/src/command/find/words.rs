@@ -1,4 +1,4 @@
-//! A question and its answer in words.
+//! A search and its answer in words.
 
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};

@@ -65,7 +65,7 @@ fn loom_a_panic_ends_the_wait_of_the_other_thread() {
             loom::thread::spawn(move || {
                 let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                     let _guard = barrier.guard();
-                    // Without the hook, which would print each of them.
+                    // This panic skips the hook, which would print each of them.
                     std::panic::resume_unwind(Box::new("a node panics"));
                 }));
                 assert!(panicked.is_err());
@@ -124,7 +124,7 @@ fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
 #[test]
 fn loom_entries_of_the_board_are_seen_after_the_barrier() {
     loom::model(|| {
-        // A thread of loom borrows nothing; the few bytes of each order of threads are left behind.
+        // A thread of loom cannot borrow, so that a few bytes leak for each order of threads.
         let workload: &'static Workload = Box::leak(Box::new(workload()));
         let board = Arc::new(Board::new(workload, 1));
         let barrier = Arc::new(Barrier::new(2));

@@ -1,25 +1,25 @@
-//! The search for the value at which the answer to a question changes.
+//! The search for the value at which a condition changes.
 
 use crate::scenario::ask::question::{Extremum, Find};
 
-/// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
+/// A search for the answer of one scheme and seed: it names the next value to try and is given the outcome.
 ///
-/// It tries both ends, halves what is between them, and at last tries a value on each side of what it found: something
-/// that is not monotone shows there, if it shows at all. Where it holds at neither end it looks for a value between them
-/// for which it does, and takes that for the good end.
+/// It tries both ends, halves the range between them, and at last tries a value on each side of the answer, where a condition
+/// that is not monotone is likely to show. If the condition holds at neither end, the search looks between them for a value for
+/// which it holds, and uses that value as the good end.
 #[derive(Debug)]
 pub struct Search<'a> {
     find: &'a Find,
-    /// Places that were tried, in order, and whether it held there.
+    /// The places tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// Nearest to each other: where it holds and where it does not.
+    /// The two nearest places: the condition holds at `good` and fails at `bad`.
     good: f64,
     bad: f64,
     next: Option<f64>,
     stage: Stage,
-    /// Places between the ends that are left to look at, where it holds at neither.
+    /// The places between the ends that remain to be tried, when the condition holds at neither end.
     inside: std::vec::IntoIter<f64>,
-    /// The value that began as the good end, where it is known to hold there.
+    /// The place from which the search bisects, where the condition is known to hold; none before there is one.
     anchor: Option<f64>,
 }
 
@@ -27,7 +27,7 @@ pub struct Search<'a> {
 enum Stage {
     GoodEnd,
     BadEnd,
-    /// It holds at neither end.
+    /// Values between the ends are tried, since the condition holds at neither end.
     Inside,
     Between,
     BesideGood,
@@ -38,23 +38,23 @@ enum Stage {
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// The last value for which it holds, and the next one tried, for which it does not.
+    /// The condition holds for one value and fails for the next one.
     Bracket {
         /// The answer.
         value: toml::Value,
-        /// It does not hold here.
+        /// The next tried value, for which the condition fails.
         fails: toml::Value,
     },
-    /// It holds at both ends.
+    /// The condition holds at both ends.
     Everywhere,
-    /// It holds at neither end, nor at the values tried between them.
+    /// The condition holds at neither end, nor at the values tried between them.
     Nowhere,
-    /// It holds at the end at which it should not, and does not at the other.
+    /// The condition holds at the end at which it should fail, and fails at the other one.
     Backwards,
 }
 
 impl<'a> Search<'a> {
-    /// Nothing tried yet.
+    /// A search that has tried nothing yet.
     pub fn new(find: &'a Find) -> Search<'a> {
         let good = find.end(find.wanted == Extremum::Smallest);
         let bad = find.end(find.wanted == Extremum::Largest);
@@ -62,12 +62,12 @@ impl<'a> Search<'a> {
         Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
     }
 
-    /// The value to try, with its place among all of them; none when all is known.
+    /// The value to try next, with its place among all values; none when the search is over.
     pub fn next(&self) -> Option<(f64, toml::Value)> {
         self.next.map(|place| (place, self.find.value(place)))
     }
 
-    /// Whether it holds for the value that was to be tried.
+    /// Takes the outcome for the value to try: whether the condition holds for it.
     pub fn tell(&mut self, holds: bool) {
         let Some(place) = self.next else { return };
         self.tried.push((place, holds));
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
             Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
             Stage::Inside if holds => {
                 (self.anchor, self.good) = (Some(place), place);
-                // Nearest to it on the side of the bad end.
+                // The new bad place is the nearest tried one on the side of the bad end.
                 let beside = self.tried.iter().map(|(tried, _)| *tried);
                 let beside = beside.filter(|tried| (*tried < place) == (bad_end < place) && *tried != place);
                 self.bad =
@@ -117,20 +117,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Beside the answer, a quarter as far from it as what was tried last.
+    /// A value beside the answer, at a quarter of the way from it to the last tried value.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)
     }
 
-    /// Has one more value tried when all is known: the answer of another search. It changes nothing of this one's.
+    /// Adds one more value to a finished search: the answer of another search. This search's answer does not change.
     pub fn try_also(&mut self, place: f64) {
         if self.next.is_none() && self.held(place).is_none() {
             self.next = Some(place);
         }
     }
 
-    /// Whether it held at a place; none where that was not tried.
+    /// Whether the condition held at a place; none where that was not tried.
     pub fn held(&self, place: f64) -> Option<bool> {
         self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
     }
@@ -150,12 +150,12 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether it was found between two ends for which it does not hold.
+    /// Whether the answer lies between two ends at which the condition fails.
     pub fn fails_at_both_ends(&self) -> bool {
         self.anchor.is_some() && !self.tried[0].1
     }
 
-    /// Where the answer lies among those of other searches, from small to large.
+    /// The place of the answer, by which the answers of several searches can be put in order.
     pub fn place(&self) -> f64 {
         self.good
     }
@@ -165,7 +165,8 @@ impl<'a> Search<'a> {
         self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
     }
 
-    /// Values that say that the question is not monotone: beyond what was found it is as it should not be.
+    /// The tried values that contradict the answer, as the condition is not monotone: it holds beyond the failing value, or
+    /// fails beyond the answer.
     pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
         if !matches!(self.answer(), Some(Answer::Bracket { .. })) {
             return Vec::new();

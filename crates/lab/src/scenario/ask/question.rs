@@ -13,23 +13,23 @@ use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
-/// Relative distance at which a bisection ends unless said.
+/// The default of `resolution`, the relative distance at which a bisection ends.
 const RESOLUTION: f64 = 0.02;
 /// Factors by which a range to try instead may be wider.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
-/// Halvings of a range before the answer is that it holds nowhere in it: 7 values.
+/// Halvings of a range (7 values) after which the condition counts as failing everywhere in it.
 const RANGE_HALVINGS: usize = 3;
-/// Halvings of a list, of which people write every value: all of 65.
+/// Halvings of a list, which reach every value of a list of 65.
 const LIST_HALVINGS: usize = 6;
 /// The example of a range in messages.
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
-/// A scenario with a question about one of its parameters.
+/// A scenario with a search for the value of one of its parameters.
 #[derive(Debug)]
 pub struct Find {
     /// The parameter, by its path as `[set]` and `[sweep]` take it.
     pub parameter: String,
-    /// The end of the values for which it holds that is searched for.
+    /// The searched end of the values for which the condition holds.
     pub wanted: Extremum,
     /// The condition, as a measure that is 1 or 0.
     pub holds: String,
@@ -37,9 +37,9 @@ pub struct Find {
     pub resolution: f64,
     values: Values,
     at: Place,
-    /// Where each of the values stands, as they are written.
+    /// The place of each value, in the written order.
     values_at: Vec<Place>,
-    /// Where [`holds`](Self::holds) stands.
+    /// The place of [`holds`](Self::holds).
     where_at: Place,
     file: String,
     document: Fields,
@@ -58,9 +58,9 @@ pub enum Extremum {
 /// The values that the parameter may have.
 #[derive(Debug)]
 enum Values {
-    /// These, in this order.
+    /// A list of values, in its order.
     List(Vec<toml::Value>),
-    /// All between two, which are written like this.
+    /// All values between two ends, written as `spelling` says.
     Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
 }
 
@@ -69,7 +69,7 @@ enum Values {
 enum Spelling {
     Whole,
     Number,
-    /// With a unit behind it, as a whole number of them or not.
+    /// A number with a unit behind it; with `whole`, a whole number.
     Unit {
         unit: String,
         whole: bool,
@@ -89,7 +89,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
     })
 }
 
-/// The question of a scenario; none where it has none.
+/// The search of a scenario; none without `[find]`.
 ///
 /// # Errors
 /// As [`read_find`].
@@ -216,7 +216,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
             let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
             let high =
                 if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
-            // Nothing is smaller than these.
+            // These are the smallest units, which have no fractions.
             let whole = ["B", "bps", "ps"].contains(&unit.as_str());
             range(number, high, Spelling::Unit { unit, whole })
         }
@@ -235,7 +235,7 @@ fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     }
 }
 
-/// The values in their order, each once; none, where they are not of one kind, or no list or no range any more.
+/// The values sorted, each once. None if they are of different kinds, or if too few remain for a range or a list.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
     let size = |value: &toml::Value| match (first.as_str(), value.as_str()) {
@@ -262,7 +262,7 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
-/// The unit that all numbers of a list get, where one alone would get `unit`: bytes, if another is too large for a size in
+/// The unit for all numbers of a list of which one would get `unit`: bytes, if another number is too large for a size in
 /// `unit`.
 fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     let one = format!("1{unit}");
@@ -300,7 +300,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// A fault of the sweep that stands for the question, in terms of the question.
+    /// Rewords a fault of the sweep, by which the search is carried out, in terms of `[find]`.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
@@ -310,7 +310,8 @@ impl Find {
             return error;
         }
         if path != self.parameter {
-            // What to sweep instead is what to ask for instead; of a buffer that pauses, where nothing does, the queue.
+            // The parameter to sweep instead is the one to search instead. For a PFC buffer of schemes without PFC it is the
+            // queue.
             let (line, column) = self.at.unzip();
             let path = match self.parameter.strip_suffix("fabric.pfc.buffer") {
                 Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),
@@ -321,12 +322,12 @@ impl Find {
         }
         let mut mended = self.own_values();
         let value = as_toml(value).and_then(|value| match value {
-            // In the list of a sweep the mended one is that which the question does not have.
+            // In a list for `[sweep]` the mended value is the one that `[find]` does not have.
             toml::Value::Array(list) => list.into_iter().find(|value| !mended.contains(value)),
             value => Some(value),
         });
         let (Some(which), Some(value)) = (which, value) else { return error };
-        // A unit that one number lacked the others lack too.
+        // If one number lacks a unit, the others lack it too.
         let bare = mended[which].to_string();
         let unit = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())).map(str::to_owned);
         mended[which] = match &unit {
@@ -364,28 +365,28 @@ impl Find {
         }
     }
 
-    /// Both ends of what is looked through, in the order in which they are written.
+    /// Both ends of the searched values, in the written order.
     pub fn ends(&self) -> [toml::Value; 2] {
         let own = self.own_values();
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest of what is looked through; of a list the first and the last.
+    /// The smallest and the largest searched value; for a list, its first and its last.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }
 
-    /// A fault of what has to hold, at its place.
+    /// A fault of the condition (`where`), at its place.
     pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         fault(&self.file, self.where_at, message, Some(help.into().into()))
     }
 
-    /// Whether all values of a list are looked through, and not a range.
+    /// Whether the search goes through a list and not a range.
     pub fn is_list(&self) -> bool {
         matches!(self.values, Values::List(_))
     }
 
-    /// The question in a line, from which another one differs.
+    /// The search as one line, which differs for different searches.
     pub fn text(&self) -> String {
         let values = match &self.values {
             Values::List(list) => format!("{list:?}"),
@@ -395,8 +396,8 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// Ranges to try instead when the answer lies beyond the `last` or the first end of this one, the widest first; none of
-    /// a list. Not every value beyond may be one that the parameter can have.
+    /// Ranges to search instead when the answer lies beyond the last end of this range (`last`) or beyond its first; the widest
+    /// range comes first. Empty for a list. The parameter may not permit every value in them.
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;
@@ -407,7 +408,7 @@ impl Find {
         ranges.filter(|[low, high]| low != high).collect()
     }
 
-    /// Places to look at where it holds at neither end: the middle first, then the middles of what that leaves.
+    /// The places to try when the condition holds at neither end: the middle first, then the middles of both halves, and so on.
     pub(in crate::scenario) fn inside(&self) -> Vec<f64> {
         let halvings = if self.is_list() { LIST_HALVINGS } else { RANGE_HALVINGS };
         let mut edges = vec![self.end(false), self.end(true)];
@@ -431,13 +432,13 @@ impl Find {
         }
     }
 
-    /// Something in the middle of two places; none when they are next to each other.
+    /// A place in the middle of two others; none when they are next to each other.
     pub(in crate::scenario) fn between(&self, one: f64, other: f64) -> Option<f64> {
         let (low, high) = (one.min(other), one.max(other));
         let Values::Range { low: first, high: last, spelling, .. } = &self.values else {
             return (high - low > 1.5).then(|| ((low + high) / 2.0).floor());
         };
-        // Near 0 no share of a value is small enough.
+        // Near 0 no distance relative to the value is small enough.
         let scale = if low > 0.0 { high } else { high.abs().max(low.abs()).max((last - first) / 100.0) };
         if high - low <= self.resolution * scale {
             return None;
@@ -448,7 +449,7 @@ impl Find {
         (low < middle && middle < high).then_some(middle)
     }
 
-    /// To a digit more than the resolution asks for: values are read by people.
+    /// Rounds to one digit more than the resolution needs, since people read the values.
     fn rounded(&self, number: f64) -> f64 {
         let (mut digits, mut step) = (2, 0.1);
         while step > self.resolution {

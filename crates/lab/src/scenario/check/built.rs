@@ -13,9 +13,9 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub spec: &'a TopologySpec,
     pub topology: Topology,
     pub routing: Routing,
-    /// It takes long to find the longest path of a large fabric.
+    /// The facts of the longest path by framing, kept since finding it takes long on a large fabric.
     facts: Vec<(Framing, PathFacts)>,
-    /// Whether all routes go up and then down, once that was looked at.
+    /// Whether all routes go up and then down; `None` until a check needs it.
     turns_down: Option<bool>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> BuiltFabric<'a> {
         topology.cyclic_buffers(routing, &senders)
     }
 
-    /// The longest path's, for the packets and the queues of `scheme`.
+    /// The facts of the longest path, for the packets and queues of `scheme`.
     pub(in crate::scenario) fn facts(&mut self, scheme: &Scheme) -> PathFacts {
         let framing = scheme.transport.framing();
         let facts = match self.facts.iter().find(|(known, _)| *known == framing) {

@@ -8,8 +8,8 @@ use anabranch_engine::MeasureSpec;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
 
-/// Refuses measures that come to more than a run's share however fast the run is. `curves` says of how many links,
-/// switches or queue pairs each is.
+/// Refuses measures whose curves exceed a run's share of points even if the run is as short as can be. `curves` has the number
+/// of links, switches or queue pairs of each measure.
 pub(in crate::scenario) fn check(
     measures: &[MeasureSpec],
     curves: &[usize],
@@ -31,7 +31,7 @@ pub(in crate::scenario) fn check(
          room for {share} each",
         ends.rounded_up(2)
     );
-    // Room for a run three times as long.
+    // This interval leaves room for a run three times as long.
     let every = Duration((measures[worst].every.0 as f64 * all / share as f64 * 3.0) as u64).rounded_up(2);
     let help = format!(
         "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",
@@ -40,7 +40,7 @@ pub(in crate::scenario) fn check(
     Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help.into())))
 }
 
-/// No run ends before: the last start, and what the busiest host's links need for its bytes.
+/// A lower bound on the end of a run, from the last start and from the time that the busiest host's links need for its bytes.
 pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Duration {
     let mut sent = vec![[0_u64; 2]; on.hosts as usize];
     let mut last = Time::ZERO;

@@ -1,4 +1,4 @@
-//! Faults that lose packets so rarely that most runs meet none.
+//! Faults that lose packets so rarely that many runs lose none.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 /// A run in which fewer data packets than this are expected to be lost often loses none: at 3 one in twenty does.
 const FEWEST: f64 = 3.0;
-/// With so many a seed without a loss is out of the question (one in 20,000).
+/// With this many expected losses a seed without one is out of the question (one in 20,000).
 const PLENTY: f64 = 10.0;
-/// Pairs of ToRs whose paths are looked at; on larger fabrics nothing is said.
+/// The most pairs of ToRs whose paths are examined; larger fabrics have no warning.
 const MOST_PAIRS: usize = 20_000;
 
 /// Findings at the points so far.
@@ -30,12 +30,12 @@ struct Rare {
     packets: f64,
     /// The fault in words.
     kind: String,
-    /// Where the topology's file gives it, if it does.
+    /// The file of the topology and the line that gives the rate, if one does.
     in_file: Option<(String, usize)>,
 }
 
 impl RareLoss {
-    /// Looks at the faults of another point, of which these links are taken; packets have the payload `payload`.
+    /// Examines the faults at another point, each with the links that it affects; `payload` is that of the packets.
     pub(in crate::scenario) fn look(
         &mut self,
         faults: &[(&FaultSpec, FaultTargets)],
@@ -55,11 +55,11 @@ impl RareLoss {
         if losses.peek().is_none() {
             return;
         }
-        // Once for all faults: a topology file may give each of its links an error rate of its own.
+        // The load is computed once for all faults: a topology file may give each of its links an error rate of its own.
         let Some(load) = link_load(workload, topology, routing, payload) else { return };
         for (number, spec, taken, probability) in losses {
             let packets = taken.links.iter().fold(0.0, |packets, link| packets + load[link.index()]);
-            // At most: the fault may be there for a part of the run only.
+            // More losses cannot be expected: the fault may be present for a part of the run only.
             if packets * probability >= FEWEST {
                 continue;
             }
@@ -121,10 +121,10 @@ fn few(number: f64) -> String {
     }
 }
 
-/// With one digit.
+/// Rounds up to one significant digit.
 fn rounded_up(number: f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(number)));
-    // Without the digits that only binary fractions have.
+    // Removes the digits that only binary fractions have.
     let text = format!("{:.12}", (number / unit).ceil() * unit);
     text.parse().unwrap_or(number)
 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_loss_that_hardly_hits_is_said_with_what_to_write() {
-        // 28 senders of 100 packets of 4096 B to host 0: all of them over its link.
+        // 28 senders send 100 packets of 4096 B each to host 0, all over its link.
         let said = warned("409600B", "tor:0/down:0", "0.001");
         let said = said.iter().find(|said| said.contains("is expected to hit"));
         assert_eq!(

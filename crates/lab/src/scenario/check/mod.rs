@@ -39,10 +39,10 @@ use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
 use built::{BuiltFabric, selector_stream};
 use std::collections::BTreeSet;
 
-/// Longer times come near what a clock of picoseconds holds.
+/// The longest RTT; longer times come near the limit of a clock in picoseconds.
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 
-/// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
+/// The largest number of kinds of links. The engine can number 65,536, and faults may add some.
 const MOST_KINDS: usize = 60_000;
 
 /// The most links of a circle that are named.
@@ -51,13 +51,13 @@ const MOST_NAMED: usize = 8;
 /// Parameters whose fault in a lossless class is that they are too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A workload with so many messages at one seed has some at every seed.
+/// A workload with this many messages at one seed has some at every seed.
 const SURELY_SOME: u32 = 100;
 
 /// The findings about a scenario that can be run.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// Inputs that can be run, but hardly give what was meant.
+    /// Warnings about inputs that can be run but hardly give what was meant.
     pub warnings: Vec<Diagnostic>,
     /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
     pub facts: Vec<Vec<PathFacts>>,
@@ -94,8 +94,8 @@ impl Checks {
 }
 
 impl Scenario {
-    /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
-    /// pair of a measure, whose points must fit. Returns warnings: what can be run, but hardly to what is wanted.
+    /// Builds every fabric and workload once, finds every link and queue pair that faults and measures name, and checks that
+    /// the points of the curves fit. Returns warnings about inputs that can be run but hardly give what was meant.
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
@@ -223,7 +223,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// That the links of a lossless scheme do not wait for each other in a circle.
+    /// Checks that the links of a lossless scheme do not wait for each other in a circle.
     fn check_circles(
         &self,
         scheme: &Scheme,
@@ -250,13 +250,13 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help.into())))
     }
 
-    /// That the buffers of a lossless scheme hold what they must on this fabric.
+    /// Checks that the buffers of a lossless scheme hold what they must on this fabric.
     fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
-            // What a long link has in flight is no reason for larger buffers everywhere.
+            // A long link needs much headroom, which is no reason for larger buffers everywhere.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
                 true => Fix::set(format!("\"{}.fabric.pfc.headroom_apart\"", scheme.name), true),
                 false => AT_LEAST
@@ -289,8 +289,8 @@ impl Scenario {
         }
     }
 
-    /// By scheme, the headroom that the switch with most has on top of its buffer; none where it is within. `facts` are
-    /// those of [`Scenario::examine`].
+    /// The headroom on top of the buffer, by scheme: that of the switch with most of it; none where the headroom is within the
+    /// buffer. `facts` are those of [`Scenario::examine`].
     ///
     /// # Errors
     /// A fabric that cannot be built.
@@ -305,7 +305,7 @@ impl Scenario {
         Ok(apart.collect())
     }
 
-    /// That the program of a scheme can be on this fabric.
+    /// Checks that the program of a scheme can be used on this fabric.
     fn check_program(
         &self,
         scheme: &Scheme,
@@ -338,7 +338,7 @@ impl Scenario {
         })
     }
 
-    /// That the weight of a scheme's control queues can be computed on this fabric.
+    /// Checks that the weight of a scheme's control queues can be computed on this fabric.
     fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         if scheme.fabric.wrr.is_none() {
             return Ok(());
@@ -375,7 +375,7 @@ impl Scenario {
         }
     }
 
-    /// That the engine has numbers for what tells the links of a fabric apart.
+    /// Checks that the engine can number the kinds of links of a fabric.
     fn check_kinds(&self, built: &Topology) -> Result<(), Diagnostic> {
         let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
         let kinds: BTreeSet<(u64, Duration, Duration)> =
@@ -389,7 +389,7 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), problem, help.map(Fix::from)))
     }
 
-    /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
+    /// Builds the workload of the first seed, and those of the other seeds where they may be empty.
     fn build_workload(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
@@ -416,7 +416,7 @@ impl Scenario {
         fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
-            // Of several the others stay.
+            // Only the wrong one of several names is replaced.
             let names = &fault.kind.names().0.0;
             let near = match &error.fix {
                 Some(Fix::Set { key: set, value }) if set == key && names.contains(&selector) => {
@@ -492,7 +492,7 @@ impl Scenario {
                 let Problem { message, fix } = what;
                 let at = self.origin.place(&format!("workload.job.{job}.{key}"));
                 if key == "file" {
-                    // What to write is for the file, and no other name of one.
+                    // The fix is about the contents of the file, not about its name.
                     return fault(&self.origin.file, at, message, fix);
                 }
                 let help = fix.map(|fix| fix.of_key(key));

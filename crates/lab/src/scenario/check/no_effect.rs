@@ -17,37 +17,39 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Findings at the points so far.
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
-    /// By fault that gives links a rate: the slowest and the fastest of these links anywhere.
+    /// For each fault that gives links a rate, the slowest and the fastest of these links at any point.
     rates: BTreeMap<usize, (Rate, Rate)>,
-    /// Some point has a fault that slows a link.
+    /// For each such fault, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
-    /// By fault that gives links a rate: a name of which it takes one direction of a cable.
+    /// For each such fault, the name of links of which it takes one direction of the cable.
     one_way: BTreeMap<usize, String>,
-    /// By fault: when it begins, at the points.
+    /// For each fault, the times at which it begins, at each point.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
-    /// By number of the fault, file and line: the error rates of topology files by which links lose everything.
+    /// The error rates of topology files that lose every packet, by number of the fault, file and line.
     losing_all: BTreeSet<(usize, String, usize)>,
-    /// Some point has a fault.
+    /// Whether some point has a fault.
     is_broken: bool,
-    /// The depth of a collective, and the most chunks that one rank has for another, where that is fewer.
+    /// A depth of a collective that limits nothing, and the largest number of chunks from one rank to another, which it is not
+    /// below.
     depth: Option<(u32, u32)>,
-    /// A depth holds back somewhere.
+    /// Whether the depth limits a collective at some point.
     holds_back: bool,
     /// Notes on how the files of traces were read.
     notes: BTreeSet<String>,
-    /// The least duration of the longest run, where the links alone decide that, and the time when it is most likely over.
+    /// The shortest possible duration of the longest run, if the links alone decide it, and the time at which that run is most
+    /// likely over.
     lasts: Option<(Duration, Duration)>,
-    /// Other things decide it somewhere.
+    /// Whether something other than the links decides the duration at some point.
     lasts_otherwise: bool,
 }
 
-/// After so many times what hosts' links need at least a run is, most likely, over.
+/// A run is most likely over after this many times its shortest possible duration, which follows from the hosts' links.
 const MUCH_LATER: f64 = 10.0;
-/// That factor where nothing above the hosts' links is slower than these.
+/// The factor instead of [`MUCH_LATER`] if no link above the hosts' links is slower than these.
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {
-    /// Looks at what a fault of a point takes.
+    /// Examines the links or switches that a fault of a point takes.
     pub(in crate::scenario) fn look_at_fault(
         &mut self,
         number: usize,
@@ -75,7 +77,7 @@ impl WithoutEffect {
         self.rates.entry(number).or_insert((slowest, fastest));
     }
 
-    /// Looks at the workload of a point.
+    /// Examines the workload of a point.
     pub(in crate::scenario) fn look_at_workload(
         &mut self,
         spec: &WorkloadSpec,
@@ -103,7 +105,7 @@ impl WithoutEffect {
         }
     }
 
-    /// Looks at how long a run of a point takes at least.
+    /// Examines the shortest possible duration of a run of a point.
     pub(in crate::scenario) fn look_at_end(
         &mut self,
         spec: &WorkloadSpec,
@@ -121,7 +123,7 @@ impl WithoutEffect {
     pub(in crate::scenario) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
-            // Of what is swept the earliest that is late says it of those behind it too.
+            // If the begin is swept, the warning for the earliest late one covers the later ones.
             let begins = self.begins.get(&number)?;
             let late = |at: &Vec<Duration>| {
                 late_fault(number, fault, (at, begins.len() > 1), &scenario.limits, lasts, origin)
@@ -150,7 +152,7 @@ impl WithoutEffect {
             let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
             one_way(number, fault, self.one_way.get(&number)?, origin).filter(|_| !varied)
         }));
-        // Where it is varied, the value that holds nothing back is the one to vary from.
+        // If the depth is varied, the value without an effect is the one to compare with.
         let is_varied = origin.is_varied("workload.depth");
         if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
             let message = format!(
@@ -177,7 +179,7 @@ impl WithoutEffect {
     }
 }
 
-/// After how many times what its hosts' links need a run on a fabric is, most likely, over.
+/// The factor on the shortest possible duration after which a run on this fabric is most likely over.
 fn later(on: &TopologySpec) -> f64 {
     match on {
         TopologySpec::SingleSwitch { .. } => LATER,
@@ -214,8 +216,8 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnos
     Some(fault(&origin.file, place, message, Some(instead.to_owned().into())))
 }
 
-/// A slow link in a direction of which nobody says that it is meant: adaptive routing sees a slow uplink, and what comes
-/// back over the cable it does not, so that the schemes' order may be another one.
+/// A fault that slows one direction of a cable and leaves `both_directions` unset, which may be an oversight: adaptive routing
+/// notices a slow uplink but not the slow direction back, so that the ranking of the schemes may depend on it.
 fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Option<Diagnostic> {
     let FaultKind::Rate { both_directions: None, .. } = &slow.kind else { return None };
     let message =
@@ -286,7 +288,7 @@ fn idle_rate(
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
 }
 
-/// A parameter of schemes that `[set]` or `[sweep]` names: the scheme (or `*`), its path, where.
+/// A parameter of schemes that `[set]` or `[sweep]` names: the scheme (or `*`), the path and the place.
 struct Named {
     scheme: String,
     path: String,
@@ -320,7 +322,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
     found.into_iter().filter_map(split).collect()
 }
 
-/// Settings of which nothing is left, as the sweep gives the parameter its values.
+/// Settings without effect, since the sweep overrides the parameter.
 fn overridden(origin: &Origin) -> Vec<Diagnostic> {
     let swept = named(origin, "sweep");
     let lost = |set: &Named| {
@@ -348,7 +350,7 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| setting::accepts(scheme, &set.path));
-        // In what is varied, `*` says "whoever has it", so that figures of one paper can share the values.
+        // In varied values `*` means every scheme that has the parameter, so that figures of one paper can share the values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
             return None;
@@ -376,7 +378,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Schemes of ours that need PFC and are given queues that drop, which have none. Who makes a scheme of his own means it.
+/// Faults of built-in schemes that need PFC and are given a queue that drops, which turns PFC off. A scheme that the scenario
+/// itself defines may do so on purpose.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {

@@ -1,4 +1,4 @@
-//! Whether the queue pairs of a workload have numbers for all that they carry.
+//! Checks that the queue pairs of a workload have numbers for all packets and requests that they carry.
 
 use crate::scenario::check::pfc::round_down;
 use crate::scenario::read::source_map::Origin;
@@ -19,8 +19,8 @@ pub(in crate::scenario) fn check(
     let space = scheme.transport.number_space(scheme.cc.build(facts).window());
     let payload = scheme.transport.framing().payload.0;
     let split = u64::from(scheme.qps);
-    // A message has at most as many parts as bytes. Of the queue pairs of a connection the first carries a part of each
-    // message, and none is longer.
+    // A message has at most as many parts as bytes. The first queue pair of a connection carries a part of each message, and no
+    // part is longer than its part.
     let of_first = |bytes: u64| {
         let packets = bytes.div_ceil(bytes.clamp(1, split)).div_ceil(payload);
         (packets, space.requests_of(packets))
@@ -51,7 +51,7 @@ pub(in crate::scenario) fn check(
             workload.qps[message.qp.index()].dst,
             Bytes(payload),
         );
-        // The longest that fits, where there is one message per connection.
+        // The longest message that fits, if it is the only one of its connection.
         let largest = match space.requests {
             Some((most, largest)) => space.packets.min(most.saturating_mul(largest)),
             None => space.packets,
@@ -73,7 +73,7 @@ pub(in crate::scenario) fn check(
     Ok(())
 }
 
-/// Where the length of a message is written, and the key if it is one.
+/// The path at which the length of a message is written, and its key if it has one.
 fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (String, Option<&'static str>) {
     let group = workload.groups.iter().find(|group| group.messages.contains(&(message as u32)));
     spec.length_path(message, group.map_or("", |group| group.name))

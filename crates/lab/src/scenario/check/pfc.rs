@@ -9,7 +9,7 @@ use anabranch_proto::PathFacts;
 pub(in crate::scenario) struct WrongThreshold {
     /// The parameter to change, as a path.
     pub parameter: &'static str,
-    /// The parameters that it does not go with.
+    /// The parameters that it contradicts.
     pub blamed: &'static [&'static str],
     pub problem: String,
     /// A value that is valid, as TOML.
@@ -76,7 +76,7 @@ impl<'a> Buffer<'a> {
         if two_packets <= self.size {
             return Some(self.wrong("fabric.pfc.resume", problem, format!("\"{two_packets}\"")));
         }
-        // No XON would do in so small a buffer.
+        // The buffer is too small for any XON threshold.
         let enough = round_up(Bytes(resume.0.max(ENOUGH_PACKETS * facts.packet.0)));
         Some(match self.class {
             Some(PfcClass { switches, .. }) => self.wrong(
@@ -118,7 +118,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// Packets of a buffer in which thresholds are of use.
+/// The length, in packets, of the buffer that is suggested in the place of one that is too small for thresholds.
 const ENOUGH_PACKETS: u64 = 100;
 
 /// A size of three digits or more, as people write it, and no smaller.

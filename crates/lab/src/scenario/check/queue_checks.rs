@@ -1,5 +1,5 @@
 //! Queues and windows that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too
-//! long for a timeout. And choices and targets that leave nothing to do.
+//! long for a timeout. Also balancers without a choice, and delay targets that no packet meets.
 
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
@@ -11,17 +11,17 @@ use anabranch_proto::cc::Windows;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
-/// Findings so far: by scheme and parameter, the fault and a value without it.
+/// The findings so far, by scheme and parameter.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleQueues {
     found: BTreeMap<(String, &'static str), QueueFinding>,
-    /// By scheme: how often it was looked at.
+    /// The number of times that each scheme was examined.
     looked: BTreeMap<String, u32>,
-    /// By scheme: a queue that is long enough for a packet and for the thresholds, where one was not.
+    /// A queue that is long enough for a packet and for the thresholds, for each scheme with one that is too short.
     enough: BTreeMap<String, Bytes>,
 }
 
-/// A fault, a value without it, and at how many points it was found.
+/// The message of a fault, a value without the fault, and the number of points at which it was found.
 struct QueueFinding {
     message: String,
     instead: String,
@@ -61,7 +61,8 @@ impl IdleQueues {
     /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked } = self;
-        // What a question looks through begins where it fails. That a queue holds no packet is told all the same.
+        // A searched range begins at values that fail, so that only a fault at every point is reported. A queue that holds no
+        // packet is reported anyway.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
@@ -74,7 +75,7 @@ impl IdleQueues {
         let warning =
             |((scheme, parameter), QueueFinding { message, instead, .. }): ((String, &str), QueueFinding)| {
                 let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
-                // Thresholds that follow a queue have no better value where it is too short.
+                // If the queue is too short, thresholds that follow it have no better value.
                 let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
                 let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
                 let longer = enough.and_then(|bytes| {
@@ -119,12 +120,12 @@ impl DataQueue {
     }
 }
 
-/// One look at a scheme on a fabric.
+/// The examination of a scheme on a fabric.
 struct Look<'a> {
     scheme: &'a Scheme,
     on: &'a Topology,
     facts: &'a PathFacts,
-    /// Each with its parameter, the problem and another value.
+    /// The findings, each with its parameter, the problem and another value.
     findings: Vec<(&'static str, String, String)>,
 }
 
@@ -163,7 +164,7 @@ impl Look<'_> {
         }
     }
 
-    /// A balancer with a single entropy value. ECMP has none, and means it.
+    /// A balancer with a single entropy value. ECMP has one path on purpose.
     fn entropies(&mut self) {
         let lb = toml::Value::try_from(&self.scheme.lb).ok();
         if lb.and_then(|lb| lb.get("evs")?.as_integer()) == Some(1) {
@@ -188,7 +189,7 @@ impl Look<'_> {
         }
     }
 
-    /// A share of a buffer that is not there.
+    /// A setting of the shared buffer where there is none.
     fn shared_buffer(&mut self, queue: &DataQueue) {
         let alpha = self.scheme.fabric.shared_alpha;
         if !queue.is_shared && alpha != 1.0 {
@@ -199,8 +200,8 @@ impl Look<'_> {
         }
     }
 
-    /// A timeout that is over before a packet behind a full queue is through. A shorter one than the base RTT is told of
-    /// without a queue.
+    /// A timeout that expires before a packet behind a full queue and its ACK are through. One that is shorter than the base
+    /// RTT has a warning of its own.
     fn timeout(&mut self, queue: &DataQueue) {
         let (rto, facts) = (self.scheme.transport.rto(), self.facts);
         let full = facts.base_rtt + facts.line_rate.time_for(queue.holds.0);
@@ -211,7 +212,7 @@ impl Look<'_> {
                 queue.limit,
                 full.rounded_up(3)
             );
-            // Five of the longest ones, counted in even shares.
+            // The suggested timeout covers five queues of the largest length, counted in even shares.
             let queues = 5 * queue.holds.0.div_ceil(queue.even.0.max(1)).max(1);
             self.note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
         }
@@ -319,7 +320,7 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
 /// Queues that a packet may wait in one after the other: there are fewer switches on the paths of all built-in fabrics.
 const MOST_QUEUES: u64 = 8;
 
-/// Beyond so many doublings no queue is of use.
+/// The largest number of doublings of a queue that are tried.
 const MOST_DOUBLED: u32 = 30;
 
 /// The windows of a scheme's congestion control, by their parameters.

@@ -30,7 +30,7 @@ pub(in crate::scenario) fn check(
     let [src, dst] = [qp.src, qp.dst].map(|host| topology.node_name(host.into()));
     let help = match on.spec.clos() {
         Some((_, spec)) if spec.tiers == 1 => Fix::set("tiers", 2),
-        Some((_, spec)) if spec.spine_group == SpineGroup::Rail => Fix::set("spine_group", "\"pod\""),
+        Some((_, spec)) if spec.spine_group() == SpineGroup::Rail => Fix::set("spine_group", "\"pod\""),
         _ => Fix::text("messages between hosts that have a port in the same network"),
     };
     let message = format!(

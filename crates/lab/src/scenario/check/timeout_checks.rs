@@ -8,23 +8,24 @@ use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// Findings so far: by the scheme (none: a limit) and the parameter, its value and the round trip that is longer.
+/// The findings so far: by scheme (none for a limit) and parameter, its value and the longer round trip.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
     found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,
-    /// The longest of what runs take at least.
+    /// The largest of the shortest possible durations of runs.
     soonest: Duration,
 }
 
 /// A round trip that takes longer than a time allows.
 struct LongRoundTrip {
     rtt: Duration,
-    /// The queue pair whose it is, and how many of how many have such a one; none: the longest path's.
+    /// The queue pair with this round trip, and how many queue pairs out of how many have one that is too long; none if it is
+    /// that of the fabric's longest path.
     of: Option<(HostId, HostId, usize, usize)>,
 }
 
 impl TooShort {
-    /// Looks at the timeouts of a scheme on a fabric, of which `ideal` knows the paths, and at the time that a run has.
+    /// Examines the timeouts of a scheme on a fabric, whose paths are in `ideal`, and the time limit of runs.
     pub(in crate::scenario) fn look<'a>(
         &mut self,
         scheme: &Scheme,
@@ -46,7 +47,7 @@ impl TooShort {
         }
     }
 
-    /// Looks at how long a run of a point takes at least.
+    /// Examines the shortest possible duration of a run of a point.
     pub(in crate::scenario) fn look_at_end(&mut self, soonest: Duration) {
         self.soonest = self.soonest.max(soonest);
     }

@@ -7,7 +7,7 @@ use anabranch_engine::{FaultKind, FaultSpec, Scheme};
 use anabranch_proto::PathFacts;
 use std::collections::BTreeMap;
 
-/// So near to a whole number of periods a timer comes back to the same part of each.
+/// A timeout this near to a whole number of periods expires in the same part of each period.
 const NEAR: f64 = 0.03;
 /// Timeouts of more periods are too rare to matter.
 const MOST_PERIODS: f64 = 20.0;
@@ -41,7 +41,7 @@ impl InStep {
                  again comes in the same part of each period, and may be lost each time",
                 told.join(", ")
             );
-            // Half a period off.
+            // With this period the timeout ends half a period off.
             let periods = (rto.0 as f64 / period.0 as f64).round();
             let other = Duration((rto.0 as f64 / (periods + 0.5)) as u64).rounded_up(2);
             let help = Some(format!("period = \"{other}\", or two periods in [sweep]"));

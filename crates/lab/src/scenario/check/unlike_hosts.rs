@@ -1,4 +1,4 @@
-//! Loads of fabrics whose hosts have different line rates: whose rate they are a share of.
+//! Warnings about loads on fabrics whose hosts have different line rates: a load is a share of the slowest host's rate.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -6,7 +6,7 @@ use anabranch_base::{Diagnostic, HostId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_workload::{Fabric, MOST_LOAD, WorkloadSpec};
 
-/// The first load that was found on such a fabric.
+/// The first load on a fabric whose hosts have different line rates.
 #[derive(Default)]
 pub(in crate::scenario) struct UnlikeHosts(Option<UnevenLoad>);
 
@@ -28,10 +28,10 @@ impl UnlikeHosts {
         }
     }
 
-    /// That every host offers as much as the slowest one, with what the load would be of the fastest.
+    /// The warning that every host offers as much as the slowest one, with the load as a share of the fastest host's rate.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |UnevenLoad { load, slowest, fastest }: UnevenLoad| {
-            // Without the digits that only binary fractions have.
+            // Removes the digits that only binary fractions have.
             let short = |number: f64| (number * 1e6).round() / 1e6;
             let times = fastest.0 as f64 / slowest.0 as f64;
             let message = format!(

@@ -19,7 +19,7 @@ pub(in crate::scenario) struct ShortWindows(BTreeMap<(String, String), (f64, Str
 const NEARLY: f64 = 0.98;
 
 impl ShortWindows {
-    /// Looks at the largest window of a scheme on a fabric, which `workload` has messages for that are longer.
+    /// Examines the largest window of a scheme on a fabric, if `workload` has longer messages.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, facts: &PathFacts, workload: &Workload) {
         if scheme.cc.windows() == Windows::Own {
             return;
@@ -36,7 +36,8 @@ impl ShortWindows {
         if packets <= holds {
             return;
         }
-        // An ACK is back a round trip after its packet began, and of `every` packets the first ones wait for the last.
+        // An ACK arrives a round trip after its packet began. If there is one ACK for `every` packets, the first ones wait for
+        // the last.
         let every = u64::from(scheme.transport.ack_every());
         let path = facts.bdp.0 as f64 / packet as f64;
         let needed = path + (every - 1) as f64;

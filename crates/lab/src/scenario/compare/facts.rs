@@ -8,8 +8,8 @@ use anabranch_results::{FaultFacts, Overflow, PointFacts, ScenarioFacts, SchemeF
 use toml::Value;
 
 impl Scenario {
-    /// [`Scenario::to_toml`] for people: a comment behind each parameter of a scheme that refers to the fabric says what
-    /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
+    /// [`Scenario::to_toml`] for people: each parameter of a scheme that refers to the fabric has a comment with its value,
+    /// `queue = "1bdp" # = 1.25 MB`, from `facts`, those of [`Scenario::examine`].
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
         let differs = self.ground(facts).mismatch;

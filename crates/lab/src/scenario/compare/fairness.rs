@@ -1,4 +1,5 @@
-//! The ground on which the schemes of a scenario stand: in what it differs, and whether they need that.
+//! The ground on which the schemes of a scenario run (their setup): the parameters in which it differs, and whether the schemes
+//! need the difference.
 
 use crate::scenario::check::queue_checks::reacts_to_ecn;
 use crate::scenario::expand::resolved::Scenario;
@@ -21,7 +22,7 @@ pub struct Ground {
     pub needs: Vec<String>,
     /// The parameters in which they differ.
     pub differences: Vec<GroundDifference>,
-    /// One sentence where they differ by more than they need.
+    /// A sentence about the parameters that differ without need; none if there are none.
     #[serde(rename = "not_the_same")]
     pub mismatch: Option<String>,
 }
@@ -29,7 +30,7 @@ pub struct Ground {
 /// A parameter in which the ground of schemes differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroundDifference {
-    /// As `[set]` names it: `transport.payload`.
+    /// The parameter as `[set]` names it: `transport.payload`.
     pub parameter: String,
     /// Values by scheme, in plain units on the fabric; none for one that has no such parameter.
     pub values: Vec<Option<String>>,
@@ -39,7 +40,7 @@ pub struct GroundDifference {
     pub given: Vec<bool>,
     /// By scheme, whether it has the parameter and ignores it: ECN thresholds where nothing reacts to ECN.
     pub unused: Vec<bool>,
-    /// Values that no need explains differ.
+    /// Whether values differ that no need explains.
     pub unexplained: bool,
 }
 
@@ -48,11 +49,11 @@ pub struct GroundDifference {
 pub struct DerivedChange {
     /// The scheme's name.
     pub scheme: String,
-    /// As `[set]` names it: `fabric.ecn_kmin`.
+    /// The parameter as `[set]` names it: `fabric.ecn_kmin`.
     pub parameter: String,
-    /// At the first point of the sweep, in plain units on the fabric.
+    /// Its value at the first point of the sweep, in plain units on the fabric.
     pub from: String,
-    /// At the last.
+    /// Its value at the last point.
     pub to: String,
 }
 
@@ -61,19 +62,19 @@ const OVERLOAD: &str = "overload action";
 /// The row for the memory that data has in a switch. It follows from [`OVERLOAD`] and from the parameters of queues and
 /// buffers, so it is shown and never compared.
 const BUFFER: &str = "buffer";
-/// The windows of a queue pair when it starts, and at any time: the smaller one of the windows of its congestion
-/// control and of its transport, whatever they are called.
+/// The rows for the window of a queue pair at its start and at its largest: the smaller one of its congestion control's window
+/// and its transport's, whatever these are called.
 const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
 /// The time after which switches route around a fault: part of the ground, though no setup sets it.
 const ROUTING: &str = "fabric.routing_delay";
-/// Relative difference below which one rule gives one ground: longer headers make it a little larger.
+/// Relative difference up to which values by one rule count as equal: longer headers make a BDP a little larger.
 const LITTLE: f64 = 0.05;
-/// Parameters named in the sentence; the matrix has them all.
+/// The most parameters that the sentence names; the matrix has all.
 const MOST_NAMED: usize = 4;
 
 impl Scenario {
-    /// In what the ground of the schemes differs: the differences are those of the first point of the sweep, the sentence
-    /// names also the first point at which something else differs. `facts` are those of [`Scenario::examine`].
+    /// The ground of the schemes. The differences are those of the first point of the sweep; the sentence also names the first
+    /// point at which something else differs. `facts` are those of [`Scenario::examine`].
     pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
@@ -99,8 +100,8 @@ impl Scenario {
         ground
     }
 
-    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
-    /// themselves, as what they are follows what is. `facts` are those of [`Scenario::examine`].
+    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept themselves,
+    /// since they follow a swept one. `facts` are those of [`Scenario::examine`].
     pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<DerivedChange> {
         let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
             let each = schemes.iter().zip(facts);
@@ -121,7 +122,7 @@ impl Scenario {
                 let to = after.by_path.get(path).filter(|to| !to.is(from) && to.shown != from.shown)?;
                 let (from, to) = (from.shown.clone(), to.shown.clone());
                 let parameter = path.clone();
-                // What is told under other names has no path.
+                // Rows that stand for several parameters have no path.
                 (path.contains('.') && !is_swept(path)).then(|| DerivedChange {
                     scheme: scheme.clone(),
                     parameter,
@@ -139,7 +140,7 @@ impl Ground {
     fn of(setup: &str, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
         let values: Vec<Values> =
             schemes.iter().zip(facts).map(|(scheme, facts)| Values::of(scheme, facts)).collect();
-        // Windows are told as what they let be in flight, under whatever name.
+        // Windows are compared by the rows of [`IN_FLIGHT`], whatever their parameters are called.
         let ground = GROUND.iter().map(String::as_str);
         let ground =
             ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
@@ -165,8 +166,8 @@ impl Ground {
         unexplained.map(|difference| difference.parameter.as_str())
     }
 
-    /// The differences as a table: a row for each parameter, a column for each scheme. What a scheme needs has a star, what
-    /// the setup gives to a fabric as it needs one a plus.
+    /// The differences as a table: a row for each parameter, a column for each scheme. A value that a scheme needs has a star,
+    /// one that the setup gives to all fabrics that pause or trim a plus.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
             Some(value) if difference.given[place] => format!("{value} +"),
@@ -197,9 +198,9 @@ impl Ground {
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    /// For people, in plain units.
+    /// The value for people, in plain units.
     shown: String,
-    /// The rule: `1bdp`.
+    /// The value as written, which is its rule: `1bdp`.
     written: String,
     /// The value of a quantity on the fabric, in bytes, picoseconds or bits per second.
     amount: Option<u64>,
@@ -217,19 +218,19 @@ impl Known {
         }
     }
 
-    /// Whether both are shown as the same, and rightly: by the same rule, which comes to something else where the fabric
-    /// is crossed by other packets, but to less than three digits tell.
+    /// Whether both may be shown as one value: they are equal, or follow one rule and look alike, as when packets of another
+    /// length change a BDP by less than three digits show.
     fn looks_like(&self, other: &Known) -> bool {
         self.is(other) || (self.written == other.written && self.shown == other.shown)
     }
 
-    /// Whether both are the same ground: by the same rule, and [`LITTLE`] apart at most.
+    /// Whether both count as equal ground: they look alike, or follow one rule and are [`LITTLE`] apart at most.
     fn stands_with(&self, other: &Known) -> bool {
         let little = || {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
             (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
         };
-        // What reads alike is alike, however it was written.
+        // Values that look alike count as equal, however they were written.
         self.is(other) || self.shown == other.shown || (self.written == other.written && little())
     }
 }
@@ -264,7 +265,7 @@ impl Values {
         };
         by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
         by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
-        // What is left out where it says "no".
+        // Parameters that are not set have these defaults.
         let mut unless_said = |path: &str, is: &str| {
             by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
         };
@@ -374,11 +375,12 @@ fn known(text: &str, facts: &PathFacts) -> Known {
     Known { shown, written: text.to_owned(), amount }
 }
 
-/// A parameter, if it differs.
+/// The difference in a parameter, if there is one.
 fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>) -> Option<GroundDifference> {
     let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
     let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();
-    // Numbers of different congestion controls mean different things; their windows compare as what is in flight.
+    // Numbers of different congestion controls mean different things, so that only their windows are compared, by
+    // [`IN_FLIGHT`].
     let alike = |one: &Values, other: &Values| !parameter.starts_with("cc.") || one.cc == other.cc;
     let any = |differ: fn(&Known, &Known) -> bool, may: fn(bool) -> bool| {
         let known = || {

@@ -4,27 +4,27 @@ use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
 use std::collections::BTreeSet;
 
-/// Whose parameters a line of the resolved form is about.
+/// The owner of the parameters in a line of the resolved form.
 #[derive(Clone, Copy)]
 enum Owner {
-    /// Nothing's that refers to the fabric.
+    /// No scheme: nothing in the line refers to the fabric.
     Nobody,
-    /// A scheme's, at all points of the sweep that have none of their own.
+    /// A scheme at all points of the sweep that have no schemes of their own.
     Everywhere(usize),
-    /// A scheme's of a point of the sweep.
+    /// A scheme at one point of the sweep: the number of the point, then that of the scheme.
     At(usize, usize),
 }
 
-/// Points of a sweep of which a comment has one value each.
+/// The most points of a sweep for which a comment has one value each.
 const MOST_POINTS: usize = 64;
 
 /// `toml`, the resolved form of a scenario, with a comment behind each parameter of a scheme that is given in `bdp`,
 /// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. It says the same as without comments.
 ///
-/// In a scenario with faults a scheme of which nothing says when routing follows them has a comment that says so.
+/// In a scenario with faults each scheme without `routing_delay` has a comment that routing never follows them.
 ///
-/// `own` tells of each point of the sweep whether it has schemes of its own. Where points differ in what a parameter
-/// comes to, the comment has each value.
+/// `own` says of each point of the sweep whether it has schemes of its own. Where a parameter has different values at the
+/// points, the comment has each of them.
 pub(in crate::scenario) fn annotated(
     toml: &str,
     facts: &[Vec<PathFacts>],
@@ -40,7 +40,7 @@ pub(in crate::scenario) fn annotated(
         if line.starts_with('[') {
             match (line, owner) {
                 ("[[scheme]]", _) => {
-                    // Points, which have schemes of their own, stand before them.
+                    // Points, which have schemes of their own, stand before the schemes.
                     let number = if in_points { 0 } else { next_scheme };
                     (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
                 }
@@ -72,7 +72,7 @@ pub(in crate::scenario) fn annotated(
             Owner::Everywhere(scheme) | Owner::At(_, scheme) => schemes.get(scheme),
             Owner::Nobody => None,
         };
-        // Such a congestion control has the facts of its queue pair's path, which is no longer than the longest.
+        // This congestion control has the facts of its queue pair's own path, which is no longer than the longest one.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
             // Transports and congestion controls round a window up to whole packets.
@@ -94,7 +94,7 @@ pub(in crate::scenario) fn annotated(
     text
 }
 
-/// The comment of a scheme's fabric whose lines, the first of `rest`, do not set when routing follows faults.
+/// The comment for a fabric without `routing_delay`. `rest` begins with the lines of the fabric.
 fn routing_comment(rest: &std::str::Lines<'_>) -> String {
     let its = || rest.clone().take_while(|line| !line.starts_with('['));
     if its().any(|line| line.starts_with("routing_delay = ")) {
@@ -107,7 +107,7 @@ fn routing_comment(rest: &std::str::Lines<'_>) -> String {
     format!("# without routing_delay, routing never follows a fault{except}\n")
 }
 
-/// One value of each point, in their order, unless all are the same; of many points each value once.
+/// The value of each point in order, or one value if all are equal; for many points each distinct value once.
 fn without_repeats(mut units: Vec<String>) -> Vec<String> {
     if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
         let mut known = BTreeSet::new();
@@ -219,7 +219,7 @@ mod tests {
             annotated(&scenario(&format!("{set}\"reps.fabric.queue\" = [\"1bdp\", \"3packets\"]\n")));
         assert!(of_schemes.contains("queue = \"3packets\" # = 12."), "{of_schemes}");
         assert!(of_schemes.contains("queue = \"1bdp\" # = "), "those of the first point too:\n{of_schemes}");
-        // Two of three are alike, and each has its place all the same.
+        // Two of the three points have equal values, and each point has its own entry all the same.
         let zip = "[[sweep.zip]]\n\"topology.link_latency\" = [\"1us\", \"1us\", \"2us\"]\n\
                    \"workload.bytes\" = [\"1KB\", \"2KB\", \"1KB\"]\n";
         let in_order = annotated(&scenario(&set.replace("[sweep]\n", zip)));

@@ -22,11 +22,11 @@ const MOST_RUNS: usize = 100_000;
 pub struct Scenario {
     /// One line for people.
     pub title: String,
-    /// The setup: on what ground the schemes stand. Of a sweep over setups all, with commas between them.
+    /// The setup of the schemes; in a sweep over setups all of them, with commas.
     pub setup: String,
     /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
-    /// One run each.
+    /// The seeds, each with a run of every scheme.
     pub seeds: Vec<u64>,
     /// The fabric.
     pub topology: TopologySpec,
@@ -36,11 +36,11 @@ pub struct Scenario {
     pub faults: Vec<FaultSpec>,
     /// The curves that are recorded.
     pub measures: Vec<MeasureSpec>,
-    /// Who else looks on.
+    /// The observers of other programs.
     pub observers: Vec<ObserverSpec>,
     /// The swept parameters.
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
-    /// Where each run ends.
+    /// The limits at which each run ends.
     pub limits: Limits,
     /// The contents of every file that the resolved form names, by the name it uses.
     pub files: BTreeMap<String, String>,
@@ -101,18 +101,18 @@ struct Written<'a> {
     point: &'a [Variant],
 }
 
-/// The setup in the resolved form: its name alone, as the schemes say all.
+/// The setup in the resolved form: its name alone, as the schemes have all values.
 #[derive(Serialize)]
 struct WrittenSetup<'a> {
     name: &'a str,
     resolved: bool,
-    /// For people, and for what draws results again: reading ignores it.
+    /// A sentence for people and for reports on stored results; reading the scenario ignores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<String>,
 }
 
 impl Scenario {
-    /// Puts together what was read; `points` is not empty.
+    /// Makes a scenario of the parts that were read; `points` is not empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,
@@ -160,7 +160,7 @@ impl Scenario {
         }
     }
 
-    /// This scenario, with paths that have other values in other setups.
+    /// This scenario with `paths` marked as varied by the figure.
     pub(in crate::scenario) fn varying(self, paths: Vec<String>) -> Scenario {
         Scenario { origin: self.origin.varying(paths), ..self }
     }
@@ -175,7 +175,7 @@ impl Scenario {
         self.to_toml_saying(None)
     }
 
-    /// The resolved form, and where the ground of schemes differs.
+    /// The resolved form with the sentence on how the ground of the schemes differs.
     pub(in crate::scenario) fn to_toml_saying(&self, differs: Option<String>) -> String {
         let written = Written {
             title: &self.title,
@@ -251,7 +251,8 @@ impl Scenario {
         self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
     }
 
-    /// The schemes of which the sweep changes nothing, neither of them nor of what they run on; none where that is all.
+    /// The schemes that the sweep does not affect, neither in their parameters nor in what they run on; empty where that would
+    /// be every scheme.
     pub fn unaffected_schemes(&self) -> Vec<&str> {
         let steps = self.steps();
         let first = &steps[0];
@@ -307,9 +308,9 @@ pub(in crate::scenario) struct Step<'a> {
     pub faults: &'a [FaultSpec],
 }
 
-/// Points of all curves of all runs at most: some gigabytes on disk.
+/// The largest number of points of all curves of all runs: some gigabytes on disk.
 pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
-/// Points of all curves of a run at most: some three gigabytes of memory.
+/// The largest number of points of all curves of a run: some three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
 /// Points that each of `runs` runs may have. It depends on nothing else, so that no run's end depends on another's.

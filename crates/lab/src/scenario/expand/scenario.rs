@@ -35,7 +35,7 @@ pub fn read(
     read_with(&Registry::new(), file_name, text, files, over)
 }
 
-/// Reads a scenario that may name what is in `registry` beside ours.
+/// Reads a scenario that may also name what is in `registry`.
 ///
 /// # Errors
 /// As for [`read`].
@@ -137,7 +137,7 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Diagnos
     }
 }
 
-/// So many seeds are counted by who writes `seeds = 3`; a larger number is a seed itself.
+/// `seeds = N` with an N up to this is most likely meant as a count; a larger number is most likely a seed itself.
 const MOST_COUNTED: i64 = 20;
 
 pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Diagnostic> {
@@ -197,7 +197,7 @@ fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     Ok(Some(nodes.iter().map(|node| node.at).zip(values).collect()))
 }
 
-/// The first value that stands there twice.
+/// The first value that occurs twice.
 fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     let mut seen = BTreeSet::new();
     values.iter().find(|value| !seen.insert(*value))
@@ -299,7 +299,7 @@ fn schemes_of_command_line(
         .collect()
 }
 
-/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
+/// The schemes that run, each on the setup with `[set]` and the sweep applied to it, and the name of the setup.
 fn read_schemes(
     registry: &Registry,
     root: &Table,

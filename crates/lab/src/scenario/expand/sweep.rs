@@ -102,7 +102,7 @@ impl<'a> Sweep<'a> {
             seen.push(key);
         }
         let points = axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis[0].1.len()));
-        // A resolved scenario spells its points out, which may be fewer than its values make.
+        // A resolved scenario lists its points, which may be fewer than the combinations of its values.
         if points > MOST_POINTS && !root.contains_key("point") {
             let message = format!("the sweep has more than {MOST_POINTS} points");
             let help = "fewer values, or several scenarios".to_owned();
@@ -151,8 +151,7 @@ impl<'a> Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// An error about a swept value as it belongs in `[sweep]`: with the whole path, and with the list of which the
-    /// value is one.
+    /// An error about a swept value whose fix is a line of `[sweep]`: the whole path, and the list with the value in it.
     pub(in crate::scenario) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
         let at = error.span.line.zip(error.span.column);
         match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
@@ -178,7 +177,7 @@ impl Sweep<'_> {
             Some((above, _)) if !name.contains('.') => format!("{above}.{name}"),
             _ => name.to_owned(),
         };
-        // Another parameter is meant only where it has this name instead.
+        // A fix with another path renames the parameter and keeps its value.
         let is_renamed = doubt || value == nodes[place].value();
         if path != *key && !is_renamed {
             return None;
@@ -363,7 +362,7 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
 
 /// The parts of a scenario that a sweep can change; any other first word is a scheme.
 const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
-/// The ground, by its name or by what is changed of it.
+/// The setup, which a sweep varies by its name or by one of its values.
 const SETUP: &str = "setup";
 
 /// Refuses a path that leads nowhere, whatever its values.
@@ -376,7 +375,7 @@ fn check_key(
 ) -> Result<(), Diagnostic> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
-    // The name of the ground is all of it.
+    // `setup` alone names a whole setup.
     if key == SETUP {
         return Ok(());
     }

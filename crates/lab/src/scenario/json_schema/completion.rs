@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 pub struct Completions {
     /// The number of characters at the end of the text that a completion replaces: the word that has begun.
     pub replaced: usize,
-    /// The completions, those first that begin like the word.
+    /// The completions; those that begin like the word come first.
     pub list: Vec<Completion>,
 }
 
@@ -175,7 +175,7 @@ fn example(schema: &Value) -> String {
     let of = table_of(schema).map_or(&Value::Null, |name| &SCHEMA["$defs"][name]);
     let known = [&schema["examples"][0], &schema["enum"][0], &of["examples"][0], &of["enum"][0]];
     match (known.into_iter().find(|value| !value.is_null()), schema["type"] == "array") {
-        // Of a sweep.
+        // The key is swept, so that it has a list.
         (Some(value), true) if !value.is_array() => format!("[{value}]"),
         (Some(value), _) => value.to_string().replace("\",\"", "\", \""),
         (None, _) => String::new(),

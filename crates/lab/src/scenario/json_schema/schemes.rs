@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The parts of schemes that have kinds.
 pub(super) const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric.program"];
 
-/// The kinds of a part; the parameters of the fabric, and of the scheme itself, are those of one kind without a name.
+/// The kinds of a part. The parameters of the fabric, and those of the scheme itself, belong to a single kind without a name.
 pub(super) fn kinds(part: &str) -> Vec<KindListing> {
     let parts = Registry::new().parts();
     parts.into_iter().find(|listing| listing.part == part).map(|listing| listing.kinds).unwrap_or_default()
@@ -105,7 +105,7 @@ pub(super) fn preset() -> Parameter {
     Parameter::required::<String>(name, "All parameters, as this source has them.").must(rule, is_known)
 }
 
-/// The parameters of every kind of a part. One that kinds have with different values may have any of these.
+/// The parameters of all kinds of a part. A parameter whose values differ by kind may have the values of any of them.
 fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for kind in kinds {

@@ -139,7 +139,7 @@ fn measures(definitions: &mut Map<String, Value>) {
                 keys.iter().filter(of_these).map(|key| (key.name.to_owned(), value::of_key(key)));
             let mut table = closed(section("measure").meaning, properties.collect());
             if points == PointsOf::Acks {
-                // No interval: the resolved form has a zero there.
+                // The curve has no interval; the resolved form has a zero there.
                 table["properties"]["every"] = json!({ "type": "string" });
             }
             table["required"] = json!([points.key()]);

@@ -81,7 +81,7 @@ fn of_type(is: &KeyType) -> Value {
 }
 
 fn is_above_zero<T>(ends: &Ends<T>) -> bool {
-    // The shortest period and the time behind another one are above 0 too.
+    // The lower ends of periods and of times behind other keys are above 0 too.
     !matches!(ends.low, Low::Any)
 }
 
@@ -103,7 +103,7 @@ fn of_number<T: Serialize + Copy>(name: &str, ends: &Ends<T>) -> Value {
 /// A sign before sizes of a scheme that are added to those of its setup.
 const SIGN: &str = r"\+?\s*";
 
-/// Text that one of the forms describes, behind what is `before` it.
+/// Text in one of the forms, behind text that matches `before`.
 fn of_quantity(before: &str, forms: &[&str], is_above_zero: bool) -> Value {
     let number = if is_above_zero { ABOVE_ZERO } else { NUMBER };
     let forms: Vec<String> = forms.iter().map(|form| form.replace('#', number)).collect();
@@ -164,7 +164,7 @@ pub(super) fn any_of(schemas: Vec<Value>) -> Value {
 
 const ANNOTATIONS: [&str; 3] = ["description", "default", "examples"];
 
-/// A schema without what is for people.
+/// A schema without its texts for people.
 fn permitted(schema: &Value) -> Value {
     let mut plain = schema.clone();
     let fields = plain.as_object_mut().expect("a schema is an object");

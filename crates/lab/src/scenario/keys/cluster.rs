@@ -115,7 +115,6 @@ const fn clos(
             .with_example("8"),
         key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
         TIERS,
-        SPINE_GROUP,
         PORT_LINK,
         key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
             .with_example("\"800Gbps\""),
@@ -141,7 +140,16 @@ const fn clos(
         CORE_UPLINKS,
         CORES,
         RADIX,
+        SPINE_GROUP,
     ]
+}
+
+/// The keys without the last one, `spine_group`, which only rails have.
+const fn without_rails(keys: &'static [Key]) -> &'static [Key] {
+    match keys.split_last() {
+        Some((_, others)) => others,
+        None => keys,
+    }
 }
 
 const BY_RADIX: &str = "so many that leaves have up to 32 NICs, or by `radix`";
@@ -166,14 +174,14 @@ pub(super) const MULTI_PLANE: Section = Section {
     table: "[topology]",
     kind: Some("multi-plane"),
     meaning: "A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.",
-    keys: &clos(
+    keys: without_rails(&clos(
         "multi-plane",
         ("4", "Ports of a NIC, each in a plane of its own."),
         BY_RADIX,
         "all; with three tiers so many that a pod has as many leaves as a leaf has NICs",
         ["1", "1"],
         "`link`",
-    ),
+    )),
 };
 
 pub(super) const HPN: Section = Section {
@@ -196,14 +204,14 @@ pub(super) const DCN_PLUS: Section = Section {
     table: "[topology]",
     kind: Some("dcn-plus"),
     meaning: "Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.",
-    keys: &clos(
+    keys: without_rails(&clos(
         "dcn-plus",
         ("2", "Ports of a NIC, each to a ToR of its own."),
         "up to 16, or by `radix`",
         "up to 4",
         ["1", "1"],
         "`link`",
-    ),
+    )),
 };
 
 pub(super) const DRAGONFLY: Section = Section {
@@ -216,7 +224,8 @@ pub(super) const DRAGONFLY: Section = Section {
         key("hosts_per_router", COUNT, Required, "Hosts of a router (p).").with_example("2"),
         key("routers", COUNT, Required, "Routers of a group (a).").with_example("4"),
         key("global_links", COUNT, Required, "Links of a router to other groups (h).").with_example("2"),
-        key("groups", RING, Described("`routers` x `global_links` + 1"), "Groups (g).").with_example("5"),
+        key("router_groups", RING, Described("`routers` x `global_links` + 1"), "Groups of routers (g).")
+            .with_example("5"),
         LINK,
         LINK_LATENCY,
         key("global_link", RATE, Described("`link`"), "Rate of the links between groups.")
@@ -272,8 +281,8 @@ pub(super) const FULL_MESH: Section = Section {
     meaning: "Switches each of which is joined to every other one.",
     keys: &[
         kind("full-mesh", "Which fabric it is."),
-        key("switches", RING, Required, "Switches.").with_example("8"),
-        key("hosts_per_switch", COUNT, Value("1"), "Hosts of a switch."),
+        key("tors", RING, Required, "Switches.").with_example("8"),
+        key("hosts_per_tor", COUNT, Value("1"), "Hosts of a switch."),
         LINK,
         LINK_LATENCY,
         host_link(Described("a host's share of the links of its switch together")),

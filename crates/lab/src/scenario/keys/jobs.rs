@@ -11,7 +11,7 @@ const HOST_LIST: KeyType =
 const FIRST_AND_LAST: KeyType =
     KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
-// What a job says, alone or among others.
+// The keys of a job, alone or among others.
 const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "What the file is.")
     .with_example("\"goal\"");
 const JOB_FILE: Key =

@@ -24,7 +24,7 @@ pub enum KeyType {
     Choice(&'static [&'static str]),
     /// A whole number.
     Whole(Ends<u64>),
-    /// An even number of so many or more.
+    /// An even number, at least this one.
     Even(u64),
     /// The number of a host.
     Host,

@@ -67,12 +67,12 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
     sections.find_map(of_section).filter(|_| name != "kind")
 }
 
-/// The kinds of `table` (`[topology]`) that have the key; where `own` has it, it has it without a file.
+/// The kinds of `table` (`[topology]`) that have the key. The kind `own` is listed as having it without a file.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
     let named = |section: &Section| match section.kind {
-        // It stands beside what it cannot stand beside.
+        // With a file this kind does not have the key.
         Some(kind) if Some(kind) == own => format!("{kind} without a file"),
         Some(kind) => kind.to_owned(),
         None => "fat-tree and leaf-spine of a .topo file".to_owned(),
@@ -228,7 +228,7 @@ mod tests {
         assert!(without.is_empty(), "without an example: {without:?}");
     }
 
-    /// A value that is said to stand where none is said changes nothing when it is.
+    /// Writing the declared default of a key changes nothing.
     #[test]
     fn what_is_declared_to_be_unless_said_is_so() {
         let mut looked_at = 0;
@@ -354,7 +354,7 @@ mod tests {
                         | (_, "server" | "nvlink_latency")
                         | ("rails" | "multi-plane" | "hpn" | "dcn-plus", "link")
                 );
-                // Some fit one fabric alone.
+                // Some examples fit one fabric only.
                 if !alone {
                     resolved(&format!("{least}{} = {}\n", key.name, value(section, key)));
                 }

@@ -21,13 +21,13 @@ pub struct SeriesKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointsOf {
-    /// Links, one an interval.
+    /// Links, with one point per interval.
     Links,
-    /// Switches, one an interval.
+    /// Switches, with one point per interval.
     Switches,
-    /// Queue pairs, one an interval.
+    /// Queue pairs, with one point per interval.
     Qps,
-    /// Queue pairs, one an acknowledgement.
+    /// Queue pairs, with one point per acknowledgement.
     Acks,
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A place in the file: line and column, both from 1. None for what no file says.
+/// A place in the file: line and column, both from 1. None for values that no file contains.
 pub(in crate::scenario) type Place = Option<(usize, usize)>;
 
 /// A value, with the place of its key (for an array's element: its own).
@@ -40,7 +40,7 @@ impl Node {
         }
     }
 
-    /// Takes away all places: for what no file of the user's says.
+    /// Removes all places, for values that no file of the user contains.
     pub(in crate::scenario) fn forget(&mut self) {
         self.at = None;
         match &mut self.item {
@@ -62,7 +62,7 @@ impl Node {
     }
 }
 
-/// Lays `over` on `fields`: tables merge; a table with a `kind` and everything else replaces.
+/// Merges `over` into `fields`: tables merge; tables with a `kind`, and all other values, are replaced.
 pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
     for (key, node) in over {
         match (fields.get_mut(key).map(|old| &mut old.item), &node.item) {
@@ -77,7 +77,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// Parses TOML; an error has its place.
+/// The text is not TOML; the error has its place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {
@@ -132,12 +132,12 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     (said.to_owned(), help)
 }
 
-/// A value that stands there without quotes, as TOML.
+/// A value that was written without quotes, as TOML.
 fn as_value(value: &str) -> String {
     let digits = value.replace(',', "");
     match (value.strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok()), digits.parse::<i64>())
     {
-        // Without the digits that only binary fractions have.
+        // Rounding removes digits that only binary fractions have.
         (Some(percent), _) => ((percent * 1e10).round() / 1e12).to_string(),
         (_, Ok(number)) => number.to_string(),
         _ if value.parse::<f64>().is_ok() || ["true", "false"].contains(&value) => value.to_owned(),

@@ -9,11 +9,11 @@ use anabranch_base::Diagnostic;
 pub(in crate::scenario) struct Setting {
     /// A scheme's name, or `*` for every scheme that has the parameter.
     pub scheme: String,
-    /// Within the scheme: `lb.buffer`.
+    /// The path within the scheme: `lb.buffer`.
     pub path: String,
     pub value: toml::Value,
     pub at: Place,
-    /// It stands in a scheme's own table, where paths have no scheme in front.
+    /// Whether it stands in a scheme's own table, where paths have no scheme in front.
     pub own: bool,
 }
 
@@ -38,9 +38,8 @@ pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<V
     Ok(found.into_iter().map(own).collect())
 }
 
-/// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
-/// all that a lossless class (`fabric.pfc`) needs, with what `fabric.wrr` may say, which is nothing at least, or with
-/// what `mix` must.
+/// Whether a node is a whole value and no table that only groups. A table with a `kind` is the value of a part; so is one with
+/// all that `fabric.pfc` or `mix` needs, and one with keys of `fabric.wrr`, even if it is empty.
 pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);

@@ -3,7 +3,7 @@
 use crate::scenario::read::document::{Item, Node, Place};
 use anabranch_base::Bytes;
 
-/// Where things were written. It is no part of what a scenario says, so all are equal.
+/// The places at which the parts of a scenario were written. They have no meaning in it, so that all origins are equal.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Origin {
     pub file: String,
@@ -12,14 +12,14 @@ pub(in crate::scenario) struct Origin {
     varied: Vec<String>,
 }
 
-/// The range that a question looks through, which stands where a sweep would.
+/// The values that a `[find]` searches, in the place of a sweep.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct SearchRange {
     /// `smallest` or `largest`.
     pub key: &'static str,
     /// Its values: both ends, or all of a list.
     pub values: Vec<toml::Value>,
-    /// Where the first of them stands.
+    /// The place of the first value.
     pub at: Place,
 }
 
@@ -39,12 +39,12 @@ impl Origin {
         Origin { asked: Some(asked), ..self }
     }
 
-    /// This origin, with paths that have other values in other setups.
+    /// This origin with `varied` as the paths that the figure varies.
     pub(in crate::scenario) fn varying(self, varied: Vec<String>) -> Origin {
         Origin { varied, ..self }
     }
 
-    /// Whether a path has other values in other set-ups.
+    /// Whether the figure varies a path.
     pub(in crate::scenario) fn is_varied(&self, path: &str) -> bool {
         self.varied.iter().any(|varied| varied == path)
     }
@@ -66,7 +66,7 @@ impl Origin {
                         let is_larger = |value: &&toml::Value| value.as_str().and_then(bytes) > Some(least);
                         let larger: Vec<&toml::Value> = values.iter().filter(is_larger).collect();
                         match larger.is_empty() {
-                            // All are below what they should begin with.
+                            // All values are below the one that they should begin with.
                             true => vec![format!("\"{}\"", Bytes(10 * least.0))],
                             false => larger.into_iter().map(ToString::to_string).collect(),
                         }
@@ -92,8 +92,8 @@ impl Origin {
         )
     }
 
-    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
-    /// `blamed` that is, of the part that it belongs to, of `[set]` or of the schemes.
+    /// The place at which a parameter of a scheme is set, and its written name. If it is not set, the place is that of the
+    /// first parameter of `blamed` that is set, or else of its part, of `[set]` or of the schemes.
     pub(in crate::scenario) fn setting(
         &self,
         scheme: &str,
@@ -122,12 +122,12 @@ impl Origin {
         self.set_in("sweep", scheme, parameter).is_some()
     }
 
-    /// Where the values stand of what is swept or asked for.
+    /// The table with the swept or searched values.
     pub(in crate::scenario) fn sweeps(&self) -> &'static str {
         if self.asked.is_some() { "[find]" } else { "[sweep]" }
     }
 
-    /// Whether a question asks for a parameter of a scheme.
+    /// Whether a `[find]` searches a parameter of a scheme.
     pub(in crate::scenario) fn is_asked(&self, scheme: &str, parameter: &str) -> bool {
         self.asked.is_some() && self.is_swept(scheme, parameter)
     }

@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The whole of it, without places.
+    /// The whole table without places.
     pub(in crate::scenario) fn value(&self) -> toml::Value {
         toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
     }
@@ -100,12 +100,12 @@ impl<'a> Table<'a> {
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
     }
 
-    /// The value of `key` as it stands there.
+    /// The value of `key` as written.
     pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)
     }
 
-    /// The value of `key`, when it is there.
+    /// The value of `key`, if it is set.
     ///
     /// # Errors
     /// It is of another type, or cannot be read.
@@ -131,7 +131,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// For a list in the place of one value, each of which may stand there: the line of a sweep over them.
+    /// The line of a sweep over a list that stands in the place of one value, if each of its elements may stand there.
     fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
         let Item::Array(nodes) = &node.item else { return None };
         let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == written) {
             Some((_, value)) => Ok(*value),
             None => {
-                // Such as `utilization`, which is one of them except for the half and the spelling.
+                // The word may be spelt differently or be a part of a known one, as `utilization` is of `link-utilisation`.
                 let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
                 let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
                 let only_one =
@@ -266,7 +266,7 @@ pub(in crate::scenario) fn fault(
     Diagnostic::error(span, Code::InvalidValue, message, fix)
 }
 
-/// The fix where a name is meant, and perhaps not the value behind it.
+/// The fix that names a parameter without the value behind it, which may not be meant for it.
 pub(in crate::scenario) fn name_alone(written: impl Into<String>, near: &str) -> Fix {
     Fix::Rename { written: written.into(), name: near.to_owned(), value: None }
 }

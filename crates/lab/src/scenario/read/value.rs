@@ -46,7 +46,7 @@ fn unquoted(node: &Node) -> Option<toml::Value> {
     let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
     let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
     let number = number.filter(|number| (1e-9..1e9).contains(number))?;
-    // Rounds off what only binary fractions have.
+    // Removes the digits that only binary fractions have.
     Some(toml::Value::from((number * 1e12).round() / 1e12))
 }
 
@@ -56,7 +56,7 @@ macro_rules! read_whole {
             fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
                     Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
-                        // One is mostly below what may stand there.
+                        // The value 1 would mostly be below the permitted range.
                         let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
                         let message = format!("must not be negative, not {number}");
                         Err(Problem { message, fix: amount.map(Fix::value) })
@@ -70,7 +70,7 @@ macro_rules! read_whole {
                         Err(Problem { message, fix: number.map(Fix::value) })
                     }
                     Item::Leaf(toml::Value::Float(number)) => {
-                        // Of two that are as near the even one: it fits more often.
+                        // Halfway between two whole numbers the even one is taken, which is permitted more often.
                         let whole = Some(number.round_ties_even().max(1.0)).filter(|whole| *whole < 1e9);
                         let message = format!("must be a whole number, not {}", describe(node));
                         Err(Problem { message, fix: whole.map(Fix::value) })
@@ -89,7 +89,7 @@ fn with_unit<T: std::str::FromStr<Err = Problem>>(node: &Node) -> Option<Fix> {
         return None;
     };
     let number = match value {
-        // Without the fraction that TOML demands.
+        // The number without the `.0` that TOML requires.
         toml::Value::Float(number) => number.to_string(),
         whole => whole.to_string(),
     };
@@ -126,7 +126,7 @@ impl<T: Read> Read for Several<T> {
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
-            // What to write instead of an element is not what to write instead of the list.
+            // The fix of an element is no fix of the list.
             Item::Array(nodes) => nodes
                 .iter()
                 .map(T::read)
@@ -134,7 +134,7 @@ impl<T: Read> Read for Vec<T> {
                 .map_err(|problem: Problem| Problem { fix: None, ..problem }),
             Item::Leaf(value) => {
                 let list = as_list(value);
-                // A value that such a list does not take by itself is not taken in brackets either.
+                // A value that the list cannot contain does not become valid in brackets.
                 let reads = list
                     .iter()
                     .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());

@@ -80,7 +80,9 @@ pub(super) fn dragonfly(table: &Table) -> Read {
         hosts_per_router: table.need("hosts_per_router")?,
         routers,
         global_links,
-        groups: table.get("groups")?.unwrap_or_else(|| DragonflySpec::most_groups(routers, global_links)),
+        router_groups: table
+            .get("router_groups")?
+            .unwrap_or_else(|| DragonflySpec::most_groups(routers, global_links)),
         link,
         link_latency,
         global_link: rate(table, "global_link")?.unwrap_or(link),
@@ -113,21 +115,17 @@ pub(super) fn torus(table: &Table) -> Read {
 
 pub(super) fn full_mesh(table: &Table) -> Read {
     only(table, &keys::of("full-mesh"))?;
-    let (switches, link): (u32, Rate) = (table.need("switches")?, link(table)?);
-    let hosts_per_switch: u32 = table.get("hosts_per_switch")?.unwrap_or(1);
+    let (tors, link): (u32, Rate) = (table.need("tors")?, link(table)?);
+    let hosts_per_tor: u32 = table.get("hosts_per_tor")?.unwrap_or(1);
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
     // A switch with one host is a part of that host.
-    let to_host = if hosts_per_switch > 1 { link_latency } else { Duration::ZERO };
+    let to_host = if hosts_per_tor > 1 { link_latency } else { Duration::ZERO };
     let spec = FullMeshSpec {
-        switches,
-        hosts_per_switch,
+        tors,
+        hosts_per_tor,
         link,
         link_latency,
-        host_link: rate(table, "host_link")?.unwrap_or(times(
-            link,
-            switches.saturating_sub(1),
-            hosts_per_switch,
-        )),
+        host_link: rate(table, "host_link")?.unwrap_or(times(link, tors.saturating_sub(1), hosts_per_tor)),
         host_link_latency: table.get("host_link_latency")?.unwrap_or(to_host),
         switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
         radix: table.get("radix")?,

@@ -54,7 +54,7 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
 
 /// Other words for a thing that is down.
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
-/// And for a switch.
+/// Other words for a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
 /// The error for a kind that says in other words that a switch or a link is down; none for another one.
@@ -77,7 +77,7 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
-/// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
+/// Refuses keys that a fault of this kind does not have, and suggests those that are meant.
 fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
@@ -126,10 +126,10 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
     })
 }
 
-/// The error for a rate that may be written as a share of the links': the rate which that is, where it is known.
+/// The error for a rate that seems to be written as a share of the links' rate, with the resulting rate where theirs is known.
 fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic {
     let written = table.node("rate").map(|node| node.value());
-    // A number below 1 without a unit can hardly be anything else.
+    // A number below 1 without a unit is most likely a share.
     let fraction =
         written.as_ref().and_then(toml::Value::as_float).filter(|share| (1e-6..1.0).contains(share));
     let share = written.as_ref().and_then(toml::Value::as_str).and_then(|text| {
@@ -267,7 +267,7 @@ pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnos
     }
 }
 
-/// That nothing but `key` says of what `word` is measured.
+/// Checks that `key` alone names what `word` is measured on.
 fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
     for other in ["links", "switches", "qps"] {
@@ -294,7 +294,7 @@ fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, 
     table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
 }
 
-/// The queue pairs of a series that is about them.
+/// The queue pairs of a series of queue pairs.
 fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
     measured_on(table, word, "qps")?;

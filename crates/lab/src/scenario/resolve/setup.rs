@@ -1,13 +1,12 @@
 //! Setups: on what ground schemes stand. A scheme (`schemes/`) says what an algorithm is, a setup (`setups/`) the rest:
 //! packets and their headers, the RTO, buffers, marks, PFC, DCQCN's numbers.
 //!
-//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. What stands there directly is for
-//! every transport that has such a parameter, what stands in `[transport.irn]` for that kind. `[lossless]` and
-//! `[trimming]` have parts too, for schemes whose switches pause or trim; `[fabric.pfc]` and `queue` are for those that
-//! pause, and for the others.
+//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in `[transport]` is for
+//! every transport that has such a parameter, a value in `[transport.irn]` for that kind. `[lossless]` and `[trimming]` have
+//! parts too, for schemes whose switches pause or trim. `[fabric.pfc]` is for schemes that pause, `queue` for the others.
 //!
-//! A setup has what its base has, unless it says otherwise; those of papers have `common` as theirs, so that every scheme
-//! can stand on every setup.
+//! A setup has the values of its base except for those that it sets itself. The base of the papers' setups is `common`, so that
+//! every scheme can run under every setup.
 //!
 //! **Precedence:** the defaults of the types < the setup (its base, then itself; in each: for all, for a kind, for
 //! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
@@ -84,10 +83,10 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 /// A setup with its bases.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
-    /// As people call it.
+    /// The name by which people call the setup.
     pub name: String,
-    /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. None where schemes say
-    /// all themselves, as in the resolved form.
+    /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. Empty in the resolved form,
+    /// where schemes have all values themselves.
     stack: Vec<Fields>,
 }
 
@@ -96,7 +95,7 @@ impl Setup {
     pub(in crate::scenario) fn named(name: &str) -> Option<Setup> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         let mut fields = document::parse(name, text).expect("the embedded setups are tested");
-        // Places in it are none in a scenario.
+        // Places in its file have no meaning in a scenario.
         fields.values_mut().for_each(Node::forget);
         let base = fields.remove("base").and_then(|base| Setup::named(base.value().as_str()?));
         let mut stack = base.map_or_else(Vec::new, |base| base.stack);
@@ -140,7 +139,7 @@ impl Setup {
         Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
     }
 
-    /// The parameters that it gives to fabrics that pause or trim alone: `transport.rto`.
+    /// The parameters that it gives only to fabrics that pause or trim: `transport.rto`.
     pub(in crate::scenario) fn of_layers(&self) -> BTreeSet<String> {
         let layers =
             self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));
@@ -148,7 +147,7 @@ impl Setup {
             layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
         let mut found = BTreeSet::new();
         for (part, fields) in parts {
-            // A kind in between is no part of the path.
+            // A kind between the part and the parameter is not in the path.
             let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
             let all = paths(part, fields).into_iter();
             found.extend(
@@ -158,8 +157,8 @@ impl Setup {
         found
     }
 
-    /// The value of a whole part that a setting names by its kind (or of a lossless class by an empty table), with what the
-    /// setup gives to it.
+    /// A whole part that a setting names by its kind alone (or a lossless class by an empty table), completed by the setup's
+    /// values.
     pub(in crate::scenario) fn complete(
         &self,
         path: &str,
@@ -191,7 +190,7 @@ impl Setup {
         }
     }
 
-    /// A scheme's parts with what the setup gives them, and the parameters of the ground that are the scheme's own.
+    /// A scheme's parts with the setup's values in them, and the parameters of the ground that the scheme itself sets.
     pub(in crate::scenario) fn under(&self, scheme: &Fields, plugins: &Plugins) -> (Fields, Vec<String>) {
         if self.stack.is_empty() {
             return (scheme.clone(), Vec::new());
@@ -225,7 +224,7 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // What other congestion controls call by the same name is something else, except for windows.
+            // A parameter of this name in another congestion control is something else, except for windows.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")
@@ -248,10 +247,10 @@ impl Setup {
     }
 }
 
-/// Parameters that no setup gives, but that say how much a scheme sends as the ground's windows do.
+/// Parameters that no setup gives, but that limit how much a scheme sends as the setup's windows do.
 const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 
-/// The parameters that setups which come with the program give: what makes a ground.
+/// The parameters that the built-in setups give: together they are the ground.
 pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut all = BTreeSet::new();
     for (name, _) in BUILT_IN {
@@ -290,7 +289,7 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // What else somebody else's parameters mean, only they know.
+    // A parameter of a registered part may mean something else, except for the framing.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)
@@ -327,8 +326,8 @@ fn added(scheme: &mut Fields, given: &Fields) {
     }
 }
 
-/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, except for those with a `kind`; a
-/// parameter goes when one that stands for it comes.
+/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, except for those with a `kind`; a parameter
+/// is removed when one that replaces it is set.
 pub(in crate::scenario) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
     for key in over.keys() {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
@@ -370,7 +369,7 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
     found
 }
 
-/// Refuses what no scheme could have.
+/// Refuses keys that no scheme could have.
 fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));

@@ -125,7 +125,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // Every tier says its own where there is none for all.
+    // Without a rate for all tiers each tier has its own.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
@@ -211,7 +211,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // Where nothing is said, ESWs carry all that the hosts of a data centre can send, as in the paper.
+    // By default ESWs carry all that the hosts of a data centre can send, as in the paper.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
     let spec = CrossDcSpec {
@@ -244,8 +244,8 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     Ok((spec, built.hosts))
 }
 
-/// The faults that stand for the error rates of the topology's file, but for those of which `written` faults say what
-/// their links lose: so those of the resolved form stand for them.
+/// The faults for the error rates of the topology's file, except for rates that faults in `written` replace, as those of the
+/// resolved form do.
 pub(in crate::scenario) fn losses(
     cx: &Context,
     table: &Table,

@@ -11,7 +11,7 @@ use anabranch_workload::{
     AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec,
 };
 
-/// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
+/// A job from a file of another tool. Faults in the contents of the file are found when the workload is built.
 pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
     only(table, &keys::of("trace"))?;
     job(cx, table, "workload")

@@ -143,10 +143,10 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diag
     if !(load > 0.0 && load <= MOST_LOAD) {
         let message =
             format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
-        // Without the digits that only binary fractions have.
+        // Removes the digits that only binary fractions have.
         let percent = (load * 1e7).round() / 1e9;
         let instead = match load {
-            // A little too much is no percentage.
+            // A load a little above the limit is no percentage.
             load if load > MOST_LOAD && load <= 2.0 * MOST_LOAD => MOST_LOAD.to_string(),
             _ if percent > 0.0 && percent <= MOST_LOAD => percent.to_string(),
             _ => example("load").to_owned(),
@@ -284,7 +284,7 @@ fn collective_kind(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
 }
 
-/// Refuses what names no algorithm, and says which there are.
+/// Reads the algorithm; the error for an unknown one lists the known ones.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
     if let Some(node) = table.node("collective") {

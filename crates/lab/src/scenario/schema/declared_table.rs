@@ -67,9 +67,9 @@ pub(in crate::scenario) fn read(
 /// The values of a table and of the tables within.
 #[derive(Default)]
 struct TableValues<'a> {
-    /// By their names, with those of their tables before them.
+    /// The values by name, with the names of their tables in front: `table.name`.
     values: Vec<(String, &'a toml::Value)>,
-    /// The tables that are there.
+    /// The tables that occur.
     tables: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ pub(in crate::scenario) fn check_list(
     Ok(())
 }
 
-/// A table with the parameters of `cure`, where there are some.
+/// The table with the parameters of `cure` in it; none if `cure` is empty.
 pub(in crate::scenario) fn cured(
     table: &toml::Table,
     cure: &[(String, ParameterValue)],
@@ -183,7 +183,7 @@ pub(in crate::scenario) fn sentence(parameter: &str, problem: &str) -> String {
     format!("{parameter}{between}{problem}")
 }
 
-/// A value as its parameter keeps it.
+/// The value in the type of its parameter.
 pub(in crate::scenario) fn coerce(
     parameter: &Parameter,
     value: &toml::Value,
@@ -204,7 +204,7 @@ pub(in crate::scenario) fn coerce(
 /// The fault of a declared parameter.
 #[derive(Debug)]
 pub(in crate::scenario) struct ParameterError {
-    /// The parameter, where it stands there.
+    /// The key of the parameter, if the table has it.
     pub key: Option<String>,
     pub message: String,
     pub help: Fix,
@@ -223,7 +223,7 @@ impl ParameterError {
         }
     }
 
-    /// At the parameter, or at the whole of its table.
+    /// The error at the place of the parameter, or else of its table.
     pub(in crate::scenario) fn at(self, table: &Table) -> Diagnostic {
         table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)
     }

@@ -17,7 +17,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// Ranks behind a missing one whose files are still looked for.
+/// The number of ranks behind a missing one whose files are still looked for.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
@@ -61,8 +61,8 @@ impl<'a> Context<'a> {
         self.file(table, key, name).map(drop)
     }
 
-    /// The files of a trace of which each rank has one, `NAME.0.et` and so on, as one text that goes by `name`; or that
-    /// text, where it is there. The text has the groups of the file `groups`.
+    /// The files of a trace with one per rank, `NAME.0.et` and so on, as one text under `name`; if that text exists already, as
+    /// in a stored scenario, it is used. It includes the groups of the file `groups`.
     ///
     /// # Errors
     /// There is no file of rank 0, or something is wrong with one.

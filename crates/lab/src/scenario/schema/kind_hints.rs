@@ -1,4 +1,4 @@
-//! Parts of schemes by their kinds, for those who write a kind where a part, or a part where a scheme is wanted.
+//! Hints about kinds: a kind was written in the place of a part, or a part in the place of a scheme.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::table::nearest;
@@ -7,7 +7,7 @@ use crate::scenario::schema::plugins::Plugins;
 use anabranch_base::KindDeclaration;
 use anabranch_engine::Scheme;
 
-/// The parts that have kinds, and what they are called.
+/// The parts that have kinds, with their names in words.
 const PARTS: [(&str, &str); 5] = [
     ("transport", "transport"),
     ("cc", "congestion control"),
@@ -16,12 +16,12 @@ const PARTS: [(&str, &str); 5] = [
     ("mix.lb", "load balancer"),
 ];
 
-/// The part of schemes that has the same kinds: hosts with another load balancer choose among the same.
+/// The part whose kinds a part has: `mix.lb` has those of `lb`.
 fn family(part: &str) -> &str {
     part.strip_prefix("mix.").unwrap_or(part)
 }
 
-/// A part of that kind with all its parameters as declared if it is one of ours.
+/// A part of that kind as TOML: a built-in one with all its parameters, a registered one without them.
 fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     let part = family(part);
     if plugins.has_kind(part, kind) {
@@ -102,7 +102,7 @@ pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &to
     Some(format!("{part}.kind is {kind}, which is no {what}; there are {}{registered}", ours.join(", ")))
 }
 
-/// The part whose kind is nearest to that of a table, which has another one.
+/// A part of the kind that is nearest to a table's unknown kind.
 pub(in crate::scenario) fn nearest_part(
     plugins: &Plugins,
     part: &str,
@@ -121,8 +121,8 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The fault of a setting that names no kind of a part, or no more than one: text in place of a table, a kind whose other
-/// parameters are not those of the part so far, a parameter of another kind. None for other values.
+/// The fault of a setting that gives a part incompletely: text in the place of a table, a new kind without its parameters, or a
+/// parameter of a registered kind that the part is not of. None for other values.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,
@@ -152,7 +152,7 @@ pub(in crate::scenario) fn incomplete_part(
     Some(ParameterFault::new(path, message, ParameterFix::Setting(part.to_owned(), whole)))
 }
 
-/// A parameter that the scheme's part does not have, but a registered one of another kind.
+/// The fault of a parameter that the scheme's part does not have and a registered kind does.
 fn of_registered(
     plugins: &Plugins,
     scheme: &Scheme,

@@ -1,4 +1,4 @@
-//! The parameters of schemes by their paths: which there are, and which is meant.
+//! The parameters of schemes by their paths: the existing ones, and the one that a wrong path means.
 
 use crate::scenario::read::table::{name_alone, nearest};
 use crate::scenario::schema::declared_table::coerce;
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 /// The parts of a scheme that have parameters.
 const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 
-/// Stands for all parameters of DCQCN: a named set of them.
+/// The parameter that sets all parameters of DCQCN, by the name of a set.
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
-/// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
-/// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
-/// that drops, and the other way round; a weight that is computed of one that is given.
+/// Parameters, each with the one in its table that it replaces: either threshold replaces the other; a new buffer is that of
+/// every switch, unless `buffer_rate`, set after it, says otherwise; a lossless class and a queue that drops replace each
+/// other, and so do a computed weight and a given one.
 pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc", "full_queue"),
@@ -27,12 +27,12 @@ pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.wrr.weight", "radix"),
 ];
 
-/// Whether a part of schemes is called so.
+/// Whether this is the name of a part of schemes.
 pub(in crate::scenario) fn is_part(word: &str) -> bool {
     PARTS.contains(&word)
 }
 
-/// A parameter that may be meant, and whether what was written for it can be its value.
+/// A parameter that the user may have meant, and whether it accepts the written value.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct Meant {
     pub path: String,
@@ -54,16 +54,15 @@ fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Whether what was written for the parameter at `path` was meant for the one at `other`, which is called so elsewhere, or of
-/// which one letter is another one. A name that is only like it may mean something else.
+/// Whether the value written for the parameter at `path` was meant for the one at `other`: the one name is a misspelling of the
+/// other, or other tools use it for the same thing. A name that is only similar may mean something else.
 pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     let (written, name) = (last(path), last(other));
     let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
     is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
 }
 
-/// The parameter that is called `key`, or nearly so, in some scheme. Where several are called so it is one that may have
-/// these values.
+/// The parameter of some scheme that is named `key`, or nearly so. Of several, one that may have these values comes first.
 pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
     let declared = parameters::of_all_kinds();
     let all: BTreeSet<&str> = declared.iter().map(Parameter::name).collect();
@@ -71,7 +70,7 @@ pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<
         let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
         declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
     };
-    // Of several the one that is nearest to the root, what switches do first.
+    // Next comes the parameter nearest to the root, then the order of [`PARTS`], in which the fabric is first.
     let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
         (!accepts(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
@@ -98,8 +97,8 @@ pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[t
 /// Names of a port's buffer in other tools; here a queue has a length, and switches that pause share a buffer.
 const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
 
-/// The path of the parameter of a scheme that is meant by one in the same part: that itself, what it is called here, or the
-/// nearest.
+/// The path of the parameter that `path` means, within one part of a scheme: itself, its name here if other tools have another,
+/// or the nearest one.
 pub(in crate::scenario) fn resolve_alias(path: &str, scheme: &Scheme) -> Option<String> {
     let (part, last) = path.split_once('.')?;
     let known = parameters(scheme);
@@ -114,7 +113,7 @@ pub(in crate::scenario) fn resolve_alias(path: &str, scheme: &Scheme) -> Option<
     nearest_path(path, &same_part.collect::<Vec<_>>()).map(str::to_owned)
 }
 
-/// Every parameter of a scheme, also those that are left out when they say "never".
+/// Every parameter of a scheme, including those that its TOML leaves out.
 pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let of_lists = |name: &str| name.split("[]").next().unwrap_or_default().to_owned();
@@ -145,8 +144,7 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
 /// Names that other tools give to parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
-/// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the
-/// likeliest whole.
+/// The known path nearest to `path`: one that ends with it, or, of those with the nearest last part, the nearest as a whole.
 pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);

@@ -7,8 +7,8 @@ use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use std::collections::BTreeSet;
 
-/// The declarations of all parameters that can be set in a scheme as it is; what somebody else's parts declare their
-/// registry knows.
+/// The declarations of all parameters that can be set in this scheme, except for those of registered parts, which their
+/// registry has.
 pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let is_there = |(part, parameter): &(&str, &Parameter)| is_there(scheme, &whole, part, parameter.name());
@@ -60,7 +60,7 @@ pub(in crate::scenario) fn keys_of(declared: &[Parameter]) -> Vec<&str> {
     keys.collect::<BTreeSet<&str>>().into_iter().collect()
 }
 
-/// Whether the table that a parameter stands in, or the list that it is in, is there.
+/// Whether the scheme has the table or the list that contains a parameter.
 fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> bool {
     let table = name.split("[]").next().unwrap_or_default();
     let parents = table.rsplit_once('.').map_or("", |(parents, _)| parents);
@@ -107,7 +107,7 @@ pub(in crate::scenario) fn check(
     })
 }
 
-/// A table with what it lacks or has wrong, as TOML.
+/// A table completed and corrected by `cure`, as TOML.
 pub(in crate::scenario) fn completed(
     table: &toml::Value,
     cure: &[(String, ParameterValue)],
@@ -115,7 +115,7 @@ pub(in crate::scenario) fn completed(
     declared_table::cured(table.as_table()?, cure).map(|table| toml::Value::Table(table).to_string())
 }
 
-/// Checks the table of a whole fabric except for its program, whose kind says what it has.
+/// Checks the table of a whole fabric, except for its program, whose parameters depend on its kind.
 pub(in crate::scenario) fn check_fabric(values: &toml::Value) -> Result<Option<()>, ParameterError> {
     let Some(values) = values.as_table() else { return Ok(None) };
     let mut values = values.clone();
@@ -134,14 +134,14 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fmt;
 
-    /// The fields that a deserialiser knows: it names them all when it meets another.
+    /// The fields that a deserialiser knows; its error for an unknown field lists them all.
     fn fields<T: DeserializeOwned + fmt::Debug>(text: &str) -> BTreeSet<String> {
         let error = toml::from_str::<T>(text).unwrap_err();
         let (_, listed) = error.message().split_once("expected").unwrap_or_default();
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }
 
-    /// The fields that are declared: those of tables and lists by the names of these.
+    /// The declared fields; a table or a list is one field.
     fn declared_fields(declared: &[Parameter]) -> BTreeSet<String> {
         let first = |name: &str| name.split(['.', '[']).next().unwrap_or_default().to_owned();
         declared.iter().map(|parameter| first(parameter.name())).collect()
@@ -199,7 +199,7 @@ mod tests {
             let declared = T::declared();
             assert!(declared.iter().any(|parameter| parameter.default().is_some()));
             for parameter in declared {
-                // Those of tables that are not there have no values.
+                // Parameters of absent tables have no values.
                 if parameter.is_required() || parameter.name().contains('.') {
                     continue;
                 }

@@ -27,10 +27,10 @@ pub(in crate::scenario) struct Plugins {
     pub(in crate::scenario) observers: Family<ObserverFactory>,
 }
 
-/// By name: what is registered.
+/// The registered parts of one family, by name.
 pub(in crate::scenario) struct Family<F: ?Sized>(BTreeMap<String, Entry<F>>);
 
-/// Its parameters, and what makes it.
+/// A registered part: its parameters and its factory.
 struct Entry<F: ?Sized> {
     parameters: Arc<[Parameter]>,
     factory: Arc<F>,
@@ -43,7 +43,7 @@ pub struct Listed<'r> {
     pub family: &'static str,
     /// Its name in scenarios.
     pub name: &'r str,
-    /// The parameters that it declares; of a scheme none.
+    /// The parameters that it declares; empty for a scheme.
     pub parameters: &'r [Parameter],
 }
 
@@ -70,7 +70,7 @@ impl Plugins {
         }
     }
 
-    /// The kinds of a part of schemes: ours and registered ones.
+    /// The kinds of a part of schemes: built-in and registered ones.
     pub(in crate::scenario) fn all_kinds(&self, part: &str) -> Vec<String> {
         let ours = kinds_of(part).into_iter().map(|kind| kind.name.to_owned());
         ours.chain(self.kinds(part).into_iter().map(str::to_owned)).collect()

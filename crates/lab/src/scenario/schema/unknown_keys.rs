@@ -43,7 +43,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("condition", "where"),
 ];
 
-/// The keys that other people call so.
+/// The keys that other tools call by this name.
 pub fn also_called(name: &str) -> impl Iterator<Item = &'static str> {
     OTHER_NAMES.iter().filter(move |(other, _)| *other == name).map(|(_, key)| *key)
 }
@@ -57,11 +57,11 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
     let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
-        // Below a table it is the table's.
+        // A key written below a table's header belongs to that table.
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
         }
-        // Of another fabric, say, where a similar name means something else.
+        // The key may be one of another kind (of fabric, say), where a similar name means something else.
         _ if also_called.is_none() && !other_kinds.is_empty() => {
             let kinds = other_kinds.join(", ");
             Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
@@ -114,7 +114,7 @@ fn is_of_type(key: &str, value: &toml::Value) -> bool {
     }
 }
 
-/// A word for the type of a value, that of text by what can be read from it.
+/// A word for the type of a value; for text, the type that can be read from it.
 fn type_of(value: &toml::Value) -> &'static str {
     match value {
         toml::Value::Integer(_) | toml::Value::Float(_) => "number",

@@ -114,8 +114,8 @@ fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     }
 }
 
-/// Lines of [set] and of [topology] with a name that there is not, and what is offered instead: a name with its value only
-/// where that name is written with one letter wrong, or called so elsewhere, and may have the value.
+/// Lines of [set] and of [topology] with an unknown name, and the suggestion: a known name, with the value only if the written
+/// name is a misspelling or another tool's name of it, and the value is valid.
 const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
@@ -201,7 +201,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
     }
-    // Times that the program works out and no one wrote.
+    // Times that the program computes.
     let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
     let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
     let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();

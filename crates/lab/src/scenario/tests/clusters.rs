@@ -3,6 +3,7 @@
 
 use crate::scenario::tests::{Folder, assert_round_trip, folder, scenario};
 use crate::scenario::*;
+use anabranch_base::{Duration, Rate};
 
 const PERMUTATION: &str = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
 
@@ -27,7 +28,7 @@ fn every_kind_reads_back_from_its_resolved_form() {
         "kind = \"dcn-plus\"\nservers = 8\nnics = 2\nsegment = 2\nlink = \"200Gbps\"\nnvlink_domain = 2\ngpus = 4",
         "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nlink = \"400Gbps\"",
         "kind = \"torus\"\ndims = [4, 4]\nlink = \"400Gbps\"",
-        "kind = \"full-mesh\"\nswitches = 4\nhosts_per_switch = 2\nlink = \"400Gbps\"\nradix = 5",
+        "kind = \"full-mesh\"\ntors = 4\nhosts_per_tor = 2\nlink = \"400Gbps\"\nradix = 5",
     ] {
         assert_round_trip(&scenario(&on(topology)));
     }
@@ -36,16 +37,16 @@ fn every_kind_reads_back_from_its_resolved_form() {
 #[test]
 fn hosts_have_the_links_of_their_switch_together() {
     let rates = |topology: &str| match scenario(&on(topology)).topology {
-        TopologySpec::Torus(spec) => (spec.host_link.to_string(), spec.host_link_latency.to_string()),
-        TopologySpec::FullMesh(spec) => (spec.host_link.to_string(), spec.host_link_latency.to_string()),
+        TopologySpec::Torus(spec) => (spec.host_link, spec.host_link_latency),
+        TopologySpec::FullMesh(spec) => (spec.host_link, spec.host_link_latency),
         other => panic!("{other:?}"),
     };
-    let of = |rate: &str, latency: &str| (rate.to_owned(), latency.to_owned());
-    assert_eq!(rates("kind = \"torus\"\ndims = [4, 4]\nlink = \"100Gbps\""), of("400Gbps", "0ps"));
-    assert_eq!(rates("kind = \"torus\"\ndims = [2, 4]\nlink = \"100Gbps\""), of("300Gbps", "0ps"));
-    assert_eq!(rates("kind = \"full-mesh\"\nswitches = 8\nlink = \"100Gbps\""), of("700Gbps", "0ps"));
-    let shared = "kind = \"full-mesh\"\nswitches = 9\nhosts_per_switch = 4\nlink = \"100Gbps\"";
-    assert_eq!(rates(shared), of("200Gbps", "500ns"));
+    let of = |gbps: u64, ns: u64| (Rate::from_gbps(gbps), Duration::from_ns(ns));
+    assert_eq!(rates("kind = \"torus\"\ndims = [4, 4]\nlink = \"100Gbps\""), of(400, 0));
+    assert_eq!(rates("kind = \"torus\"\ndims = [2, 4]\nlink = \"100Gbps\""), of(300, 0));
+    assert_eq!(rates("kind = \"full-mesh\"\ntors = 8\nlink = \"100Gbps\""), of(700, 0));
+    let shared = "kind = \"full-mesh\"\ntors = 9\nhosts_per_tor = 4\nlink = \"100Gbps\"";
+    assert_eq!(rates(shared), of(200, 500));
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn impossible_numbers_are_refused_at_their_key() {
     for (topology, expected) in [
         (
             "kind = \"rails\"\nservers = 16\nsegment = 5\nlink = \"400Gbps\"",
-            "s.toml:6:1: 16 servers do not fill segments of 5\n  write: segment = 4 or 8",
+            "s.toml:6:1: 16 servers do not fill segments of 5\n  write: 4 or 8",
         ),
         (
             "kind = \"rails\"\nservers = 128\nsegment = 64\nradix = 64\nlink = \"400Gbps\"",
@@ -69,8 +70,8 @@ fn impossible_numbers_are_refused_at_their_key() {
             "s.toml:5:1: a dimension has 2 or more switches, not 1\n  write: dims = [4, 2]",
         ),
         (
-            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\ngroups = 8\nlink = \"400Gbps\"",
-            "s.toml:8:1: the 8 global links of a group do not spread evenly over 7 other groups\n  write: groups = 5 or 9",
+            "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters = 4\nglobal_links = 2\nrouter_groups = 8\nlink = \"400Gbps\"",
+            "s.toml:8:1: the 8 global links of a group do not spread evenly over 7 other groups\n  write: 5 or 9",
         ),
         (
             "kind = \"multi-plane\"\nservers = 16\nplanes = 2\nlink = \"400Gbps\"",
@@ -107,13 +108,13 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
     ] {
         let error = refused(&lossless(topology));
         let begins =
-            "s.toml:3:1: scheme \"rocev2\" is lossless (PFC), and on the routes of this workload links wait";
+            "s.toml:3:2: scheme \"rocev2\" is lossless (PFC), and on the routes of this workload links wait";
         assert!(error.starts_with(begins) && error.contains(": tor:"), "{error}");
         assert!(error.contains("write: schemes without \"rocev2\", such as \"reps\""), "{error}");
         scenario(&on(topology));
     }
     for topology in [
-        "kind = \"full-mesh\"\nswitches = 4\nlink = \"400Gbps\"",
+        "kind = \"full-mesh\"\ntors = 4\nlink = \"400Gbps\"",
         "kind = \"rails\"\nservers = 16\nlink = \"400Gbps\"",
         "kind = \"hpn\"\nservers = 16\nlink = \"200Gbps\"",
     ] {

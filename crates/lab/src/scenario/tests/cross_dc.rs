@@ -1,4 +1,4 @@
-//! Scenarios of more than one data centre: what is filled in, and bad input with the whole of what is said.
+//! Scenarios of more than one data centre: their defaults, and bad input with the whole error.
 
 use crate::scenario::tests::{assert_round_trip, folder, on, scenario};
 use crate::scenario::*;

@@ -22,7 +22,7 @@ fn attempt(settings: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 10, and the whole of what is said about them.
+/// Wrong settings in line 10, each with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#""hpcc.cc.eta" = 0.0"#,

@@ -51,7 +51,7 @@ fn every_file_of_the_repository_is_valid() {
         let validator = validator(of);
         let mut files = Vec::new();
         files_below(&root.join(folder), &mut files);
-        // It lists the figures.
+        // The catalogue lists the figures and is none.
         files.retain(|path| !path.ends_with("figures/catalogue.toml"));
         assert!(files.len() >= least, "{folder}: {}", files.len());
         for path in files {
@@ -145,7 +145,7 @@ fn what_a_schema_can_refuse_is_refused() {
     assert!(all().count() > 3 * LEFT_TO_CHECK.len());
 }
 
-/// Each key that reading knows, and each parameter, is in a schema; and each schema is one by its own rules.
+/// Each key that reading knows and each parameter is in a schema, and each schema is a valid JSON Schema.
 #[test]
 fn every_key_and_every_parameter_is_in_a_schema() {
     let schemas: Vec<Value> = FILES.map(json_schema).into();
@@ -189,7 +189,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
     assert!(looked_at > 500, "{looked_at}");
 }
 
-/// Text that a form describes reads as the type that has it, and the other way round.
+/// A text that matches the form of a type reads as that type, and the other way round.
 #[test]
 fn quantities_have_the_forms_of_their_types() {
     for (key, good, bad) in [

@@ -30,7 +30,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in one line, and the whole of what is said about them.
+/// Wrong settings in one line, each with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#""rocev2.fabric.pfc.headroom" = "0B""#,
@@ -172,8 +172,8 @@ fn the_cures_work() {
     }
 }
 
-/// The trunk needs the most of all links: in `2 us + T + frame + 2 us` it carries 104,214 B at 25 B/ns; and a byte, and
-/// two packets of 4,150 B.
+/// The trunk needs the most of all links: 104,214 B in `2 us + T + frame + 2 us` at 25 B/ns, to which one byte and two packets
+/// of 4,150 B are added.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
@@ -185,7 +185,7 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
 }
 
-/// The cure must be enough for all links at once.
+/// The suggested headroom must suffice for all links at once.
 #[test]
 fn the_link_that_needs_most_is_named() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
@@ -214,7 +214,7 @@ fn thresholds_are_checked_against_the_buffers_of_classes() {
     let at = |buffer: &str| {
         format!("\"rocev2.fabric.pfc.at\" = [{{ switches = \"tor\", buffer = \"{buffer}\" }}]\n{apart}")
     };
-    // Not even two packets.
+    // The buffer does not hold even two packets.
     let tiny = said(&at("2B"));
     assert!(
         tiny.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.at: XON would be sent when"),
@@ -284,7 +284,7 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// Either takes the place of the other, but not both at once.
+/// A queue in `[set]` replaces the lossless class, and the other way round; both at once are refused.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
     let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";

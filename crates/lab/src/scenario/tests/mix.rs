@@ -58,7 +58,7 @@ fn a_scheme_of_ones_own_may_have_a_mix() {
     assert!(said.contains("mix.every must be 2 to 65536, not 1"), "{said}");
 }
 
-/// Wrong settings, the first of which stands in line 11, and the whole of what is said about them.
+/// Wrong settings, of which the first stands in line 11, each with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.mix.every" = 10"#,
@@ -128,7 +128,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
         let said = attempt(setting).unwrap_err().to_string();
         assert_eq!(said, *expected, "{setting}");
         let (_, advice) = expected.split_once("\n  write: ").unwrap();
-        // The program's own balancer is cured beside the mix.
+        // Advice about `mix.lb` is beside the setting and not in its place.
         let both = format!("{setting}\n{advice}");
         good(if advice.contains(".mix.lb\"") { &both } else { advice });
     }

@@ -11,6 +11,7 @@ mod lossless;
 mod mix;
 mod ns3_files;
 mod numbers;
+mod other_tools;
 mod programs;
 mod registry;
 mod settings;
@@ -73,7 +74,7 @@ pub(in crate::scenario) fn scenario(text: &str) -> Scenario {
     scenario
 }
 
-/// A scenario on the ground of a paper, without another place for any of its lines.
+/// A scenario on the setup of a paper; its lines keep their numbers.
 pub(in crate::scenario) fn on(setup: &str, text: &str) -> String {
     let said = text.contains("[setup]");
     if said { text.to_owned() } else { format!("{text}\n[setup]\nbase = {setup:?}\n") }
@@ -320,7 +321,7 @@ fn parameters_are_set_one_scheme_or_all() {
         "{GOOD}[set]\nreps.lb.buffer = 16\n\"*.fabric.queue\" = \"2bdp\"\n\"*.lb.buffer\" = 4\n"
     ));
     let LbConfig::Reps(reps) = &s.schemes[0].lb else { panic!() };
-    // In the order of their paths: `*` before a name, so the name has the last word.
+    // Settings apply in the order of their paths. `*` comes before names, so that a named setting wins.
     assert_eq!(reps.buffer, 16);
     assert!(s.schemes.iter().all(|scheme| scheme.fabric.queue == Some(Size::Bdp(2.0))));
 }

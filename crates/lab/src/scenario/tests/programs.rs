@@ -27,7 +27,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Wrong settings, the first of which stands in line 11, and the whole of what is said about them.
+/// Wrong settings, of which the first stands in line 11 of the scenario, each with its whole error message.
 const CASES: &[(&str, &str)] = &[
     (
         r#""themis-spraying.fabric.program_at" = "core:100%""#,
@@ -162,7 +162,7 @@ fn the_cures_work() {
         };
         // A parameter of a program that `reps` would not have.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
-        // The largest window and the smallest table are good numbers and do not fit this fabric.
+        // The largest window and the smallest table are valid numbers that do not fit this fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {
             continue;
         }
@@ -170,7 +170,7 @@ fn the_cures_work() {
     }
 }
 
-/// A program with tables by path stands on a transport whose window they cover.
+/// A program with tables by path needs a transport whose window they cover.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \

@@ -188,7 +188,7 @@ fn parameters_are_set_and_swept_as_ours() {
     let swept = good(&text);
     assert_eq!(swept.points().unwrap().len(), 8);
     assert_eq!(good(&swept.to_toml()), swept);
-    // Another one over a scheme of ours, and one of ours instead.
+    // A built-in scheme gets the registered balancer, and the registered scheme a built-in one.
     let text = SCENARIO.replace("[[scheme]]", "schemes = [\"reps\"]\n[[scheme]]");
     let text = format!(
         "{}[set]\n\"reps.lb\" = {{ kind = \"my-balancer\" }}\n\"mine.lb\" = {{ kind = \"ops\", evs = 8 }}\n",
@@ -382,7 +382,7 @@ fn what_is_registered_is_listed_with_its_parameters() {
         [
             ("load balancer", "my-balancer", 3),
             ("congestion control", "my-window", 1),
-            // Its own one, and those that every transport has.
+            // These are its own parameter and those of every transport.
             ("transport", "my-transport", 5),
             ("program", "my-program", 1),
             ("topology", "my-ring", 2),

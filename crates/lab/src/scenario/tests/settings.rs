@@ -22,7 +22,7 @@ fn said(text: &str) -> String {
         .to_string()
 }
 
-/// A setting in line 10, and the whole of what is said about it.
+/// A setting in line 10, with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,
@@ -194,7 +194,7 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The buffer of every switch, and that of a switch of 51.2 Tb/s, which small ones have a small part of.
+/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, from which the small buffers of small switches follow.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

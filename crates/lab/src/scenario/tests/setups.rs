@@ -1,4 +1,4 @@
-//! The ground of schemes: who says what, in which order, and what is refused.
+//! The ground of schemes: the order of setups, schemes and settings, and what is refused.
 
 use crate::scenario::tests::{assert_round_trip, folder, scenario};
 use crate::scenario::*;
@@ -137,7 +137,7 @@ fn rto_rules_follow_the_fabric() {
     let reps = scheme("reps").unwrap();
     let TransportConfig::Sack(sack) = &reps.transport else { panic!("{reps:?}") };
     assert_eq!(sack.rto.to_string(), "2rtt+5queue");
-    // Of every scheme, at the queue of the ground, what it was when the rule said 5 MB, and 160 MB where ports pause.
+    // With the queue of the setup, the RTO of every scheme is that of 5 MB of queues, or of 160 MB where ports pause.
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
     let of = on_ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
@@ -243,9 +243,9 @@ fn a_later_point_of_a_sweep_with_other_ground_is_named() {
 #[test]
 fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
-    // Those at the edges of data centres have none here.
+    // Schemes for the edges of data centres need a fabric with several.
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
-    // Without congestion control the ground gives one BDP, to adaptive windows half as much again.
+    // These have a constant window, which is one BDP in the common setup; adaptive windows are half as large again.
     let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
     let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
     let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");
@@ -291,7 +291,7 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     assert!(paper.contains("transport.rto is 4 ms (dcp) and 320 us (irn-ar)"), "{paper}");
 }
 
-/// Whatever the windows are called, and by whatever rule they are the same.
+/// Windows are compared whatever their parameters are called and by whatever rule they are equal.
 #[test]
 fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     let row = |of: &Ground, parameter: &str| {
@@ -315,12 +315,12 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
     let said = set.mismatch.unwrap();
     assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");
-    // The same rule of other packets, half as long: the rule does not hide it.
+    // One rule gives another window for packets of half the length, which the comparison does not hide.
     let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";
     let halved = ground("[\"to-ar\", \"timeout\"]", text);
     let most = row(&halved, "maximum window");
     assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
-    // An RTO by the same rule behind another queue.
+    // The RTOs follow one rule, behind queues of different lengths.
     let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
     assert!(row(&queues, "transport.rto").unexplained);
 }

@@ -21,7 +21,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 11, and the whole of what is said about them.
+/// Wrong settings in line 11, each with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#""dcp.fabric.wrr" = {}"#,
@@ -129,7 +129,7 @@ fn a_scheme_without_weights_gets_them_by_a_table() {
     }
 }
 
-/// Its sender knows windows alone.
+/// MP-RDMA's sender has windows alone.
 #[test]
 fn mp_rdma_takes_no_rate() {
     let dcqcn = toml::to_string(&scheme("pfc-ecmp-dcqcn").unwrap().cc).unwrap().trim().replace('\n', ", ");

@@ -3,7 +3,7 @@
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 
-/// The warnings about a message of so many bytes over one switch of 100 Gb/s, whose path holds 14.0 packets.
+/// The warnings about a message of `bytes` over one switch of 100 Gb/s, whose path holds 14.0 packets.
 fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     let text = format!(
         "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\
@@ -15,7 +15,7 @@ fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// By scheme: a setting, and what is said of it after its name.
+/// The scheme, a setting, and the warning behind the setting's name.
 const CASES: [(&str, &str, &str); 6] = [
     (
         "sr-ecmp",

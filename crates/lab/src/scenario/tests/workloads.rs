@@ -1,4 +1,4 @@
-//! Incasts beside a background: what reads, and what is said about the rest.
+//! Incasts beside a background: those that are valid, and the errors of the others.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
@@ -17,7 +17,7 @@ load = 0.5
 duration = "1ms"
 "#;
 
-/// Lines from 11 on, and the whole of what is said about them.
+/// Lines from 11 on, with the whole error.
 const CASES: &[(&str, &str)] = &[
     (
         r#"incast = { degree = 32, bytes = "64KB", load = 0.1 }"#,

@@ -18,10 +18,13 @@ const INLINE_TRAFFIC: &str = "{ kind = \"permutation\", bytes = \"8KB\" }";
 const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 4\nRadix_Up 4\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 2\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
-/// Its error rates are faults, which stand in the resolved form.
+/// A graph whose error rates are faults in the resolved form.
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
 /// The name of a `.topo` file whose links are slower: what such a file says is spelled out.
 const SLOW: &str = "\"slow.topo\"";
+/// A server of NCCL. What such a file says is spelled out.
+const NCCL: &str = "<system><cpu><pci><gpu dev=\"0\" sm=\"90\"><nvlink count=\"18\" tclass=\"0x068000\"/></gpu></pci>\
+    <pci><nic><net dev=\"0\" speed=\"100000\"/></nic></pci></cpu></system>";
 const HOSTS: &str = "3\n1\n0\n2\n";
 const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 
@@ -47,6 +50,10 @@ fn base(section: &Section) -> Option<Base> {
         ("graph", _) => Base { file: GRAPH, ..on(TRAFFIC) },
         ("tier", _) => on(&format!("{TRAFFIC}{FABRIC}")),
         ("fat-tree" | "leaf-spine" | "single-switch" | "dumbbell" | "cross-dc", _) => on(TRAFFIC),
+        ("rails" | "multi-plane" | "hpn" | "dcn-plus", _) => {
+            Base { with: vec![("link", "\"400Gbps\"")], file: NCCL, ..on(TRAFFIC) }
+        }
+        ("dragonfly" | "torus" | "full-mesh", _) => on(TRAFFIC),
         ("cm" | "ns3-flows", _) => Base { file: "of a flow or two\n", ..on(FABRIC) },
         ("trace", _) => Base { file: HOSTS, ..on(FABRIC) },
         ("jobs", _) => {
@@ -82,7 +89,7 @@ type Beside = &'static [(&'static str, &'static str)];
 /// A key as it stands in its section's base: its values, and the changes of the base that it needs.
 #[derive(Default)]
 struct Case {
-    /// Values beside the example, one at least of which is not what the key is unless said.
+    /// Values beside the example, at least one of which is not the default.
     others: &'static [&'static str],
     /// Keys that must stand beside it with their values, in place of those of the base.
     with: Beside,
@@ -104,7 +111,8 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
 
 /// The case of a key of a section; none for one that is not known here.
 fn case(section: &str, key: &str) -> Option<Case> {
-    let of = [of_scenario, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
+    let of =
+        [of_scenario, of_cluster, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
     of.into_iter().find_map(|of| of(section, key))
 }
 
@@ -135,12 +143,54 @@ fn of_scenario(section: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Points, and the sweep that they are of.
+/// Points, with their sweep.
 const POINTS: &[&str] = &[
     "[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, \
     workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
 ];
 const SWEPT: Beside = &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")];
+
+/// Pods of a segment of 2 servers, whose spines have links up.
+const PODS: Beside = &[("segment", "2"), ("pod", "2"), ("core_oversubscription", "1")];
+const PODS_WITH_LINKS: Beside = &[("segment", "2"), ("pod", "2")];
+
+/// Traffic for rails that are not joined.
+const WITHIN_A_RAIL: &str =
+    "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 8\nbytes = \"8KB\"\n";
+
+fn of_cluster(section: &str, key: &str) -> Option<Case> {
+    if !matches!(section, "rails" | "multi-plane" | "hpn" | "dcn-plus" | "dragonfly" | "torus" | "full-mesh")
+    {
+        return None;
+    }
+    Some(others(match (section, key) {
+        (_, "pod") => return Some(beside(&["4"], PODS)),
+        (_, "core_oversubscription") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["1"]) }),
+        (_, "core_uplinks") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["2"]) }),
+        (_, "cores") => return Some(beside(&["8"], PODS)),
+        (_, "servers") => &["32"],
+        (_, "server") => return Some(beside(&["\"other.xml\""], &[("ports", "2")])),
+        (_, "gpu_nics") => &["[0, 1, 2, 3, 4, 5, 6, 6]"],
+        (_, "nvlink") => &["\"900Gbps\""],
+        (_, "nvlink_latency") => return Some(beside(&["\"1us\""], &[("nvlink", "\"900Gbps\"")])),
+        (_, "nics" | "gpus" | "nvlink_domain") => &["4"],
+        (_, "ports") => &["3"],
+        (_, "segment") => &["2"],
+        (_, "tiers") => return Some(Case { above: Some(WITHIN_A_RAIL), ..others(&["1"]) }),
+        (_, "spine_group") => return Some(Case { above: Some(WITHIN_A_RAIL), ..others(&["\"rail\""]) }),
+        (_, "oversubscription") => &["4"],
+        (_, "uplinks" | "spines") => &["8"],
+        (_, "radix") => &["512"],
+        ("torus", "dims") => &["[2, 8]"],
+        ("full-mesh", "tors") => &["4"],
+        ("full-mesh", "hosts_per_tor") => &["2"],
+        ("dragonfly", "hosts_per_router" | "routers" | "global_links") => &["1"],
+        ("dragonfly", "router_groups") => &["3"],
+        (_, "link" | "uplink" | "core_link" | "global_link" | "host_link") => &["\"200Gbps\""],
+        (_, "link_latency" | "switch_latency" | "global_link_latency" | "host_link_latency") => &["\"3us\""],
+        _ => return None,
+    }))
+}
 
 fn of_topology(section: &str, key: &str) -> Option<Case> {
     Some(others(match (section, key) {
@@ -293,7 +343,7 @@ fn of_any(_: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Keys of a question that are no matter of the scenario's runs: the resolved form has none of them.
+/// Keys of `[find]` that do not concern the scenario's runs, so that the resolved form has none of them.
 fn is_of_question_alone(section: &str, key: &str) -> bool {
     section == "find" && matches!(key, "where" | "resolution")
 }
@@ -306,7 +356,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         None => table.push((name, value.to_owned())),
     };
     for needed in section.keys.iter().filter(|key| key.default == KeyDefault::Required) {
-        // A measure is of one of these.
+        // A measure has only one of these keys.
         let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
         if !needed.is_table() && !is_of_another {
             set(needed.name, usual(section.name, needed));
@@ -338,7 +388,7 @@ fn registry() -> Registry {
     Registry::new().observer("nothing", [], |_, _, _| Ok(Nothing))
 }
 
-/// An observer of nothing.
+/// An observer that records nothing.
 struct Nothing;
 
 impl Observer for Nothing {
@@ -383,7 +433,7 @@ fn every_key_survives_a_round_trip() {
         };
         bases.insert(section.name);
         for key in section.keys {
-            // It is what the base has.
+            // The base has this value already.
             let of_kind = key.name == "kind";
             let Some(case) = case(section.name, key.name).or_else(|| of_kind.then(Case::default)) else {
                 wrong.push(format!("{}.{}: no scenario here has this key", section.name, key.name));

@@ -25,13 +25,13 @@ impl Files for Folder {
     }
 }
 
-/// Files of which each holds this.
+/// Files that all have this content.
 fn all(otherwise: &'static str) -> Folder {
     Folder { files: BTreeMap::new(), otherwise }
 }
 
 fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, Diagnostic> {
-    // A question is a sweep over the values that it looks at.
+    // A `[find]` is run as a sweep over its values.
     match find_in("s.toml", text, &Overrides::default())? {
         Some(find) => find.scenario(&find.ends(), files),
         None => read_with(registry, "s.toml", text, files, &Overrides::default()),

@@ -135,7 +135,7 @@ fn scenario(
 
 /// The outcome of a parameter's round trips.
 enum Tried {
-    /// The scenarios that have it.
+    /// The number of scenarios that have it.
     Fine(usize),
     Wrong(String),
 }

@@ -225,7 +225,7 @@ impl Destination {
         out.push(self.control(id, clear.0, clear.1));
     }
 
-    /// Lets go what a queue pair holds.
+    /// Releases the held packets of a queue pair.
     fn release(&mut self, id: QpId, out: &mut Vec<Emitted>) {
         let Some(qp) = &mut self.qps[id.index()] else { return };
         self.releases.remove(&(qp.release, id));

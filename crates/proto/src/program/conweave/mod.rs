@@ -17,7 +17,7 @@ mod source;
 
 use crate::program::AnyProgram;
 use crate::program::interface::{
-    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
+    EgressPorts, Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Total, Verdict,
 };
 use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{AboveZero, Stream, Time, parameters};
@@ -99,6 +99,10 @@ impl ProgramProperties for ConweaveConfig {
 }
 
 impl Program for Conweave {
+    fn egress_ports(&self) -> EgressPorts {
+        EgressPorts::None
+    }
+
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         match &packet.repr {
             Repr::Data { .. } if at.from_host && !at.to_host => self.source.send(packet, at),

@@ -132,7 +132,7 @@ enum StoreState {
 }
 
 impl CnpTables {
-    /// Empty tables with so many slots, with or without `fingerprints`, and so many entries; a size of 0 means no such
+    /// Empty tables with these numbers of slots and entries, with or without `fingerprints`; a size of 0 means no such
     /// table. `salt` determines the collisions.
     pub fn new(
         rules: Throttling,

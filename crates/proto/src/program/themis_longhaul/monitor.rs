@@ -121,7 +121,7 @@ pub struct HandshakeMonitor {
 }
 
 impl HandshakeMonitor {
-    /// A monitor with so many empty registers, at least one.
+    /// A monitor with this many empty registers, at least one.
     pub fn new(registers: u32, random: &mut Stream) -> Self {
         HandshakeMonitor {
             registers: vec![TcpRegister::Empty; registers.max(1) as usize].into_boxed_slice(),

@@ -77,7 +77,7 @@ pub struct QpField {
 }
 
 impl QpField {
-    /// An empty table with room for so many entries.
+    /// An empty table with room for this many entries.
     pub fn new(capacity: u32) -> Self {
         QpField { entries: Vec::new(), capacity, in_use: 0, max_in_use: 0, refused: 0 }
     }

@@ -140,7 +140,7 @@ impl FlowState {
         loops
     }
 
-    /// Handles the return of a data packet with so many loops left. Returns whether it loops again.
+    /// Handles the return of a data packet with this many loops left. Returns whether it loops again.
     pub fn loops_again(&mut self, now: Time, psn: u32, loops: u8, rules: &Throttling) -> bool {
         self.packet_time = now;
         // A returning packet passes the ingress, like any packet.

@@ -12,7 +12,8 @@ mod source;
 
 use crate::program::AnyProgram;
 use crate::program::interface::{
-    Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, SchemeParts, Total, Verdict,
+    EgressPorts, Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, SchemeParts,
+    Total, Verdict,
 };
 use crate::{Conflict, Packet, Repr, StateField, TransportConfig};
 use anabranch_base::{Stream, parameters};
@@ -155,6 +156,10 @@ impl ProgramProperties for ThemisSprayingConfig {
 }
 
 impl Program for ThemisSpraying {
+    fn egress_ports(&self) -> EgressPorts {
+        EgressPorts::ToHosts
+    }
+
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) -> Verdict {
         match (at.from_host, at.to_host, packet.repr) {
             (true, false, Repr::Data { psn, .. }) => return self.source.handle_data(packet, psn),

@@ -64,7 +64,7 @@ impl Flow {
         }
     }
 
-    /// Whether the congestion control's window admits another packet when so many bytes are in flight.
+    /// Whether the congestion control's window admits another packet when this many bytes are in flight.
     ///
     /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators (HPCC's, ConWeave's: a
     /// queue pair is bound when the bytes on the fly reach the window). At least one packet may always be in flight, so

@@ -56,7 +56,7 @@ parameters! {
     }
 }
 
-/// The division of messages into requests, under an initial window of so many bytes.
+/// The division of messages into requests, under an initial window of this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transport) struct Requests {
     /// The most packets that the receiver's counter can count.
@@ -80,7 +80,7 @@ impl Requests {
         Requests { counted: counted as u32, share: share as u32 }
     }
 
-    /// Length, in packets, of the requests into which a message of so many packets is split; the last may be shorter.
+    /// Length, in packets, of the requests into which a message of this many packets is split; the last may be shorter.
     ///
     /// There is one ACK per request, and the packets of a request count as in flight until its last one has arrived. So
     /// requests must be short; but below one share, the tracked requests would not fill the window. The length is

@@ -103,7 +103,7 @@ impl TransportProperties for DcpConfig {
     }
 
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
-        // Rounded up; beyond 2^53 all numbers are whole.
+        // The number is rounded up. Beyond 2^53 all numbers are whole.
         let whole = if rounds < (1_u64 << 53) as f64 { rounds as u64 as f64 } else { rounds };
         DcpConfig::timeouts(if whole < rounds { whole + 1.0 } else { whole })
     }

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 pub struct DcpSender {
     /// Bytes on the wire of the packets of unacknowledged requests that were sent so far, each counted once.
     sent: u64,
-    /// Bytes among them that wait in the RetransQ and are not in flight.
+    /// Bytes of `sent` that wait in the RetransQ and are not in flight.
     waiting: u64,
     /// The PSN to send next for the first time.
     next: u32,

@@ -162,7 +162,7 @@ fn the_pacer_takes_turns_at_its_rate() {
 /// A path on which packets are lost, trimmed and delayed at random until 1 ms.
 struct Path {
     random: Stream,
-    /// In percent.
+    /// The share of lost packets in percent.
     lost: u32,
     cut: u32,
     on_the_way: BTreeMap<(Time, u64), Packet>,

@@ -402,10 +402,8 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// Both windows bound the bytes in flight as TCP's do: a packet is sent if it fits (RFC 6675, section 5, step C:
-    /// "If cwnd
-    /// - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue
-    ///   pair.
+    /// A packet is sent if it fits, since both windows bound the bytes in flight as TCP's do (RFC 6675, section 5, step C: "If
+    /// cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -51,7 +51,7 @@ pub struct SackSender {
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// After the load balancer: of a window-based congestion control only the first bytes are used.
+    /// It follows the load balancer since only the first bytes of a window-based congestion control are used.
     cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<OutgoingMessage>,

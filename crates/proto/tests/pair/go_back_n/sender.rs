@@ -160,7 +160,7 @@ impl Sending for CheckedSender {
             }
             Repr::Nack { psn, sent_at } => {
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
-                // One for an earlier PSN is older than an acknowledgement that came.
+                // A NACK for an earlier PSN is older than an acknowledgement that came.
                 if psn == self.unacked && psn < self.next {
                     self.go_back(now);
                 }

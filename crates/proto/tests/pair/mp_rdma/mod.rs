@@ -203,7 +203,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), timer_lag(), path(), chance()).prop_map(
         |(messages, ends, timer_lag, path, marking)| {
             let faults = Faults { until: Time::NEVER, marking, ..Faults::default() };
-            // As many packets as leave while one takes its jitter, and that one.
+            // The number of packets that leave during the jitter of one packet, and that packet.
             let bitmap = (path.jitter.0 / path.wire.0) as u32 + 1;
             let rto = path.longest_round() + Duration(1);
             let ends = MpRdmaEnds { bitmap, rto, all_answered: true, ..ends };

@@ -160,7 +160,7 @@ impl Sending for CheckedSender {
         self.on_the_way += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if self.ends.all_answered {
-            // Those of which the ACK was overtaken by another that says that they arrived are known to have arrived.
+            // A packet whose ACK was overtaken by one that covers it is known to have arrived.
             prop_assert!(self.in_flight() <= self.on_the_way && self.stray == 0);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));

@@ -63,7 +63,7 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // All that the ePSN passed: messages that end there, and those who asked.
+        // The packets that the ePSN passed: the last packets of messages, and those that requested an ACK.
         let passed = before..self.expected;
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()

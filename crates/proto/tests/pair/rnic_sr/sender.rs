@@ -177,8 +177,8 @@ impl Sending for CheckedSender {
             Repr::Nack { psn, sent_at } => {
                 self.counters.nacks += 1;
                 let whole = self.acknowledge(now, psn, false, now - sent_at);
-                // One for an earlier PSN is older than an acknowledgement that came; one for a later PSN than was
-                // sent is answered by the timeout that took the sender back.
+                // A NACK for an earlier PSN is older than an acknowledgement that came. A NACK for a PSN that is not sent yet
+                // needs no answer: the timeout after which the sender restarted also retransmits that packet.
                 if psn == self.unacked && psn < self.next {
                     let mut copies = vec![psn, self.next - 1];
                     copies.dedup();

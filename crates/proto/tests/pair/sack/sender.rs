@@ -53,7 +53,7 @@ struct Known {
     of: u32,
     bytes: u64,
     state: State,
-    /// With which it was last sent.
+    /// The entropy value with which it was last sent.
     last_ev: u16,
 }
 

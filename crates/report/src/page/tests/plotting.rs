@@ -100,7 +100,7 @@ fn many_links_are_a_band_and_a_map() {
     assert_eq!(kinds, ["band", "line", "line"].repeat(2));
     assert_eq!((each.data.len(), &each.data[0]["kind"]), (2, &json!("heat")));
     assert!(together.note.contains("300 places"), "{}", together.note);
-    // Few links are curves.
+    // A few links are drawn as curves.
     let mut few = set.clone();
     few.series.retain(|row| row.entity.starts_with("tor:3/"));
     let plots = plots_of(&few);
@@ -377,7 +377,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // A question that measures nothing by itself, as in files of an older version.
+    // A search without a measure, as in files of an older version.
     let plot = plots_of(&set).remove(0);
     assert_eq!(plot.title, "Largest FCT against *.fabric.queue");
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
@@ -393,7 +393,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     let plot = with(&compared);
     assert_eq!(plot.title, "drops(scheme) against *.fabric.queue");
     assert_eq!(plot.layout["panels"][0]["y"]["title"], "Drops (count)");
-    // The seeds' values are their own: no line joins them.
+    // Each seed tried values of its own, so no line joins them.
     let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
     assert_eq!(of("reps")["x"], json!([10.0, 4000.0, 98.0, 98.0]));
     assert_eq!(of("reps")["y"], json!([40.0, 0.0, null, 2.0]));

@@ -27,7 +27,7 @@ pub use sensitivity::Unspecified;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Seconds; the file's `[quick]` table says how.
+    /// Sizes that run within seconds, from the file's `[quick]` table.
     Quick,
     /// The paper's own sizes; the file's `[paper]` table says what differs from the rest of the file.
     Paper,
@@ -50,7 +50,7 @@ pub struct Figure {
     pub model: Option<ModelSpec>,
     /// The plots; one picture each.
     pub plots: Vec<PlotSpec>,
-    /// The limits with which the page of the league compares the time of each scheme.
+    /// The number of the runs against which the page of the league plots the time of each scheme.
     pub explain: Option<Explanation>,
     /// Sentences on what this file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
@@ -62,10 +62,9 @@ pub struct Figure {
 
 /// Reads a figure file at a scale.
 ///
-/// `[quick]` holds what is different at the quick scale, `[paper]` what is at the paper's: any key of a scenario,
-/// and `model`. Tables merge into those of the file, a table with a `kind` and everything else replaces. Instead
-/// of `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before
-/// the slash.
+/// `[quick]` has the keys that differ at the quick scale, `[paper]` those that differ at the paper's: any key of a scenario,
+/// and `model`. Tables merge into those of the file; tables with a `kind`, and all other values, replace them. Instead of
+/// `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before the slash.
 ///
 /// # Errors
 /// The first fault, with its place and what to write instead.
@@ -78,7 +77,7 @@ pub fn read_figure(
     read_figure_with(&Registry::new(), file_name, text, scale, files)
 }
 
-/// Reads a figure file whose scenario may name what is in `registry` beside ours.
+/// Reads a figure file whose scenario may also name what is in `registry`.
 ///
 /// # Errors
 /// As for [`read_figure`].
@@ -92,8 +91,8 @@ pub fn read_figure_with(
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
-/// As [`read_figure_with`], with other values of what the paper leaves open: of each `[[unsaid]]` the place of its value
-/// in its lists, 0 (the figure's own) where `choice` ends and where this scale varies nothing.
+/// [`read_figure_with`] with other values for what the paper leaves open. For each `[[unsaid]]`, `choice` has the place of its
+/// value in its lists; it is 0 (the figure's own value) where `choice` ends and where this scale does not vary it.
 ///
 /// # Errors
 /// As for [`read_figure`], and those of the values chosen.
@@ -233,13 +232,13 @@ fn check_first_values(
     varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
-/// Takes a key out when a table stands there.
+/// Takes a key out if its value is a table.
 fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     let is_table = matches!(fields.get(key), Some(Node { item: Item::Table(_), .. }));
     is_table.then(|| fields.remove(key)).flatten()
 }
 
-/// `[plot]`, or several `[[plot]]`.
+/// The tables of `[plot]` or of several `[[plot]]`.
 fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
     match root.node("plot") {
         Some(node) if matches!(node.item, Item::Table(_)) => {

@@ -20,13 +20,14 @@ pub enum ModelSpec {
         rounds: u32,
         /// Balls per round for each port, above 0, at most 1.
         load: f64,
-        /// Who throws.
+        /// The rules by which balls choose their bins.
         variants: Vec<BallsVariant>,
         /// A ball in a queue longer than this loses its colour (tau).
         threshold: u32,
         /// Colours for each port (b).
         colors_per_port: u32,
-        /// One ball in so many that leave a bin is recycled, at random, and the others are forgotten: a game for each.
+        /// Values of r, with a game for each: one in r balls that leave a bin is recycled, at random, and the others are
+        /// forgotten.
         #[serde(default = "each", skip_serializing_if = "is_each")]
         recycle_every: Vec<u32>,
         /// Seeds; one game each.
@@ -67,7 +68,7 @@ pub enum BallsVariant {
 }
 
 impl BallsVariant {
-    /// All, with their names.
+    /// All variants, with their names.
     pub(in crate::scenario) const ALL: [(&str, BallsVariant); 4] = [
         ("ops", BallsVariant::Ops),
         ("recycled", BallsVariant::Recycled),
@@ -81,7 +82,7 @@ impl BallsVariant {
     }
 }
 
-/// REPS without coalesced ACKs: every ball.
+/// The default of `recycle_every`: every ball is recycled, as by REPS without coalesced ACKs.
 fn each() -> Vec<u32> {
     vec![1]
 }
@@ -140,7 +141,7 @@ pub struct LosslessReach {
     pub chips: Vec<Chip>,
 }
 
-/// A switch, as far as equation 1 of DCP asks.
+/// A switch with the numbers that equation 1 of DCP needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {

@@ -47,7 +47,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         },
         x: match kind {
             PlotKind::Line => Some(table.need("x")?),
-            // A bar is a scheme unless something else is said.
+            // Without `x` each bar is a scheme.
             _ => table.get("x")?.filter(|x| x != "scheme"),
         },
         per: table.get("per")?.unwrap_or_default(),
@@ -474,7 +474,8 @@ mod tests {
         assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
-    /// The names of the models without curves are theirs too, except for `state-bits`, whose fields are not drawn one by one.
+    /// The names listed for models without curves are those of their rows, except for `state-bits`, whose fields are not drawn
+    /// one by one.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\

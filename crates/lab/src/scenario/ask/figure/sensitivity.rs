@@ -54,7 +54,7 @@ pub(in crate::scenario) struct Entry<'a> {
     lists: BTreeMap<String, &'a [Node]>,
 }
 
-/// Reads a `[[unsaid]]` table. `scale` is what the scale at hand says for itself.
+/// Reads a `[[unsaid]]` table. `scale` has the keys that the scale itself sets.
 pub(in crate::scenario) fn read<'a>(
     table: &Table<'a>,
     scale: Option<&Fields>,
@@ -125,8 +125,8 @@ impl Entry<'_> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
-    /// The fault of a first value that is not the figure's own: the first one that changes something, as `changes` finds
-    /// out.
+    /// The fault of an entry whose first values are not the figure's own: of the first parameter whose first value `changes`
+    /// the scenario.
     pub(in crate::scenario) fn not_the_default(
         &self,
         file: &str,
@@ -156,7 +156,7 @@ impl Entry<'_> {
     }
 }
 
-/// The parts of a scenario whose parameters are named by where they stand; any other first word is a scheme.
+/// The first words of paths into a part of the scenario; any other first word names a scheme.
 const PARTS: [&str; 4] = ["topology", "workload", "fault", "limits"];
 
 /// Puts one parameter into a scenario's document.
@@ -207,7 +207,7 @@ fn section(fields: &Fields, key: &str, is_leaf: &dyn Fn(&Node) -> bool) -> Vec<(
     found.into_iter().map(|(path, node)| (path, node.clone())).collect()
 }
 
-/// Whether what a scale says for itself decides a parameter.
+/// Whether the scale's own table sets the parameter at `path`.
 fn says(scale: &Fields, path: &str) -> bool {
     let steps: Vec<&str> = path.split('.').collect();
     if !PARTS.contains(&steps[0]) {
@@ -218,15 +218,15 @@ fn says(scale: &Fields, path: &str) -> bool {
         match fields.get(*first).map(|node| &node.item) {
             None => return false,
             Some(Item::Table(below)) if !below.contains_key("kind") => (fields, steps) = (below, rest),
-            // What is no table that merges replaces all that was there.
+            // Anything but a table that merges replaces the whole value.
             Some(_) => return true,
         }
     }
     true
 }
 
-/// A parameter's value as written, or else in the resolved scenario, at the first point of its sweep; of a scheme's, that
-/// of the first scheme that has it.
+/// The figure's own value of a parameter: as written, or else as the resolved scenario has it at the first point of its sweep.
+/// A path of all schemes (`*`) has the value of the first scheme that has the parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {
@@ -311,7 +311,8 @@ bytes = "1KiB"
         }
     }
 
-    /// `*` means one thing below `[set]` and in `[[unsaid]]`: every scheme that has the parameter; a fault where none has.
+    /// `*` has one meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. If none has it, that is a
+    /// fault.
     #[test]
     fn all_schemes_are_those_that_have_it_as_in_set() {
         let figure = FIGURE.replace("[set]\n\"reps.lb.buffer\" = 16\n", "");

@@ -12,7 +12,7 @@ fn find(parameter: &str, values: &str) -> Find {
     read(&format!("parameter = \"{parameter}\"\n{values}\nwhere = \"drops(scheme) == 0\"")).unwrap()
 }
 
-/// Searches where `holds` is the truth; the answer, the number of values tried, and what contradicts.
+/// The outcome of a search with the condition `holds`: the answer, the number of values tried, and the contradictions.
 fn search(find: &Find, holds: impl Fn(&toml::Value) -> bool) -> (Answer, usize, Vec<(toml::Value, bool)>) {
     let mut search = Search::new(find);
     while let Some((_, value)) = search.next() {
@@ -159,7 +159,7 @@ fn wrong_questions_have_a_place_and_a_cure() {
             &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
             "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
         ),
-        // One that is the same is no range, two are no list.
+        // Equal values count once: two equal ones are no range, and two different ones are no list.
         (&format!("{good}largest = [\"1MB\", \"1000KB\"]"), "\n  write: largest = [\"16KB\", \"8MB\"]"),
         (
             &format!("{good}largest = [\"64KB\", \"16KB\", \"64KB\"]"),

@@ -33,7 +33,7 @@ pub fn schemes() -> Vec<SchemeListing> {
     BUILT_IN.iter().filter_map(listing).collect()
 }
 
-/// The scheme of that name on common ground.
+/// The scheme of that name on the setup `common`.
 ///
 /// # Errors
 /// No such scheme; the error names the nearest one. Its file is empty: the caller knows where the name stood.
@@ -41,7 +41,7 @@ pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
 }
 
-/// The scheme of that name on the ground of a setup.
+/// The scheme of that name on a setup.
 ///
 /// # Errors
 /// No such scheme, or no such setup; the error names the nearest one, and its file is empty.

@@ -22,21 +22,21 @@ use std::sync::Arc;
 /// Load balancers, congestion controls, transports, programs, topologies, workloads and schemes beside those that come
 /// with the program, and observers.
 ///
-/// Scenarios that are read with it ([`read_with`](crate::scenario::read_with)) name them as they name ours: by `kind`, with
-/// parameters beside it. Each registration declares its parameters; others are errors, as with ours. What a factory
-/// draws comes from the stream that it is given, so that the same scenario and seed give the same results.
+/// Scenarios that are read with it ([`read_with`](crate::scenario::read_with)) use them like built-in ones: by `kind`, with
+/// parameters beside it. Each registration declares its parameters; others are errors. What a factory draws comes from the
+/// stream that it is given, so that the same scenario and seed give the same results.
 ///
 /// # Panics
-/// A registration does where its name is taken, is no name, or declares a parameter twice.
+/// A registration panics if its name is taken or not valid, or if it declares a parameter twice.
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,
     schemes: Vec<Draft>,
-    /// The schemes on common ground.
+    /// The schemes on the setup `common`.
     on_common: Vec<Scheme>,
 }
 
-/// A part of a scheme, and what it may be.
+/// A part of a scheme, with the kinds that it may have.
 #[derive(Clone, Debug)]
 pub struct PartListing {
     /// Its path in a scheme: `lb`; empty for the scheme itself.
@@ -57,7 +57,7 @@ pub struct KindListing {
 }
 
 impl Registry {
-    /// A registry of nothing.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -98,9 +98,9 @@ impl Registry {
         self
     }
 
-    /// Adds a transport. `sender` and `receiver` make the ends of a new queue pair. Beside the parameters here it has
-    /// `payload` (4096B), `header` (64B), `ack` (64B) and `rto` (70us), which say how messages are cut into packets and
-    /// how long a timeout is; one that is declared here takes the place of that.
+    /// Adds a transport. `sender` and `receiver` make the ends of a new queue pair. Beside the parameters here it has `payload`
+    /// (4096B), `header` (64B), `ack` (64B) and `rto` (70us), which decide how messages are cut into packets and how long a
+    /// timeout is; a declared parameter of one of these names replaces it.
     #[must_use]
     pub fn transport(
         mut self,
@@ -137,7 +137,7 @@ impl Registry {
 
     /// Adds a program for switches. `factory` makes that of one switch.
     ///
-    /// One that declares a parameter `paths`, a `u32`, has tables with so many entries, one for each path between two
+    /// One that declares a parameter `paths`, a `u32`, has tables with that many entries, one for each path between two
     /// ToRs. A fabric with more paths is refused then, and where a ToR's choice of a port does not decide the path, the
     /// facts bring a [`path_map`](ProgramFacts::path_map), which asks for `fabric.routing = "ecmp-linear"`.
     #[must_use]
@@ -180,8 +180,8 @@ impl Registry {
         self
     }
 
-    /// Adds an observer, which a scenario chooses by an `[[observer]]` with its `kind`. `factory` makes that of a run; what
-    /// it has seen is among the run's curves, under its name: `drops-by-link.drops`.
+    /// Adds an observer, which a scenario chooses by an `[[observer]]` with its `kind`. `factory` makes the observer of a run;
+    /// its findings are among the run's curves, under its name: `drops-by-link.drops`.
     #[must_use]
     pub fn observer<R: Recorder>(
         mut self,
@@ -197,7 +197,7 @@ impl Registry {
     }
 
     /// Adds a scheme from the text of its file, which has the form of those in `schemes/`; its parts may be what is
-    /// registered so far. Scenarios name it as they name ours, and change its parameters likewise.
+    /// registered so far. Scenarios use it like a built-in scheme.
     ///
     /// # Errors
     /// The first fault in the file, or a name that is taken.
@@ -232,7 +232,7 @@ impl Registry {
         all.concat()
     }
 
-    /// The schemes that were added, on common ground.
+    /// The schemes that were added, on the setup `common`.
     pub fn schemes(&self) -> &[Scheme] {
         &self.on_common
     }

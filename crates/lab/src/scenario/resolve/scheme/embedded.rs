@@ -16,7 +16,7 @@ fn parts(name: &str) -> Fields {
     parts
 }
 
-/// The names of the schemes whose value at a dotted path is one that `is` holds of.
+/// The names of the schemes that have a value at a dotted path for which `is` returns true.
 pub(in crate::scenario) fn having(path: &str, is: impl Fn(&toml::Value) -> bool) -> Vec<&'static str> {
     static PARTS: OnceLock<Vec<toml::Value>> = OnceLock::new();
     let whole = |fields: Fields| {

@@ -30,17 +30,18 @@ pub(in crate::scenario) struct Draft {
     pub title: String,
     source: String,
     pub needs: String,
-    /// As the resolved form says it; otherwise it follows from the setup.
+    /// The parameters of the ground that the scheme itself sets, as the resolved form lists them; otherwise they follow from
+    /// the setup.
     own: Option<Vec<String>>,
     /// `qps` and the parts.
     parts: Fields,
-    /// Settings of its table, which hold on every ground.
+    /// Settings of its table, which hold on every setup.
     set: Vec<Setting>,
     /// The parts of the league in which it takes part; those of its base do not count.
     pub league: Vec<String>,
 }
 
-/// The parts in which a scheme takes part whose file does not say so.
+/// The parts of the league in which a scheme takes part if its file names none.
 const USUAL_LEAGUE_PARTS: [&str; 2] = ["data-centre", "large-fabric"];
 
 /// The parts of a scheme's table.
@@ -100,7 +101,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Reads a scheme from a file of its own, and tries it on common ground.
+    /// Reads a scheme from a file of its own, and tries it on the setup `common`.
     pub(in crate::scenario) fn of_file(
         file: &str,
         text: &str,
@@ -110,7 +111,7 @@ impl Draft {
         let root = Node { at: None, item: Item::Table(document::parse(file, text)?) };
         let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, bases)?;
         let on_common = draft.on(&Setup::common(), plugins, file, None)?;
-        // Places in this file are none in a scenario.
+        // Places in the scheme's file have no meaning in a scenario.
         draft.parts.values_mut().for_each(Node::forget);
         draft.set.iter_mut().for_each(|setting| setting.at = None);
         Ok((draft, on_common))
@@ -185,7 +186,7 @@ fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
     Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
-/// The parts of a scheme in full, without what it is called.
+/// The parts of a scheme in full, without its name.
 fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
     let transport = registered(table, &["transport"], &|value| plugins.transport_of(value))?;
     let cc = registered(table, &["cc"], &|value| plugins.cc(value))?;
@@ -259,7 +260,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         let file = table.file;
-        // A fabric has a part with a kind.
+        // A fabric contains a part with a kind, its program.
         let program = match &node.item {
             Item::Table(fields) if key == "fabric" => fields.get("program"),
             _ => None,
@@ -328,7 +329,7 @@ pub(in crate::scenario) fn apply(
     Ok(scheme)
 }
 
-/// The fault with the values of the ground in the part that mends it.
+/// The fault with the setup's values added to the part that its fix suggests.
 fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> ParameterFault {
     let (part, value) = match &fault.instead {
         ParameterFix::Setting(part, value) => (part, value),
@@ -352,7 +353,7 @@ fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> Paramet
     ParameterFault { instead, ..fault }
 }
 
-/// Whether a setting at `path` changes what a scheme has of its own at `own`.
+/// Whether a setting at `path` changes the parameter `own`.
 fn concerns(path: &str, own: &str) -> bool {
     let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
     match path {

@@ -1,4 +1,4 @@
-//! Whether the parameters of a scheme make sense together. What each may be by itself, its declaration says.
+//! Checks that the parameters of a scheme make sense together. The range of each one is in its declaration.
 
 use crate::scenario::diagnostic::ParameterFault;
 use anabranch_base::OutOfRange;
@@ -228,7 +228,7 @@ fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {
     Ok(())
 }
 
-/// The fault of both thresholds or none.
+/// The fault of a lossless class with both thresholds or with none.
 pub(in crate::scenario) fn thresholds(how: &str) -> ParameterFault {
     ParameterFault::words(
         "fabric.pfc.alpha",

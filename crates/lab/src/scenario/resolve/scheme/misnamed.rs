@@ -1,4 +1,4 @@
-//! Settings of parameters that a scheme does not have: what may be meant, and whether the value can be.
+//! Settings of parameters that a scheme does not have: the parameters that may be meant, and whether they accept the value.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::resolve::scheme::embedded;
@@ -44,7 +44,7 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
     ParameterFault::new(path, message, instead)
 }
 
-/// The parameters of the table that a path leads to; of the part, or all of them, where there is no such table.
+/// The parameters of the table that a path leads to; without such a table those of the part, or else all.
 fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     let mut table = path;
     while let Some((above, _)) = table.rsplit_once('.') {
@@ -58,7 +58,8 @@ fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     known.to_vec()
 }
 
-/// A fault whose cure is another parameter: with the value where that is meant for it and may be its, else alone.
+/// A fault whose fix is another parameter. The fix keeps the value if it is meant for that parameter and valid there; otherwise
+/// it has the name alone.
 pub(in crate::scenario) fn of_its_type(
     scheme: &Scheme,
     value: &toml::Value,
@@ -77,7 +78,7 @@ pub(in crate::scenario) fn of_its_type(
                 format!("one of {}, with PFC", its.join(", ")),
             );
         }
-        // With what was written for the one that there is.
+        // The written value goes into the table of the example.
         let begins = format!("{key} = ");
         let mut entries: Vec<String> =
             example.trim_matches(['{', '}', ' ']).split(", ").map(str::to_owned).collect();
@@ -91,7 +92,7 @@ pub(in crate::scenario) fn of_its_type(
     }
     let ParameterFix::Parameter(near) = &fault.instead else { return fault };
     let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
-        // ECN has no switch: marks come with a probability.
+        // ECN is not switched on or off: packets are marked with a probability.
         (true, Some(on)) => {
             ParameterFix::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
         }
@@ -105,7 +106,7 @@ pub(in crate::scenario) fn of_its_type(
     ParameterFault { instead, ..fault }
 }
 
-/// The error where no scheme takes a setting for all.
+/// The error for a setting of all schemes (`*`) that none of them accepts.
 pub(in crate::scenario) fn not_taken(scheme: &Scheme, path: &str, value: &toml::Value) -> ParameterFault {
     if !has(scheme, path) {
         return of_its_type(scheme, value, no_such(scheme, path));

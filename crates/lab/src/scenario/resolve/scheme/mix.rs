@@ -8,7 +8,7 @@ use anabranch_base::{Declared, Fix};
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
 
-/// Reads the table, whose balancer may be registered. What is wrong comes with a whole table to write instead.
+/// Reads the table, whose balancer may be registered. A fault has a whole table to write instead.
 pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, ParameterError> {
     let Some(table) = value.as_table() else {
         return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), MIX_EXAMPLE));
@@ -51,7 +51,7 @@ fn instead(key: Option<&str>, message: String, whole: &str) -> ParameterError {
     }
 }
 
-/// The balancer; or what is wrong with it, and one to write instead.
+/// The balancer; otherwise the problem with it, and one to write instead.
 fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
         let (message, instead) = kind_hints::malformed_part(plugins, "lb", value)?;

@@ -154,7 +154,7 @@ pub(in crate::scenario) fn without_shares(scheme: &Scheme) -> Scheme {
     scheme
 }
 
-/// The parts of a scheme that are registered, and what has such a part in it.
+/// The registered parts of a scheme, and its `mix`, whose balancer may be registered.
 #[derive(Default)]
 struct Chosen {
     transport: Option<TransportConfig>,
@@ -165,7 +165,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Takes them out of a scheme, in which parts of ours then stand in for them.
+    /// Takes these parts out of a scheme, and leaves built-in ones in their places.
     fn take(
         plugins: &Plugins,
         whole: &mut toml::Value,
@@ -202,7 +202,7 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Puts them back.
+    /// Puts the parts back.
     fn put(self, mut scheme: Scheme) -> Scheme {
         scheme.transport = self.transport.unwrap_or(scheme.transport);
         scheme.cc = self.cc.unwrap_or(scheme.cc);
@@ -227,7 +227,7 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
     Ok(Scheme { cc, ..scheme.clone() })
 }
 
-/// The fault of a lossless class that is switched on or off: it is a table, and without it there is a queue.
+/// The fault of `fabric.pfc = true` or `false`: a lossless class is a table, and without it switches have a queue.
 fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     let path = "fabric.pfc";
     let name = &scheme.name;
@@ -245,8 +245,8 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     }
 }
 
-/// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which
-/// would drop with it, and that is another scheme.
+/// Whether a setting for all schemes applies to this one. A port queue for all does not apply to a scheme with PFC, whose
+/// switches would then drop, which is another scheme.
 pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(validate(&conweave), Ok(()));
     }
 
-    /// Values that are advised for parts and for what may be left out.
+    /// The advised values of parts and of parameters that may be left out.
     #[test]
     fn examples_can_be_set() {
         let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());

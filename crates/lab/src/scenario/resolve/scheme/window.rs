@@ -5,10 +5,10 @@ use anabranch_engine::Scheme;
 use anabranch_proto::cc::Windows;
 use anabranch_proto::{PathFacts, Size};
 
-/// A window of so many BDPs is none.
+/// The BDPs from which on a window counts as no window.
 const NO_WINDOW: f64 = 1000.0;
 
-/// A window, and what gives it.
+/// A window, with its rule and the parameter that decides it.
 pub(in crate::scenario) struct Window {
     pub bytes: u64,
     /// The rule: `1.5bdp`.
