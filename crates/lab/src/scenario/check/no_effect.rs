@@ -8,6 +8,7 @@ use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::setting;
+use crate::scenario::resolve::simai_conf;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate, Span};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Limits, Scheme, Several};
 use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
@@ -84,6 +85,8 @@ impl WithoutEffect {
         workload: &Workload,
         files: &BTreeMap<String, String>,
     ) {
+        let setups = files.iter().filter(|(name, _)| name.ends_with(".conf"));
+        self.notes.extend(setups.flat_map(|(name, text)| simai_conf::notes(name, text)));
         let traces = match spec {
             WorkloadSpec::Trace(trace) => std::slice::from_ref(trace),
             WorkloadSpec::Jobs { job } => job,

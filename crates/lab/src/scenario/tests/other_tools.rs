@@ -13,6 +13,8 @@ enum Use {
     Topology,
     /// `server` of `[topology]`.
     Server,
+    /// `setup`, on a topology of SimAI.
+    Setup,
     /// `system` of `[workload]`, on a network of these dimensions.
     System(&'static [u32]),
     /// `dims` of `[workload]`, on as many ranks.
@@ -44,7 +46,7 @@ const FILES: &[(&str, Use, &str)] = &[
     ("astra-sim/ns3/128_nodes_16_switch_topology.txt", Use::Topology, ""),
     ("astra-sim/ns3/8_nodes_1_switch_topology.txt", Use::Topology, ""),
     ("astra-sim/ns3/8nodes_ring_topology.txt", Use::Topology, ""),
-    ("astra-sim/ns3/config.txt", Use::None("settings of ns-3"), ""),
+    ("astra-sim/ns3/config.txt", Use::None("settings of ns-3, in the form of SimAI.conf"), ""),
     ("astra-sim/ns3/config_doc.txt", Use::None("the documentation of settings of ns-3"), ""),
     ("astra-sim/ns3/sample_16nodes_1D.json", Use::Dims(16), ""),
     ("astra-sim/ns3/sample_16nodes_2D.json", Use::Dims(16), ""),
@@ -115,7 +117,7 @@ const FILES: &[(&str, Use, &str)] = &[
     ("simai/DCNpSingleToR_16g_8gps_400Gbps_H100.topo", Use::Topology, ""),
     ("simai/Rail_Opti_SingleToR_16g_4gps_200Gbps_H100.topo", Use::Topology, ""),
     ("simai/Rail_Opti_SingleToR_16g_8gps_200Gbps_H20.topo", Use::Topology, ""),
-    ("simai/SimAI.conf", Use::None("settings of ns-3"), ""),
+    ("simai/SimAI.conf", Use::Setup, ""),
     ("simai/Spectrum-X_16g_8gps_400Gbps_H100.topo", Use::Topology, ""),
 ];
 
@@ -162,6 +164,10 @@ fn scenario(name: &str, its: Use) -> Option<(String, String, u32)> {
         Use::Topology => (format!("file = \"{name}\""), ANY_TRAFFIC.to_owned(), 0),
         Use::Server => {
             (format!("kind = \"rails\"\nservers = 4\nserver = \"{name}\""), ANY_TRAFFIC.to_owned(), 0)
+        }
+        Use::Setup => {
+            let topology = "file = \"simai/Spectrum-X_16g_8gps_400Gbps_H100.topo\"\nkind = \"graph\"";
+            (topology.to_owned(), ANY_TRAFFIC.to_owned(), 0)
         }
         Use::System(dims) => {
             let ranks = dims.iter().product();
