@@ -331,13 +331,7 @@ impl Graph {
     fn divide_one(&mut self, collective: Collective, system: &System) -> Result<(), Problem> {
         let ranks = self.ranks.len() as u32;
         let is_of_all = collective.members.iter().map(|(rank, _)| *rank).eq(0..ranks);
-        let mut sizes = Vec::new();
-        let size = (collective.bytes / u64::from(system.splits)).max(1);
-        let mut rest = collective.bytes;
-        while rest > 0 {
-            sizes.push(rest.min(size));
-            rest -= rest.min(size);
-        }
+        let sizes = parts(collective.bytes, system.splits);
         if sizes.is_empty() || (!is_of_all && sizes.len() == 1) {
             let number = self.collectives.len() as u32;
             for &(rank, node) in &collective.members {
@@ -346,53 +340,28 @@ impl Graph {
             self.collectives.push(collective);
             return Ok(());
         }
-        let at: BTreeMap<u32, u32> = collective.members.iter().copied().collect();
-        // The node of each rank by which each part ended each phase.
-        let mut ended: Vec<Vec<BTreeMap<u32, u32>>> = Vec::new();
+        let whole: NodeOfRank = collective.members.iter().copied().collect();
+        // The nodes with which each part ends each phase.
+        let mut ended: Vec<Vec<NodeOfRank>> = Vec::new();
         for bytes in sizes {
             let phases = match is_of_all {
                 true => system.phases(collective.algorithm, bytes)?,
                 false => vec![Phase { algorithm: collective.algorithm, dim: None, bytes }],
             };
-            let mut of_part: Vec<BTreeMap<u32, u32>> = Vec::new();
+            let mut of_part: Vec<NodeOfRank> = Vec::new();
             for (number, phase) in phases.iter().enumerate() {
                 let ahead = ended.len().checked_sub(system.active as usize).map(|part| &ended[part][number]);
                 let groups = match is_of_all {
                     true => system.groups(phase.dim, ranks),
-                    false => vec![at.keys().copied().collect()],
+                    false => vec![whole.keys().copied().collect()],
                 };
-                let mut nodes = BTreeMap::new();
-                for group in groups {
-                    let index = self.collectives.len() as u32;
-                    let mut members = Vec::with_capacity(group.len());
-                    for rank in group {
-                        let whole = &self.ranks[rank as usize][at[&rank] as usize];
-                        let (mut after, with) = match of_part.last() {
-                            Some(before) => (vec![before[&rank]], Vec::new()),
-                            None => (whole.after.clone(), whole.with.clone()),
-                        };
-                        after.extend(ahead.map(|ahead| ahead[&rank]));
-                        let node = Node { op: Op::Collective(index), place: whole.place, after, with };
-                        let nodes_of_rank = &mut self.ranks[rank as usize];
-                        nodes_of_rank.push(node);
-                        let node = nodes_of_rank.len() as u32 - 1;
-                        nodes.insert(rank, node);
-                        members.push((rank, node));
-                    }
-                    self.collectives.push(Collective {
-                        algorithm: phase.algorithm,
-                        bytes: phase.bytes,
-                        chunk: collective.chunk,
-                        channel: collective.channel,
-                        members,
-                    });
-                }
+                let nodes = self.add_phase((&collective, &whole), *phase, &groups, [of_part.last(), ahead]);
                 of_part.push(nodes);
             }
             ended.push(of_part);
         }
         // The node of the whole collective ends with the last phases of all parts.
-        for (rank, node) in at {
+        for (rank, node) in whole {
             let last = ended.iter().filter_map(|of_part| Some(of_part.last()?[&rank])).collect();
             let node = &mut self.ranks[rank as usize][node as usize];
             node.op = Op::Compute { takes: Duration::ZERO, processor: None };
@@ -400,4 +369,51 @@ impl Graph {
         }
         Ok(())
     }
+
+    /// Adds a phase of a part of a collective, among each of `groups`. A rank enters it after its phase before, or when it would
+    /// enter the whole collective, and after the part ahead of it.
+    fn add_phase(
+        &mut self,
+        (collective, whole): (&Collective, &NodeOfRank),
+        phase: Phase,
+        groups: &[Vec<u32>],
+        [before, ahead]: [Option<&NodeOfRank>; 2],
+    ) -> NodeOfRank {
+        let mut nodes = NodeOfRank::new();
+        for group in groups {
+            let index = self.collectives.len() as u32;
+            let mut members = Vec::with_capacity(group.len());
+            for &rank in group {
+                let of_rank = &mut self.ranks[rank as usize];
+                let entered = &of_rank[whole[&rank] as usize];
+                let (mut after, with) = match before {
+                    Some(before) => (vec![before[&rank]], Vec::new()),
+                    None => (entered.after.clone(), entered.with.clone()),
+                };
+                after.extend(ahead.map(|ahead| ahead[&rank]));
+                let node = Node { op: Op::Collective(index), place: entered.place, after, with };
+                let number = of_rank.len() as u32;
+                of_rank.push(node);
+                nodes.insert(rank, number);
+                members.push((rank, number));
+            }
+            self.collectives.push(Collective {
+                algorithm: phase.algorithm,
+                bytes: phase.bytes,
+                chunk: collective.chunk,
+                channel: collective.channel,
+                members,
+            });
+        }
+        nodes
+    }
+}
+
+/// A node of each rank.
+type NodeOfRank = BTreeMap<u32, u32>;
+
+/// The sizes of the parts of `bytes` bytes: equal ones, and a shorter one for the rest.
+fn parts(bytes: u64, splits: u32) -> Vec<u64> {
+    let size = (bytes / u64::from(splits)).max(1);
+    (0..bytes.div_ceil(size)).map(|part| size.min(bytes - part * size)).collect()
 }
