@@ -240,6 +240,8 @@ Parameter = Literal[
     "fabric.acks_with_data",
     "fabric.routing_delay",
     "fabric.routing",
+    "fabric.port_choice",
+    "fabric.port_failover",
     "fabric.arrival_order",
     "fabric.nic_jitter",
     "fabric.timer_tick",
@@ -1863,6 +1865,13 @@ class Fabric(TypedDict, total=False):
         never changes. (time; unless said: none)
     routing: The choice of switches among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
         `"ecmp"`)
+    port_choice: The port, and so the plane, by which a packet leaves a NIC with several: by its entropy value modulo
+        the number of ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over
+        ports; by its queue pair, whose host gives it a port in turn (`queue-pair`); or data by the next free port
+        (`packet`). Without it `packet` where `routing` chooses a path for each packet, otherwise `entropy`. (choice,
+        entropy, queue-pair, packet; unless said: none)
+    port_failover: Packets leave by another port of the NIC while it knows that the link of theirs is down. (flag;
+        unless said: `true`)
     arrival_order: The order in which a node handles packets that arrive at one instant: by rising ingress port
         (`port`), or drawn for each node and instant (`random`), so that no port is always served first. (choice,
         port, random; unless said: `"port"`)
@@ -1898,6 +1907,8 @@ class Fabric(TypedDict, total=False):
     acks_with_data: bool
     routing_delay: Time
     routing: Literal["ecmp", "ecmp-linear", "adaptive", "spray"]
+    port_choice: Literal["entropy", "queue-pair", "packet"]
+    port_failover: bool
     arrival_order: Literal["port", "random"]
     nic_jitter: Time
     timer_tick: Time
@@ -2083,19 +2094,346 @@ class Builder(dict[str, Any]):
     @overload
     def topology(
         self: S,
+        kind: Literal["rails"],
+        *,
+        servers: int,
+        link: Rate,
+        nics: int = ...,
+        gpus: int = ...,
+        ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
+        nvlink_domain: int = ...,
+        segment: int = ...,
+        pod: int = ...,
+        tiers: Literal[1, 2, 3] = ...,
+        uplink: Rate = ...,
+        core_link: Rate = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        uplinks: int = ...,
+        spines: int = ...,
+        core_oversubscription: float | str = ...,
+        core_uplinks: int = ...,
+        cores: int = ...,
+        radix: int = ...,
+        spine_group: Literal["pod", "rail"] = ...,
+    ) -> S:
+        """A rail-optimised cluster: a leaf has the NICs of one rail of a segment.
+
+        servers: Servers of the cluster. (a number, 1 or more; needed)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `1`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
+            `1`)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
+            leaves have up to 32 NICs, or by `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
+        link: Rate of the links. (a rate above 0; needed)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
+            for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `core_oversubscription`)
+        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+            `radix` as few as will do)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
+            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["multi-plane"],
+        *,
+        servers: int,
+        link: Rate,
+        nics: int = ...,
+        gpus: int = ...,
+        ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
+        nvlink_domain: int = ...,
+        segment: int = ...,
+        pod: int = ...,
+        tiers: Literal[1, 2, 3] = ...,
+        uplink: Rate = ...,
+        core_link: Rate = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        uplinks: int = ...,
+        spines: int = ...,
+        core_oversubscription: float | str = ...,
+        core_uplinks: int = ...,
+        cores: int = ...,
+        radix: int = ...,
+    ) -> S:
+        """A Clos network in each plane: NICs of several ports, and leaves with all NICs of their servers.
+
+        servers: Servers of the cluster. (a number, 1 or more; needed)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `4`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
+            `1`)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: so many that
+            leaves have up to 32 NICs, or by `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: all; with three tiers so
+            many that a pod has as many leaves as a leaf has NICs)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
+        link: Rate of the links. (a rate above 0; needed)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
+            for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `core_oversubscription`)
+        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+            `radix` as few as will do)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["hpn"],
+        *,
+        servers: int,
+        link: Rate,
+        nics: int = ...,
+        gpus: int = ...,
+        ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
+        nvlink_domain: int = ...,
+        segment: int = ...,
+        pod: int = ...,
+        tiers: Literal[1, 2, 3] = ...,
+        uplink: Rate = ...,
+        core_link: Rate = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        uplinks: int = ...,
+        spines: int = ...,
+        core_oversubscription: float | str = ...,
+        core_uplinks: int = ...,
+        cores: int = ...,
+        radix: int = ...,
+        spine_group: Literal["pod", "rail"] = ...,
+    ) -> S:
+        """Alibaba's HPN: rails in two planes, with two ToRs for each NIC.
+
+        servers: Servers of the cluster. (a number, 1 or more; needed)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        ports: Ports of a NIC, each in a plane of its own. (a number, 1 to 16; unless said: `2`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
+            `1`)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 128, or by
+            `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 15)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
+        link: Rate of the links. (a rate above 0; needed)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: twice `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1; 60 uplinks with a segment of 128)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
+            for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 15)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `core_oversubscription`)
+        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+            `radix` as few as will do)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
+            unless said: `"pod"`; `"rail"` with kind = "rails" and three tiers)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["dcn-plus"],
+        *,
+        servers: int,
+        link: Rate,
+        nics: int = ...,
+        gpus: int = ...,
+        ports: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] = ...,
+        nvlink_domain: int = ...,
+        segment: int = ...,
+        pod: int = ...,
+        tiers: Literal[1, 2, 3] = ...,
+        uplink: Rate = ...,
+        core_link: Rate = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        uplinks: int = ...,
+        spines: int = ...,
+        core_oversubscription: float | str = ...,
+        core_uplinks: int = ...,
+        cores: int = ...,
+        radix: int = ...,
+    ) -> S:
+        """Alibaba's DCN+: two ToRs for each NIC in one network, without rails and planes.
+
+        servers: Servers of the cluster. (a number, 1 or more; needed)
+        nics: NICs of a server, each of a rail of its own. (a number, 1 or more; unless said: `8`)
+        gpus: GPUs of a server. (a number, 1 or more; unless said: `nics`)
+        ports: Ports of a NIC, each to a ToR of its own. (a number, 1 to 16; unless said: `2`)
+        nvlink_domain: Neighbouring servers whose GPUs reach each other by NVLink. (a number, 1 or more; unless said:
+            `1`)
+        segment: Servers of a segment, which share their leaves. (a number, 1 or more; unless said: up to 16, or by
+            `radix`)
+        pod: Segments of a pod, which share their spines. (a number, 1 or more; unless said: up to 4)
+        tiers: Tiers of switches: leaves, spines and cores. (a number, 1 to 3; unless said: 2, or 3 with several pods)
+        link: Rate of the links. (a rate above 0; needed)
+        uplink: Rate of the links between leaves and spines. (a rate above 0; unless said: `link`)
+        core_link: Rate of the links between spines and cores. (a rate above 0; unless said: `uplink`)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the NICs of a leaf can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        uplinks: Links from a leaf upwards, in its place. (a number, 0 or more; unless said: by `oversubscription`)
+        spines: Spines of a pod (of a rail, by `spine_group`), in each plane. (a number, 0 or more; unless said: one
+            for each uplink of a leaf; with `radix` as few as will do)
+        core_oversubscription: What reaches a spine from below over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: 1)
+        core_uplinks: Links from a spine upwards, in its place. (a number, 0 or more; unless said: by
+            `core_oversubscription`)
+        cores: Cores of each plane. (a number, 0 or more; unless said: one for each uplink of a group's spines; with
+            `radix` as few as will do)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["dragonfly"],
+        *,
+        hosts_per_router: int,
+        routers: int,
+        global_links: int,
+        link: Rate,
+        router_groups: int = ...,
+        link_latency: Time = ...,
+        global_link: Rate = ...,
+        global_link_latency: Time = ...,
+        switch_latency: Time = ...,
+        radix: int = ...,
+    ) -> S:
+        """Groups of routers in a full mesh, each group joined to every other.
+
+        hosts_per_router: Hosts of a router (p). (a number, 1 or more; needed)
+        routers: Routers of a group (a). (a number, 1 or more; needed)
+        global_links: Links of a router to other groups (h). (a number, 1 or more; needed)
+        router_groups: Groups of routers (g). (a number, 2 or more; unless said: `routers` x `global_links` + 1)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        global_link: Rate of the links between groups. (a rate above 0; unless said: `link`)
+        global_link_latency: How long a bit takes over such a link. (a time; unless said: `link_latency`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["torus"],
+        *,
+        dims: Sequence[int],
+        link: Rate,
+        link_latency: Time = ...,
+        host_link: Rate = ...,
+        host_link_latency: Time = ...,
+        switch_latency: Time = ...,
+        radix: int = ...,
+    ) -> S:
+        """A grid of switches with one host each, closed to a ring in every dimension.
+
+        dims: Switches of each dimension; a dimension of 2 has one link. (a list of numbers; needed)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        host_link: Rate of the link between a host and its switch. (a rate above 0; unless said: that of the links of
+            its switch together)
+        host_link_latency: How long a bit takes over that link. (a time; unless said: `"0ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["full-mesh"],
+        *,
+        tors: int,
+        link: Rate,
+        hosts_per_tor: int = ...,
+        link_latency: Time = ...,
+        host_link: Rate = ...,
+        host_link_latency: Time = ...,
+        switch_latency: Time = ...,
+        radix: int = ...,
+    ) -> S:
+        """Switches each of which is joined to every other one.
+
+        tors: Switches. (a number, 2 or more; needed)
+        hosts_per_tor: Hosts of a switch. (a number, 1 or more; unless said: `1`)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        host_link: Rate of the link between a host and its switch. (a rate above 0; unless said: a host's share of the
+            links of its switch together)
+        host_link_latency: How long a bit takes over that link. (a time; unless said: 0; `link_latency` with several
+            hosts on a switch)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        radix: Ports of the switch that is bought: more are refused, and without other numbers switches are filled. (a
+            number, 1 or more; unless said: any number of ports)
+        """
+
+    @overload
+    def topology(
+        self: S,
         kind: Literal["graph"],
         *,
         file: File,
         switch_latency: Time = ...,
     ) -> S:
-        """Any graph, from a topology file of the ns-3 RDMA simulators.
+        """Any graph, from a topology file of the ns-3 RDMA simulators. A host with several links is a NIC with as
+        many ports; a host that is joined to another one gets a switch of its own.
 
         file: The file. (a file's name, from the scenario's folder; needed)
         switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
         """
 
     def topology(self: S, kind: str, **keys: Any) -> S:
-        """Sets the fabric. There are: fat-tree, leaf-spine, single-switch, dumbbell, cross-dc, graph."""
+        """Sets the fabric. There are: fat-tree, leaf-spine, single-switch, dumbbell, cross-dc, rails, multi-plane, hpn, dcn-
+        plus, dragonfly, torus, full-mesh, graph."""
         self["topology"] = {"kind": kind, **keys}
         return self
 
@@ -2531,7 +2869,7 @@ class Builder(dict[str, Any]):
     @overload
     def measure(
         self: S,
-        series: Literal["set-aside", "table-entries"],
+        series: Literal["program-buffer", "table-entries"],
         *,
         switches: str,
         every: Time = ...,
@@ -2572,7 +2910,7 @@ class Builder(dict[str, Any]):
 
     def measure(self: S, series: str, **keys: Any) -> S:
         """Records a curve. There are: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-victims,
-        queue-delay, set-aside, table-entries, flow-throughput, sender-rtt, sender-ecn."""
+        queue-delay, program-buffer, table-entries, flow-throughput, sender-rtt, sender-ecn."""
         self.setdefault("measure", []).append({"series": series, **keys})
         return self
 

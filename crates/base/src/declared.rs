@@ -28,7 +28,7 @@ pub trait Declared {
             let Some(parameter) = declared.iter().find(|parameter| parameter.name() == name) else {
                 continue;
             };
-            if let Err(WrongValue { problem, instead }) = parameter.validate(&value) {
+            if let Err(WrongValue { problem, instead, .. }) = parameter.validate(&value) {
                 let problem = Problem { message: problem, fix: instead.map(Fix::value) };
                 return Err(OutOfRange { parameter: name, problem });
             }

@@ -24,7 +24,8 @@ pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use names::{is_misspelt, nearest};
 pub use parameter::{Parameter, WrongValue};
 pub use parameter_type::{
-    ParameterType, ParameterValue, RATE_FORM, SIZE_FORM, TIME_FORM, ValueForm, unknown_choice,
+    ParameterType, ParameterValue, RATE_FORM, SIZE_FORM, TIME_FORM, ValueError, ValueFault, ValueForm,
+    unknown_choice,
 };
 pub use random::{Purpose, Stream, draw_at, scaled, stream};
 pub use range::{AboveZero, Range, Ranged};

@@ -1,12 +1,12 @@
 //! The declaration of a parameter.
 
 use crate::text::in_unit_of;
-use crate::{Fix, ParameterType, ParameterValue, Problem, Range, Ranged, ValueForm};
+use crate::{Fix, ParameterType, ParameterValue, Problem, Range, Ranged, ValueError, ValueFault, ValueForm};
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
-type Check = dyn Fn(&ParameterValue) -> Result<ParameterValue, Problem> + Send + Sync;
+type Check = dyn Fn(&ParameterValue) -> Result<ParameterValue, ValueError> + Send + Sync;
 
 /// The declaration of a parameter: its name, type, range, default, meaning and source.
 #[derive(Clone)]
@@ -32,7 +32,9 @@ pub struct Parameter {
 /// The problem with the value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongValue {
-    /// The problem in words that follow the parameter's name: `must be 1 to 32, not 77`.
+    /// The kind of the fault.
+    pub fault: ValueFault,
+    /// The problem in words: `must be 1 to 32, not 77`.
     pub problem: String,
     /// A value that the declaration permits.
     pub instead: Option<ParameterValue>,
@@ -112,7 +114,7 @@ impl Parameter {
     #[must_use]
     pub fn with_example(mut self, example: impl Into<ParameterValue>) -> Self {
         let example = example.into();
-        if let Err(problem) = (self.check)(&example) {
+        if let Err(problem) = self.check(&example) {
             panic!("the example of parameter {:?} {problem}", self.name);
         }
         self.example = Some(example);
@@ -125,7 +127,8 @@ impl Parameter {
     /// The declaration does not permit the default.
     #[must_use]
     pub fn with_default(mut self, default: impl Into<ParameterValue>) -> Self {
-        let default = (self.check)(&default.into())
+        let default = self
+            .check(&default.into())
             .unwrap_or_else(|problem| panic!("the default of parameter {:?} {problem}", self.name));
         self.default = Some(default);
         self
@@ -173,7 +176,7 @@ impl Parameter {
                 false => Err(format!("must {rule}, not {}", value.unquoted()).into()),
             }
         });
-        if let Some(Err(problem)) = self.default.as_ref().map(|default| (self.check)(default)) {
+        if let Some(Err(problem)) = self.default.as_ref().map(|default| self.check(default)) {
             panic!("the default of parameter {:?} {problem}", self.name);
         }
         self
@@ -269,7 +272,7 @@ impl Parameter {
     /// # Errors
     /// The problem in words that follow the parameter's name, with the value that the type suggests.
     pub fn check(&self, value: &ParameterValue) -> Result<ParameterValue, Problem> {
-        (self.check)(value)
+        (self.check)(value).map_err(|error| error.problem)
     }
 
     /// The canonical form of a permitted value, as [`check`](Self::check).
@@ -278,7 +281,7 @@ impl Parameter {
     /// The problem, and a value to write instead: a bare number in the unit of the example, the value that the type
     /// suggests, the nearest end of the range, or the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
-        self.check(value).map_err(|problem| {
+        (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {
                 Some(Fix::Value { value }) => (problem.message, self.suggested(value)),
                 _ => (problem.to_string(), None),
@@ -287,7 +290,7 @@ impl Parameter {
             let example = || self.example().filter(|_| self.choices.is_empty()).cloned();
             let instead =
                 self.with_unit(value).or(advised).or_else(|| self.nearest_end(value)).or_else(example);
-            WrongValue { problem, instead }
+            WrongValue { fault, problem, instead }
         })
     }
 

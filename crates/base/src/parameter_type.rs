@@ -23,7 +23,7 @@ impl ParameterValue {
     ///
     /// # Errors
     /// The value is not text, or its text is not a `type_name`.
-    pub fn quantity<T: FromStr<Err: Into<Problem>>>(&self, type_name: &str) -> Result<T, Problem> {
+    pub fn quantity<T: FromStr<Err: Into<ValueError>>>(&self, type_name: &str) -> Result<T, ValueError> {
         match self {
             ParameterValue::Text(text) => text.parse().map_err(T::Err::into),
             // The parser of the quantity knows which unit to propose for a bare number.
@@ -128,6 +128,67 @@ pub const TIME_FORM: &str = "#(ps|ns|us|\u{b5}s|\u{3bc}s|ms|s)";
 /// The form of rates.
 pub const RATE_FORM: &str = "#(bps|Kbps|Mbps|Gbps|Tbps)";
 
+/// The kind of a fault in a parameter's value, which says how its words stand behind the parameter's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueFault {
+    /// A rule that the value breaks: the words go on from the name, as in `lb.evs must be 1 to 65536, not 0`.
+    Rule,
+    /// Text that is no such quantity: the words stand behind a colon, as in `transport.rto: "4" is not a time`.
+    Syntax,
+}
+
+impl ValueFault {
+    /// The fault of `parameter` as a sentence.
+    pub fn sentence(self, parameter: &str, problem: &str) -> String {
+        match self {
+            ValueFault::Rule => format!("{parameter} {problem}"),
+            ValueFault::Syntax => format!("{parameter}: {problem}"),
+        }
+    }
+}
+
+/// The error for a value that a parameter does not permit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueError {
+    /// The kind.
+    pub fault: ValueFault,
+    /// The problem. A value as its fix is without quotes.
+    pub problem: Problem,
+}
+
+impl ValueError {
+    /// A broken rule, in words that follow the parameter's name.
+    pub fn rule(problem: impl Into<Problem>) -> ValueError {
+        ValueError { fault: ValueFault::Rule, problem: problem.into() }
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+/// The error of a parser.
+impl From<Problem> for ValueError {
+    fn from(problem: Problem) -> ValueError {
+        ValueError { fault: ValueFault::Syntax, problem }
+    }
+}
+
+impl From<ValueError> for Problem {
+    fn from(error: ValueError) -> Problem {
+        error.problem
+    }
+}
+
+/// A broken rule, in words that follow the parameter's name.
+impl From<String> for ValueError {
+    fn from(message: String) -> ValueError {
+        ValueError::rule(message)
+    }
+}
+
 /// A type that a parameter can have.
 pub trait ParameterType: Sized + 'static {
     /// The type in words: `a whole number`.
@@ -144,9 +205,8 @@ pub trait ParameterType: Sized + 'static {
     /// Reads a value.
     ///
     /// # Errors
-    /// The problem in words that follow the parameter's name, as `must be a whole number, not "8"`. A value as its fix is
-    /// without quotes.
-    fn read(value: &ParameterValue) -> Result<Self, Problem>;
+    /// A broken rule, as `must be a whole number, not "8"`, or text that is no such quantity.
+    fn read(value: &ParameterValue) -> Result<Self, ValueError>;
 
     /// Writes the value in its canonical form: equal values are written alike.
     fn write(&self) -> ParameterValue;
@@ -169,10 +229,10 @@ impl ParameterType for bool {
     const TYPE_NAME: &'static str = "true or false";
     const UNIT: &'static str = "flag";
     const FORM: ValueForm = ValueForm::Flag;
-    fn read(value: &ParameterValue) -> Result<Self, Problem> {
+    fn read(value: &ParameterValue) -> Result<Self, ValueError> {
         match value {
             ParameterValue::Bool(flag) => Ok(*flag),
-            other => Err(must_be::<Self>(other)),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -189,14 +249,14 @@ macro_rules! whole {
             const TYPE_NAME: &'static str = "a whole number";
             const UNIT: &'static str = "count";
             const FORM: ValueForm = ValueForm::Whole;
-            fn read(value: &ParameterValue) -> Result<Self, Problem> {
+            fn read(value: &ParameterValue) -> Result<Self, ValueError> {
                 match value {
                     ParameterValue::Integer(number) => <$name>::try_from(*number)
                         .map_err(|_| format!("must be {} to {}, not {number}", <$name>::MIN, <$name>::MAX).into()),
                     ParameterValue::Number(number) if number.abs() < MOST_EXACT => {
-                        Err(Problem { fix: Some(Fix::value(number.round())), ..must_be::<Self>(value) })
+                        Err(ValueError::rule(Problem { fix: Some(Fix::value(number.round())), ..must_be::<Self>(value) }))
                     }
-                    other => Err(must_be::<Self>(other)),
+                    other => Err(ValueError::rule(must_be::<Self>(other))),
                 }
             }
             fn write(&self) -> ParameterValue {
@@ -211,11 +271,11 @@ impl ParameterType for f64 {
     const TYPE_NAME: &'static str = "a number";
     const UNIT: &'static str = "number";
     const FORM: ValueForm = ValueForm::Number;
-    fn read(value: &ParameterValue) -> Result<Self, Problem> {
+    fn read(value: &ParameterValue) -> Result<Self, ValueError> {
         match value {
             ParameterValue::Number(number) if number.is_finite() => Ok(*number),
             ParameterValue::Integer(number) => Ok(*number as f64),
-            other => Err(must_be::<Self>(other)),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -227,10 +287,10 @@ impl ParameterType for String {
     const TYPE_NAME: &'static str = "text in quotes";
     const UNIT: &'static str = "text";
     const FORM: ValueForm = ValueForm::Text;
-    fn read(value: &ParameterValue) -> Result<Self, Problem> {
+    fn read(value: &ParameterValue) -> Result<Self, ValueError> {
         match value {
             ParameterValue::Text(text) => Ok(text.clone()),
-            other => Err(must_be::<Self>(other)),
+            other => Err(ValueError::rule(must_be::<Self>(other))),
         }
     }
     fn write(&self) -> ParameterValue {
@@ -247,7 +307,7 @@ macro_rules! parameter_quantities {
             const TYPE_NAME: &'static str = $type_name;
             const UNIT: &'static str = $unit;
             const FORM: $crate::ValueForm = $crate::ValueForm::Quantity($forms);
-            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
+            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::ValueError> {
                 value.quantity(Self::TYPE_NAME)
             }
             fn write(&self) -> $crate::ParameterValue {
@@ -282,10 +342,10 @@ macro_rules! parameter_choices {
             const CHOICES: &'static [&'static str] = &[$($word),*];
             const SYNONYMS: &'static [(&'static str, &'static str)] = &[$($(($synonym, $meant)),*)?];
             const FORM: $crate::ValueForm = $crate::ValueForm::Text;
-            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::Problem> {
+            fn read(value: &$crate::ParameterValue) -> Result<Self, $crate::ValueError> {
                 match value {
                     $($crate::ParameterValue::Text(text) if text == $word => Ok($name::$variant),)*
-                    other => Err($crate::unknown_choice::<Self>(other)),
+                    other => Err($crate::ValueError::rule($crate::unknown_choice::<Self>(other))),
                 }
             }
             fn write(&self) -> $crate::ParameterValue {

@@ -14,7 +14,10 @@ pub(crate) fn parse_scaled(
     expected: &str,
 ) -> Result<u64, Problem> {
     let fail = |why: &str| Problem::from(format!("{text:?} is not {expected}{why}"));
-    let fail_with = |why: &str, fix: Option<String>| Problem { fix: fix.map(Fix::value), ..fail(why) };
+    let reads = |text: &String| parse_scaled(text, units, usual, expected).is_ok();
+    // A quantity that cannot be read either is no fix.
+    let fail_with =
+        |why: &str, fix: Option<String>| Problem { fix: fix.filter(reads).map(Fix::value), ..fail(why) };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
@@ -22,7 +25,7 @@ pub(crate) fn parse_scaled(
     let scale = match units.iter().find(|(name, _)| *name == unit) {
         Some((_, scale)) => *scale,
         None if trimmed.starts_with('-') => {
-            let amount = trimmed.trim_start_matches('-').trim_start();
+            let amount = trimmed.trim_start_matches(|c: char| c == '-' || c.is_whitespace());
             let is_above_zero = parse_scaled(amount, units, usual, expected).is_ok_and(|amount| amount > 0);
             let instead = is_above_zero.then(|| amount.to_owned());
             return Err(fail_with("; it must not be negative", instead));
@@ -31,8 +34,7 @@ pub(crate) fn parse_scaled(
             // A large number without a unit most likely counts the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
             let instead = format!("{number}{}", if large { units[0].0 } else { usual });
-            let works = parse_scaled(&instead, units, usual, expected).is_ok();
-            return Err(fail_with(&format!("; add a unit: {}", known()), works.then_some(instead)));
+            return Err(fail_with(&format!("; add a unit: {}", known()), Some(instead)));
         }
         None => match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
             Some((name, _)) => return Err(fail_with("", Some(in_bits_or_bytes(number, unit, name)))),
@@ -183,6 +185,24 @@ pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
         _ => 2,
     };
     format!("{number:.decimals$} {unit}")
+}
+
+/// Implements `Serialize` and `Deserialize` for quantities: they are read from text and written by `{:#}`, the form of stored
+/// scenarios.
+#[macro_export]
+macro_rules! serde_as_text {
+    ($($name:ident),* $(,)?) => { $(
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(&format_args!("{self:#}"))
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                $crate::from_text(d)
+            }
+        }
+    )* };
 }
 
 /// Deserialises a quantity that is written as text. The error for a bare number suggests a unit.

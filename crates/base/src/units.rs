@@ -1,9 +1,9 @@
 //! Sizes and rates, and their form as text.
 
 use crate::Problem;
-use crate::text::{about, from_text, parse_scaled, print_scaled};
+use crate::serde_as_text;
+use crate::text::{about, parse_scaled, print_scaled};
 use crate::time::Duration;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,14 +16,14 @@ pub struct Bytes(pub u64);
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
+    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond; [`u64::MAX`] if it is longer.
     ///
     /// # Panics
     /// The rate is 0, which scenario checks refuse.
     #[inline]
     pub const fn time_for(self, bytes: u64) -> Duration {
         assert!(self.0 > 0, "a link with rate 0");
-        Duration((bytes as u128 * 8 * 1_000_000_000_000).div_ceil(self.0 as u128) as u64)
+        Duration(saturated((bytes as u128 * 8 * 1_000_000_000_000).div_ceil(self.0 as u128)))
     }
 
     /// A rate of `gbps` gigabits per second.
@@ -36,10 +36,15 @@ impl Rate {
         about(self.0, RATES)
     }
 
-    /// The bytes this rate carries in `span`, rounded down.
+    /// The bytes this rate carries in `span`, rounded down; [`u64::MAX`] if they are more.
     pub const fn bytes_in(self, span: Duration) -> u64 {
-        (self.0 as u128 * span.0 as u128 / 8_000_000_000_000) as u64
+        saturated(self.0 as u128 * span.0 as u128 / 8_000_000_000_000)
     }
+}
+
+/// The number, or the largest that fits.
+const fn saturated(number: u128) -> u64 {
+    if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
 }
 
 impl Bytes {
@@ -93,22 +98,7 @@ impl fmt::Display for Rate {
     }
 }
 
-macro_rules! text_serde {
-    ($name:ident) => {
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(&format_args!("{self:#}"))
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                from_text(d)
-            }
-        }
-    };
-}
-text_serde!(Bytes);
-text_serde!(Rate);
+serde_as_text!(Bytes, Rate);
 
 #[cfg(test)]
 mod tests {
@@ -141,6 +131,33 @@ mod tests {
         assert_eq!(Rate::from_gbps(400).time_for(4150), Duration(83_000));
         assert_eq!(Rate::from_gbps(400).time_for(64), Duration(1_280));
         assert_eq!(Rate::from_gbps(100).time_for(4150), Duration(332_000));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_the_largest_number() {
+        assert_eq!(Rate(100).time_for(17_000_000_000_000), Duration(u64::MAX), "17 TB at 100 bit/s");
+        assert_eq!(Rate(1).time_for(u64::MAX), Duration(u64::MAX));
+        assert_eq!(Rate(1).time_for(2_000_000), Duration(16_000_000_000_000_000_000));
+        assert_eq!(Rate(u64::MAX).bytes_in(Duration(u64::MAX)), u64::MAX);
+        assert_eq!(Rate(8_000_000_000_000).bytes_in(Duration(u64::MAX)), u64::MAX);
+    }
+
+    /// A text of any length is an error and no stack overflow.
+    #[test]
+    fn many_signs_are_an_error() {
+        let text = "- ".repeat(500_000) + "5us";
+        let problem = text.parse::<Duration>().unwrap_err();
+        assert_eq!(problem.fix, Some(crate::Fix::value("5us")));
+    }
+
+    #[test]
+    fn a_unit_alone_has_no_fix() {
+        for unit in ["gbps", "G", "GBps", "1.2.3G"] {
+            let problem = unit.parse::<Rate>().unwrap_err();
+            assert_eq!(problem.fix, None, "{problem}");
+        }
+        assert_eq!("seconds".parse::<Duration>().unwrap_err().fix, None);
+        assert_eq!("megabyte".parse::<Bytes>().unwrap_err().fix, None);
     }
 
     #[test]
@@ -193,6 +210,24 @@ mod tests {
             let _ = text.parse::<Bytes>();
             let _ = text.parse::<Rate>();
             let _ = text.parse::<Duration>();
+        }
+
+        #[test]
+        fn fixes_can_be_read(number in "-?[0-9.]{0,5}", unit in "(| )([kKMGTmu]?i?([Bb]|bps|s|sec|bit|Bytes|bits/s)?|minutes)") {
+            let text = format!("{number}{unit}");
+            let fix = |problem: Problem| match problem.fix {
+                Some(crate::Fix::Value { value }) => Some(value),
+                _ => None,
+            };
+            if let Some(fix) = text.parse::<Bytes>().err().and_then(fix) {
+                prop_assert!(fix.parse::<Bytes>().is_ok(), "{text:?}: {fix:?}");
+            }
+            if let Some(fix) = text.parse::<Rate>().err().and_then(fix) {
+                prop_assert!(fix.parse::<Rate>().is_ok(), "{text:?}: {fix:?}");
+            }
+            if let Some(fix) = text.parse::<Duration>().err().and_then(fix) {
+                prop_assert!(fix.parse::<Duration>().is_ok(), "{text:?}: {fix:?}");
+            }
         }
     }
 }

@@ -108,6 +108,55 @@ fn an_error_is_cut_to_the_room_that_there_is() {
     assert!(unsafe { anabranch_new(c"schemes = 1".as_ptr(), room.as_mut_ptr(), 0) }.is_null());
 }
 
+/// The text that is left is UTF-8, wherever it is cut.
+#[test]
+fn an_error_is_cut_between_characters() {
+    let scenario =
+        c"schemes = [\"\u{e9}\u{2014}\u{1f41f}\"]\ntopology = { kind = \"fat-tree\", hosts = 16 }\n";
+    let mut cuts = 0;
+    for bytes in 1..80 {
+        let mut room = [1 as c_char; 80];
+        // SAFETY: the text ends with a zero byte, and there is room for so many bytes.
+        assert!(unsafe { anabranch_new(scenario.as_ptr(), room.as_mut_ptr(), bytes) }.is_null());
+        // SAFETY: the room has a zero byte now.
+        let error = unsafe { CStr::from_ptr(room.as_ptr()) };
+        cuts += usize::from(error.count_bytes() < bytes - 1);
+        assert!(error.to_str().is_ok(), "{error:?}");
+    }
+    assert!(cuts > 3, "some characters have several bytes");
+}
+
+/// No number of a caller is a defect of the library.
+#[test]
+fn extreme_numbers_are_errors_and_no_defects() {
+    let mut shared = Shared::new();
+    let argument: *mut c_void = (&raw mut shared).cast();
+    let simulation = shared.simulation;
+    // SAFETY: the simulation is alive, and `shared` outlives it.
+    unsafe {
+        assert_eq!(anabranch_send(simulation, 0, 1, 1000, u64::MAX, None, null_mut()), SUCCESS);
+        assert_eq!(anabranch_schedule(simulation, u64::MAX, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
+        assert_eq!(shared.times, [u64::MAX]);
+        assert_eq!(anabranch_schedule(simulation, u64::MAX, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
+        assert_eq!(anabranch_send(simulation, 0, 1, 1000, 7, None, null_mut()), FAILED);
+        anabranch_free(simulation);
+        // A message that no queue pair has numbers for.
+        for bytes in [1 << 50, u64::MAX] {
+            let simulation = Shared::new().simulation;
+            assert_eq!(anabranch_send(simulation, 0, 1, 1000, 0, None, null_mut()), SUCCESS);
+            assert_eq!(anabranch_send(simulation, 0, 1, bytes, 0, None, null_mut()), SUCCESS);
+            for _ in 0..2 {
+                assert_eq!(anabranch_run(simulation), FAILED);
+                let error = error_of(simulation);
+                assert!(error.contains("more than 2^32 packets") && !error.contains("defect"), "{error}");
+            }
+            anabranch_free(simulation);
+        }
+    }
+}
+
 #[test]
 fn the_version_is_that_of_the_package() {
     // SAFETY: the version is a text that lives as long as the program.

@@ -123,7 +123,8 @@ pub unsafe extern "C" fn anabranch_new(
             let why = text(&why);
             let bytes = why.as_bytes();
             if !error.is_null() && error_bytes > 0 {
-                let fits = bytes.len().min(error_bytes - 1);
+                // A cut in the middle of a character would leave no valid text.
+                let fits = why.to_str().map_or(0, |why| why.floor_char_boundary(error_bytes - 1));
                 // SAFETY: guaranteed by the caller; there is room for `fits` bytes and a zero.
                 unsafe {
                     std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), error, fits);

@@ -148,6 +148,8 @@ impl<C> Online<C> {
         let on_received = unmatched.receives.pop_front().map(|(_, on_received)| on_received);
         if on_received.is_none() {
             unmatched.messages.push_back(self.states.len());
+        } else if unmatched.is_empty() {
+            self.matches.remove(&key);
         }
         let post = InjectedMessage { src: HostId(from), dst: HostId(to), bytes };
         self.posts.push((post, on_sent.is_some()));
@@ -178,6 +180,9 @@ impl<C> Online<C> {
         let state = &mut self.states[message];
         check_length(key, state.bytes, bytes)?;
         unmatched.messages.pop_front();
+        if unmatched.is_empty() {
+            self.matches.remove(&key);
+        }
         match state.has_arrived {
             true => self.schedule(Duration::ZERO, on_received),
             false => state.on_received = Some(on_received),
@@ -268,6 +273,10 @@ impl<C> Online<C> {
 impl<C> Match<C> {
     fn empty() -> Self {
         Match { receives: VecDeque::new(), messages: VecDeque::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.receives.is_empty() && self.messages.is_empty()
     }
 }
 

@@ -241,3 +241,18 @@ fn what_is_wrong_is_told_with_what_to_do() {
     online.receive(0, 1, 12, 0, ()).unwrap();
     assert_eq!(all(&mut online, |_, ()| {}).len(), 2);
 }
+
+/// Simulators of training may give each message a tag of its own.
+#[test]
+fn a_tag_takes_memory_only_while_a_partner_is_missing() {
+    let mut online: Online<()> = Online::new(&scenario("reps")).unwrap();
+    for tag in 0..10 {
+        online.send(0, 1, 10, tag, None).unwrap();
+        online.receive(1, 0, 10, tag, ()).unwrap();
+        assert_eq!(online.matches.len(), 2);
+        online.receive(0, 1, 10, tag, ()).unwrap();
+        online.send(1, 0, 10, tag, None).unwrap();
+        assert!(online.matches.is_empty());
+    }
+    assert_eq!(all(&mut online, |_, ()| {}).len(), 20);
+}

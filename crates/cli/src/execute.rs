@@ -14,10 +14,10 @@ use anabranch_sim::baseline::{self, Curve};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult, add, add_baseline, threads_of};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The outcome of all runs of a scenario.
@@ -233,9 +233,12 @@ pub fn timed(
 
 /// Calls `action`. Returns its value, or the message of its panic.
 pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
-        let panic = LAST_PANIC.with(|last| last.borrow().clone());
-        format!("internal error, a defect of anabranch: {panic}")
+    catch_unwind(AssertUnwindSafe(action)).map_err(|payload| {
+        let what = payload.downcast_ref::<String>().map(String::as_str);
+        let what = what.or(payload.downcast_ref::<&str>().copied()).unwrap_or(NO_MESSAGE);
+        let panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = panics.iter().rfind(|panic| panic.what == what).map_or("", |panic| &panic.place);
+        format!("internal error, a defect of anabranch: {what}{place}")
     })
 }
 
@@ -258,10 +261,19 @@ pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnO
     };
     std::thread::scope(|scope| {
         scope.spawn(watch);
-        let result = action();
-        over.store(true, Ordering::SeqCst);
-        result
+        // Also when the action panics: the scope waits for the thread.
+        let _end = EndOfWatch(&over);
+        action()
     })
+}
+
+/// Ends the thread of [`watched`] when it is dropped.
+struct EndOfWatch<'t>(&'t AtomicBool);
+
+impl Drop for EndOfWatch<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Puts results in order into one outcome.
@@ -313,16 +325,24 @@ pub fn describe(scheme: &str, seed: u64, sweep: &BTreeMap<String, Value>) -> Str
     text
 }
 
-thread_local! {
-    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+/// A panic, for [`guarded`].
+struct Panic {
+    what: String,
+    place: String,
 }
+
+/// The message of a panic without text.
+const NO_MESSAGE: &str = "no message";
+
+/// The panics so far, on all threads: the one that [`guarded`] catches may have begun on another.
+static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 
 /// From here on a panic is kept for [`guarded`] instead of being printed with a backtrace.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
-        let what = info.payload_as_str().unwrap_or("no message");
-        LAST_PANIC.with(|last| *last.borrow_mut() = format!("{what}{place}"));
+        let what = info.payload_as_str().unwrap_or(NO_MESSAGE).to_owned();
+        PANICS.lock().unwrap_or_else(PoisonError::into_inner).push(Panic { what, place });
     }));
 }
 
@@ -338,5 +358,26 @@ mod tests {
         assert!(error.contains("queue 7 is empty"), "{error}");
         assert!(error.contains("execute.rs:"), "{error}");
         assert_eq!(guarded(|| 5), Ok(5));
+    }
+
+    /// A run has threads of its own.
+    #[test]
+    fn the_panic_of_another_thread_has_its_message_and_place() {
+        keep_panics();
+        let before = guarded(|| panic!("an earlier one of this thread"));
+        assert!(before.is_err());
+        let error = guarded(|| {
+            let other = std::thread::spawn(|| panic!("host {} has no NIC", 3));
+            std::panic::resume_unwind(other.join().unwrap_err());
+        });
+        let error = error.unwrap_err();
+        assert!(error.contains("host 3 has no NIC (") && error.contains("execute.rs:"), "{error}");
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        keep_panics();
+        let error = guarded(|| watched(&[], || (), || panic!("in the middle"))).unwrap_err();
+        assert!(error.contains("in the middle"), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
+use crate::whole_file;
 use anabranch_report::{CatalogueRow, GalleryEntry, claims};
 use anabranch_results::{self as results, ResultSet};
 use anabranch_sim::scenario::{Figure, Files, Registry, Scale, Scenario, read_figure, read_figure_under};
@@ -47,7 +48,7 @@ pub fn write_index(exhibits: &[GalleryEntry], scale: Scale, folder: &Path) -> Re
     let heading = format!("{} scale; anabranch {}", scale_name(scale), env!("ANABRANCH_VERSION"));
     let html = anabranch_report::gallery(&heading, exhibits, &catalogue());
     let path = folder.join(format!("figures-{}.html", scale_name(scale)));
-    fs::create_dir_all(folder).and_then(|()| fs::write(&path, html)).map_err(|error| {
+    fs::create_dir_all(folder).and_then(|()| whole_file::put(&path, html)).map_err(|error| {
         Failure::Input(format!("{}: the page cannot be written: {}", path.display(), reason(&error)))
     })?;
     Ok(path)

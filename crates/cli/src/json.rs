@@ -2,7 +2,7 @@
 
 use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;
-use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunFailure, RunRow, SetupRow};
+use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunFailure, RunRow, SetupRow, SharedWarning};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn varied_figure(done: &VariedFigure) -> Value {
         document["setups"] = json!(unsaid.setups.len());
         document
     });
-    let setup = |setup: &SetupRow| {
+    let row = |setup: &SetupRow| {
         json!({
             "setup": unsaid.name(setup),
             "choice": setup.choice,
@@ -93,6 +93,11 @@ fn varied_figure(done: &VariedFigure) -> Value {
             "claims": setup.claims,
             "failed_runs": setup.failed_runs,
         })
+    };
+    let setup = |(setup, warnings): (&SetupRow, &Vec<SharedWarning>)| {
+        let mut document = row(setup);
+        document["run_warnings"] = json!(warnings);
+        document
     };
     json!({
         "figure": done.figure.id,
@@ -106,10 +111,15 @@ fn varied_figure(done: &VariedFigure) -> Value {
         "wall_s": done.wall_s,
         "entries": unsaid.entries,
         "claims": claims.collect::<Vec<_>>(),
-        "setups": unsaid.setups.iter().map(setup).collect::<Vec<_>>(),
-        "best": unsaid.best().map(setup),
-        "failed": done.failed.iter().map(|(run, error)| json!({ "run": run, "error": error })).collect::<Vec<_>>(),
+        "setups": unsaid.setups.iter().zip(&done.run_warnings).map(setup).collect::<Vec<_>>(),
+        "best": unsaid.best().map(row),
+        "failed": done.failed.iter().map(|(run, cause)| failed_run(run, cause)).collect::<Vec<_>>(),
     })
+}
+
+/// A failed run by its name, in the documents of campaigns and of varied figures.
+pub fn failed_run(name: &str, cause: &RunFailure) -> Value {
+    json!({ "run": name, "error": cause.to_string(), "cause": cause })
 }
 
 /// A run's row. A number that the run did not measure is null.

@@ -1,6 +1,6 @@
 //! The record of the program that made results.
 
-use crate::clock;
+use crate::{clock, whole_file};
 use anabranch_report::Provenance;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -29,12 +29,12 @@ impl MadeBy {
         serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
     }
 
-    /// Records in `folder` the program that made its results.
+    /// Records in `folder` the program that made its results. Another program never reads half of it.
     ///
     /// # Errors
     /// When the folder cannot be written to.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
+        whole_file::put(&folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
     }
 
     /// The running program. Its length and age stand for its content, which takes long to read.

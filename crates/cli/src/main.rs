@@ -29,6 +29,7 @@ mod source;
 mod spool;
 mod store;
 mod timeline;
+mod whole_file;
 
 use args::{Cli, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -37,7 +38,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| with_meant_option(with_nearest_command(error)).exit());
+    let cli = Cli::try_parse()
+        .unwrap_or_else(|error| with_choices(with_meant_option(with_nearest_command(error))).exit());
     execute::keep_panics();
     let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
@@ -96,6 +98,28 @@ fn with_meant_option(mut error: clap::Error) -> clap::Error {
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// The error about an argument that is missing, with the words that it can be.
+fn with_choices(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return error;
+    }
+    let command = Cli::command();
+    let arguments = command.get_subcommands().flat_map(|command| command.get_positionals());
+    let choices = arguments.filter(|argument| missing.contains(&argument.to_string())).map(|argument| {
+        let words = argument.get_possible_values();
+        let words = words.iter().filter(|word| !word.is_hide_set()).map(|word| word.get_name());
+        (argument.to_string(), words.collect::<Vec<_>>().join(", "))
+    });
+    let found = choices.filter(|(_, words)| !words.is_empty());
+    let tips: Vec<_> =
+        found.map(|(argument, words)| format!("{argument} is one of {words}").into()).collect();
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
 }

@@ -2,9 +2,9 @@
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, ScenarioText};
+use crate::whole_file;
 use anabranch_sim::scenario::{Overrides, RunPoint};
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// Reads a scenario, for one scheme and one seed where these are given.
@@ -44,21 +44,5 @@ pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         ErrorKind::BrokenPipe => Failure::NobodyReads,
         _ => unwritable(file, &error, ANOTHER_FILE),
     };
-    let there = file.symlink_metadata().ok();
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
-        let mut out = BufWriter::new(File::create(file).map_err(refused)?);
-        return fill(&mut out).and_then(|()| out.flush()).map_err(refused);
-    }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut fresh = tempfile::Builder::new().prefix(".fresh-").tempfile_in(folder).map_err(refused)?;
-    let mut out = BufWriter::new(&mut fresh);
-    fill(&mut out).and_then(|()| out.flush()).map_err(refused)?;
-    drop(out);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let as_before = there.map_or(PermissionsExt::from_mode(0o644), |there| there.permissions());
-        std::fs::set_permissions(fresh.path(), as_before).map_err(refused)?;
-    }
-    fresh.persist(file).map_err(|error| refused(error.error)).map(drop)
+    whole_file::write(file, fill).map_err(refused)
 }

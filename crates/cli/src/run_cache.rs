@@ -5,17 +5,18 @@ use crate::made_by::MadeBy;
 use crate::output::note;
 use crate::run_outcome::RunOutcome;
 use crate::spool::Spool;
-use anabranch_results::{ResultSet, RunRow, SERIES_FILE};
+use crate::whole_file::{self, hidden_folder};
+use anabranch_results::{ResultSet, RunFailure, RunRow, SERIES_FILE};
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, io};
 
 /// Shorter runs are worth less than their files while all goes well.
 const WORTH_KEEPING_S: f64 = 10.0;
 
-/// The end of the name of a file that says why a run failed.
+/// The end of the name of a file with the cause of a failed run, as JSON.
 const FAILED: &str = "failed";
 
 /// The finished runs of one scenario, each a folder of results called by its number.
@@ -30,8 +31,7 @@ pub struct RunCache {
 impl RunCache {
     /// The runs in `folder`, if this very build made them; others are removed. `fresh` removes all.
     pub fn at(folder: PathBuf, fresh: bool) -> RunCache {
-        if fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this()) {
-            // The folder may not exist.
+        if folder.exists() && (fresh || !MadeBy::read(&folder).is_some_and(|made_by| made_by.is_this())) {
             let _ = fs::remove_dir_all(&folder);
         }
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
@@ -54,7 +54,7 @@ impl RunCache {
         }
     }
 
-    /// Whether run `index` is kept, or the reason why it failed.
+    /// Whether run `index` is kept, or the cause of its failure.
     pub fn has(&self, index: usize) -> bool {
         self.run(index).exists() || self.failure(index).is_some()
     }
@@ -75,20 +75,20 @@ impl RunCache {
         ResultSet::open(&self.run(index)).ok()?.runs.pop()
     }
 
-    /// Keeps the reason why run `index` failed: it would fail again.
-    pub fn keep_failure(&self, index: usize, error: &str) {
+    /// Keeps the cause of the failure of run `index`, which would fail again.
+    pub fn keep_failure(&self, index: usize, cause: &RunFailure) {
         let path = self.run(index).with_extension(FAILED);
-        let written = fs::create_dir_all(&self.folder)
-            .and_then(|()| MadeBy::this().write(&self.folder))
-            .and_then(|()| fs::write(path, error));
+        let written = serde_json::to_string(cause)
+            .map_err(io::Error::from)
+            .and_then(|text| self.create().and_then(|()| whole_file::put(&path, &text)));
         if let Err(error) = written {
             self.complain(&error.to_string());
         }
     }
 
-    /// The reason why run `index` failed, if it did.
-    pub fn failure(&self, index: usize) -> Option<String> {
-        fs::read_to_string(self.run(index).with_extension(FAILED)).ok()
+    /// The cause of the failure of run `index`, if it failed.
+    pub fn failure(&self, index: usize) -> Option<RunFailure> {
+        serde_json::from_slice(&fs::read(self.run(index).with_extension(FAILED)).ok()?).ok()
     }
 
     /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.
@@ -123,7 +123,22 @@ impl RunCache {
         }
     }
 
-    /// Keeps a finished run, unless it is kept already.
+    /// Creates the folder, if it is not there, together with the record of this build: another program removes a folder
+    /// without one.
+    fn create(&self) -> io::Result<()> {
+        if self.folder.exists() {
+            return Ok(());
+        }
+        let root = self.folder.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(root)?;
+        let fresh = hidden_folder(root)?;
+        MadeBy::this().write(fresh.path())?;
+        fs::rename(fresh.path(), &self.folder)
+            .or_else(|error| if self.folder.exists() { Ok(()) } else { Err(error) })
+    }
+
+    /// Keeps a finished run, unless it is kept already. Several programs may keep the same run at once; they have the same
+    /// results.
     pub fn keep(&self, index: usize, ran: &mut RunOutcome) {
         let folder = self.run(index);
         if folder.exists() {
@@ -139,17 +154,20 @@ impl RunCache {
             filed: ran.filed.iter().cloned().collect(),
             ..ResultSet::default()
         };
-        let unfinished = folder.with_extension("unfinished");
-        let written = fs::create_dir_all(&unfinished)
-            .and_then(|()| MadeBy::this().write(&self.folder))
+        let written = self
+            .create()
+            .and_then(|()| hidden_folder(&self.folder))
             .map_err(|error| error.to_string())
-            .and_then(|()| set.write(&unfinished).map_err(|error| error.to_string()))
-            .and_then(|()| fs::rename(&unfinished, &folder).map_err(|error| error.to_string()));
+            .and_then(|unfinished| {
+                set.write(unfinished.path()).map_err(|error| error.to_string())?;
+                // Where another program was faster, this folder is removed when it is dropped.
+                fs::rename(unfinished.path(), &folder)
+                    .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
+            });
         let ResultSet { flows, jobs, parts, series, .. } = set;
         (ran.result.flows, ran.result.jobs, ran.result.parts, ran.result.series) =
             (flows, jobs, parts, series);
         if let Err(error) = written {
-            let _ = fs::remove_dir_all(&unfinished);
             self.complain(&error);
         }
     }
@@ -177,4 +195,49 @@ impl RunCache {
 
 fn is_of(run: &RunRow, point: &RunPoint) -> bool {
     run.scheme == point.scheme.name && run.seed == point.seed && run.sweep == point.sweep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::SeriesRow;
+
+    fn ran() -> RunOutcome {
+        let row = |time_ps| SeriesRow { run: 0, series: "s".into(), entity: "e".into(), time_ps, value: 0.5 };
+        let result = RunResult {
+            run: RunRow { scheme: "reps".into(), ..RunRow::default() },
+            flows: Vec::new(),
+            jobs: Vec::new(),
+            parts: Vec::new(),
+            series: (0..3_000).map(row).collect(),
+            spans: Vec::new(),
+        };
+        RunOutcome { result, filed: None }
+    }
+
+    /// Two programs that carry out the same scenario keep its runs in one folder.
+    #[test]
+    fn several_programs_keep_the_same_run_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join(".kept-x");
+        for index in 0..5 {
+            let keep = || {
+                let cache = RunCache::at(folder.clone(), false);
+                cache.keep(index, &mut ran());
+                assert!(!cache.complained.load(Ordering::Relaxed));
+            };
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep)).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            });
+            let kept = ResultSet::read(&folder.join(index.to_string())).unwrap();
+            assert_eq!(kept.series.len(), 3_000);
+        }
+        let mut names: Vec<String> = Vec::new();
+        for entry in fs::read_dir(&folder).unwrap() {
+            names.push(entry.unwrap().file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        assert_eq!(names, ["0", "1", "2", "3", "4", "made-by.json"]);
+    }
 }

@@ -1,6 +1,8 @@
 //! Figures that ran under several set-ups, and how many of their papers' claims hold together.
 
-use anabranch_results::{self as results, Sensitivity, SensitivityEntry, SetupRow};
+use anabranch_results::{
+    self as results, RunFailure, Sensitivity, SensitivityEntry, SetupRow, SharedWarning,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -18,8 +20,10 @@ pub struct VariedFigure {
     pub simulated: usize,
     /// Seconds that all runs took, whenever that was.
     pub wall_s: f64,
-    /// The runs that failed, with why.
-    pub failed: Vec<(String, String)>,
+    /// The runs that failed, each with the cause.
+    pub failed: Vec<(String, RunFailure)>,
+    /// The warnings of the runs of each set-up, in the order of the figure's set-ups.
+    pub run_warnings: Vec<Vec<SharedWarning>>,
 }
 
 /// A paper whose figures were varied.
@@ -236,6 +240,7 @@ mod tests {
             simulated: 0,
             wall_s: 0.0,
             failed: vec![],
+            run_warnings: vec![],
         }
     }
 

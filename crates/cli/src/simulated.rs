@@ -26,8 +26,16 @@ impl Simulated {
     /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
     pub fn verdict(&self) -> Result<(), Failure> {
         let failed = || self.results.missing.iter().filter_map(|run| Some((run, run.cause.as_ref()?)));
-        for (run, cause) in failed() {
-            note(&format!("error: run {}: {cause}", run.describe()));
+        let mut causes = failed().peekable();
+        while let Some((run, cause)) = causes.next() {
+            let whole = cause.to_string();
+            // Runs that failed for one reason have its advice below the last of them.
+            let is_last = causes.peek().is_none_or(|(_, next)| next.help() != cause.help());
+            let shown = match whole.split_once("\n  help: ") {
+                Some((what, _)) if !is_last => what,
+                _ => &whole,
+            };
+            note(&format!("error: run {}: {shown}", run.describe()));
         }
         let kept = match &self.folder {
             Some(folder) => format!("what there is was written to {}", folder.display()),

@@ -160,31 +160,41 @@ impl Files for Folder {
     }
 
     fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(self.0.join(name)).map_err(|error| error.to_string())
+        read_file(&self.0.join(name))
     }
 }
 
 /// Reads a text file of bounded size. The error is the reason in a few words.
 fn read_text(path: &Path) -> Result<String, String> {
+    text_of(read_file(path)?)
+}
+
+/// Reads a file of bounded size.
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let file = std::fs::File::open(path).map_err(|error| reason(&error))?;
     let about = file.metadata().map_err(|error| reason(&error))?;
     if about.is_dir() {
         return Err(reason(&io::ErrorKind::IsADirectory.into()));
     }
-    bounded_text(file)
+    bounded(file)
 }
 
 fn read_standard_input() -> Result<String, Failure> {
-    bounded_text(io::stdin().lock())
+    bounded(io::stdin().lock())
+        .and_then(text_of)
         .map_err(|why| Failure::Input(format!("standard input: cannot be read: {why}")))
 }
 
-fn bounded_text(from: impl Read) -> Result<String, String> {
+fn bounded(from: impl Read) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     from.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
     if bytes.len() as u64 > LARGEST_FILE {
         return Err("it is larger than 1 GiB".to_owned());
     }
+    Ok(bytes)
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let line =
             1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
@@ -214,6 +224,13 @@ fn folder_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_binary_file_that_cannot_be_read_has_a_reason_in_words() {
+        let files = Folder(PathBuf::from("/"));
+        assert_eq!(files.read_bytes("").unwrap_err(), "it is a folder, not a file");
+        assert_eq!(files.read_bytes("no-such-file").unwrap_err(), "no such file or folder");
+    }
 
     #[test]
     fn folder_names_are_plain() {

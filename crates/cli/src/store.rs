@@ -4,6 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::made_by::{MADE_BY, MadeBy};
 use crate::run_cache::RunCache;
 use crate::spool::Spool;
+use crate::whole_file::{UNFINISHED, hidden_folder};
 use anabranch_results::ScenarioFacts;
 use anabranch_results::{ResultSet, ResultsError};
 use std::collections::BTreeMap;
@@ -15,13 +16,13 @@ use tempfile::TempDir;
 
 /// Digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of folders that are not complete yet.
-const UNFINISHED: &str = ".unfinished-";
 /// The prefix of folders that newer results replace; the end of the newer folder's name and the final name of both
 /// follow.
 const REPLACED: &str = ".replaced-";
 /// The folder of curves in one that is not complete yet.
 const SPOOL: &str = ".spool";
+/// Attempts to give a folder its name, each of which fails only if another program has just done the same.
+const MOST_ATTEMPTS: u32 = 100;
 /// The least age of a folder to remove, locked or not: not every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
@@ -96,11 +97,7 @@ impl Store {
         }
         self.recover();
         self.remove_abandoned();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(UNFINISHED);
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let temp = builder.tempdir_in(&self.root).map_err(|error| self.refused(&error))?;
+        let temp = hidden_folder(&self.root).map_err(|error| self.refused(&error))?;
         let mut pending = Pending { temp, target, _lock: None };
         pending.write_early(item).map_err(|error| self.refused(&error))?;
         Ok(pending)
@@ -211,29 +208,38 @@ impl Pending {
     }
 
     /// Gives the folder its final name. A folder that has the name already is older and is removed.
+    ///
+    /// Another program may do the same at any moment; then its folder is removed as well.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let old = format!("{}-{name}", own.replacen(UNFINISHED, REPLACED, 1));
         let old = self.temp.path().with_file_name(old);
-        let had_old = target.exists();
-        if had_old {
-            fs::rename(target, &old)?;
-        }
-        stop_here("between-renames");
-        if let Err(error) = fs::rename(self.temp.path(), target) {
+        for attempt in 1.. {
+            let had_old = match fs::rename(target, &old) {
+                Ok(()) => true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+                Err(error) => return Err(error),
+            };
+            stop_here("between-renames");
+            let Err(error) = fs::rename(self.temp.path(), target) else { break };
+            let is_taken = target.exists();
             if had_old {
-                fs::rename(&old, target)?;
+                // The folder of the other program is newer.
+                match fs::rename(&old, target) {
+                    Err(_) if is_taken => fs::remove_dir_all(&old)?,
+                    moved => moved?,
+                }
             }
-            return Err(error);
+            if !is_taken || attempt == MOST_ATTEMPTS {
+                return Err(error);
+            }
         }
         // The folder is no longer temporary.
         let _ = self.temp.keep();
         stop_here("after-renames");
-        if had_old {
-            // The new results are in place; a rest of the old ones harms nothing.
-            let _ = fs::remove_dir_all(&old);
-        }
+        // The new results are in place; a rest of the old ones, if there were any, harms nothing.
+        let _ = fs::remove_dir_all(&old);
         Ok(())
     }
 
@@ -259,4 +265,39 @@ fn lost(target: &Path, why: &str) -> Failure {
         "{}: the results cannot be written: {why}\n  help: make room, or name another folder with --out DIR; nothing was written",
         target.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Programs that carry out the same scenario write into one folder.
+    #[test]
+    fn several_programs_store_the_same_results_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::at(place.path());
+        let item = || Item {
+            name: "x".to_owned(),
+            digest: "0123456789abcdef".to_owned(),
+            toml: String::new(),
+            facts: ScenarioFacts::default(),
+            files: BTreeMap::new(),
+            warnings: Vec::new(),
+        };
+        let finish = || {
+            for _ in 0..5 {
+                let pending = store.begin(&item()).unwrap();
+                let folder = pending.finish(&ResultSet::default(), "page", true).unwrap();
+                assert!(folder.ends_with("x-0123456789abcdef"));
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(finish)).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        ResultSet::read(&place.path().join("x-0123456789abcdef")).unwrap();
+        let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<_> = names.collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
 }

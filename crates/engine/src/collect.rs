@@ -301,7 +301,7 @@ fn group_of(
 pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
     let parts = u64::from(parts(bytes, split));
     let (each, longer) = (bytes / parts, bytes % parts);
-    longer * (each + 1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
+    longer * each.saturating_add(1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
 }
 
 fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {

@@ -5,7 +5,7 @@ mod special;
 
 use crate::context::Context;
 use crate::frame::{Arrival, Frame};
-use crate::link::{DelayClass, PAUSE_FRAME_BYTES, QueueLimits};
+use crate::link::{DelayClass, HopTimes, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::queue::{Fifo, Pool, SlotHandle};
@@ -16,7 +16,7 @@ use anabranch_proto::{Packet, Repr};
 
 use special::{Clock, Jitter};
 
-pub use free_times::{DelayQueues, FreeTimes, LAST_TIME, OnePort, PortTimes};
+pub use free_times::{DelayQueues, FreeTimes, HostPorts, LAST_TIME, PortTimes};
 
 /// The sending end of a link, with its queues. One cache line.
 #[derive(Clone, Copy)]
@@ -257,7 +257,7 @@ impl<F: FreeTimes> Egress<F> {
         if self.is_plain(port) {
             put_on_plain_wire(&mut self.ports[usize::from(port)], &mut self.free_times, port, frame, at);
         } else {
-            self.transmit_special(port, frame, at);
+            self.transmit_special(port, frame, false, at);
         }
     }
 
@@ -270,7 +270,7 @@ impl<F: FreeTimes> Egress<F> {
             self.pool.release(taken);
         } else {
             let frame = self.pool.take(taken);
-            self.transmit_special(port, &frame, at);
+            self.transmit_special(port, &frame, true, at);
         }
     }
 
@@ -433,16 +433,18 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     debug_assert!(out.busy_until <= at.now, "two packets on one wire");
     let bytes = frame.packet.wire_bytes;
     let kind = &at.network.link_kinds[usize::from(out.link_kind)];
-    let class = kind.class(bytes);
-    let until = at.now + class.serialisation;
+    let HopTimes { leaves: until, acts: arrives, delay_class } = kind.hop(at.now, bytes);
     out.busy_until = until;
     out.busy = true;
-    let arrives = until + kind.delay;
-    match F::ONE_PORT {
+    match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
-        false => at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port),
+        false => {
+            // A host with one port in the same cluster may have opened its mail.
+            at.link.finish(&mut at.out);
+            at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
+        }
     }
-    free_times.push(class.delay_class, until, port);
+    free_times.push(delay_class, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
     at.observer.sent(out.link, at.now, until, &frame.packet);

@@ -45,14 +45,12 @@ pub(crate) fn empty_measures(
                 Some(_) => continue,
                 None => EmptyReason::NoPfc,
             },
-            Series::HeldOutside | Series::TableEntries if point.scheme.fabric.program.is_none() => {
+            Series::ProgramBuffer | Series::TableEntries if point.scheme.fabric.program.is_none() => {
                 EmptyReason::NoProgram
             }
             _ => EmptyReason::AllZero,
         };
-        let word = ["_gbps", "_bytes", "_us"].iter().find_map(|unit| column.strip_suffix(unit));
-        let word = word.unwrap_or(&column);
-        let (measure, series) = (number as u64, word.replace('_', "-"));
+        let (measure, series) = (number as u64, measure.series.name().to_owned());
         empty_measures.push(RunWarning::EmptyMeasure { measure, series, on: on.cloned(), reason });
     }
     Ok(empty_measures)

@@ -5,7 +5,9 @@ use crate::spec::Limits;
 use anabranch_base::{Bytes, Duration, HostId, Time};
 use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
+use anabranch_results::LongerLimits;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
 const SHORTER: &str = "give the fault a shorter duration";
@@ -47,14 +49,40 @@ pub(crate) struct Stalled<'a> {
     pub longest: u64,
 }
 
+/// Limits of a run with room for several consecutive timeouts.
+#[derive(Clone, Copy)]
+struct Longer {
+    stall: Duration,
+    /// None where the scenario's is long enough.
+    max_time: Option<Duration>,
+}
+
+impl fmt::Display for Longer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a longer stall below [limits], such as stall = \"{}\"", self.stall)?;
+        self.max_time.map_or(Ok(()), |max_time| write!(f, " and max_time = \"{max_time}\""))
+    }
+}
+
+/// A line of help with the limits that it proposes for the scenario as it stands.
+type Help = (String, Option<Longer>);
+
 impl Stalled<'_> {
     /// A help line for each fault that still held, with its effect on the messages under this transport; if no fault explains
-    /// the stall, a line about how to learn more.
-    pub(crate) fn explain(&self) -> Vec<String> {
+    /// the stall, a line about how to learn more. Beside the lines the longest of the limits that they propose.
+    pub(crate) fn explain(&self) -> (Vec<String>, Option<LongerLimits>) {
+        let (lines, longer): (Vec<String>, Vec<Option<Longer>>) = self.lines().into_iter().unzip();
+        let stall = longer.iter().flatten().map(|longer| longer.stall).max();
+        let max_time = longer.iter().flatten().filter_map(|longer| longer.max_time).max();
+        let text = |time: Duration| time.to_string();
+        (lines, stall.map(|stall| LongerLimits { stall: text(stall), max_time: max_time.map(text) }))
+    }
+
+    fn lines(&self) -> Vec<Help> {
         let holding: Vec<(&FaultSpec, Duration)> =
             self.faults.iter().filter_map(|fault| Some((fault, self.holds_since(fault)?))).collect();
         let lines = holding.iter().filter_map(|(fault, at)| self.explain_fault(fault, *at));
-        let mut lines: Vec<String> = lines.collect();
+        let mut lines: Vec<Help> = lines.collect();
         if lines.is_empty() {
             let quoted_names = holding.iter().map(|(fault, at)| {
                 format!("{} on {} holds {}", strength(fault), self.quoted_names(fault), since(fault, *at))
@@ -66,13 +94,17 @@ impl Stalled<'_> {
             let rto = self.transport.rto().on(self.facts).about();
             let chance = self.round_chance();
             lines.push(match self.stall_for(chance, self.packets()) {
-                Some(longer) => {
-                    format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end")
-                }
-                None => format!(
-                    "{faults}; transport.rto is {rto}: a packet and its ACK get through with a chance of {chance:.1e} a \
-                     timeout, so that these flows hardly end in any run; {}, lets them end",
-                    self.even_loss(1, self.packets())
+                Some(longer) => (
+                    format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end"),
+                    Some(longer),
+                ),
+                None => (
+                    format!(
+                        "{faults}; transport.rto is {rto}: a packet and its ACK get through with a chance of {chance:.1e} a \
+                         timeout, so that these flows hardly end in any run; {}, lets them end",
+                        self.even_loss(1, self.packets())
+                    ),
+                    None,
                 ),
             });
         }
@@ -80,23 +112,18 @@ impl Stalled<'_> {
     }
 
     /// Settings for a longer stall than the one that ended the run, with room for several consecutive timeouts.
-    fn longer_stall(&self) -> String {
+    fn longer_stall(&self) -> Longer {
         let rto = self.transport.rto().on(self.facts);
         let stall = (rto * 20).max(self.limits.stall * 10).rounded_up(2);
-        let over = self.at + stall + stall;
-        let longer = match over <= Time::ZERO + self.limits.max_time {
-            true => String::new(),
-            false => {
-                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MAX_TIME))
-            }
-        };
-        format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
+        let over = (self.at + stall + stall).since(Time::ZERO);
+        let is_over = over > self.limits.max_time;
+        Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
     /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with this chance: a stall that
     /// outlasts the silence, and the end after `parts` further rounds, one per timeout at worst. None where that is longer than
     /// [`Limits::MAX_TIME`].
-    fn stall_for(&self, chance: f64, parts: u64) -> Option<String> {
+    fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
         }
@@ -111,13 +138,8 @@ impl Stalled<'_> {
         let stall = silence.max(rto * 20).max(self.limits.stall * 10).rounded_up(2);
         let rest = time(parts as f64 * take(1.0 / chance))?;
         let over = (self.at + stall + stall + rest).since(Time::ZERO).rounded_up(2);
-        (over <= Limits::MAX_TIME).then(|| {
-            let longer = match over <= self.limits.max_time {
-                true => String::new(),
-                false => format!(" and max_time = \"{over}\""),
-            };
-            format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
-        })
+        let max_time = (over > self.limits.max_time).then_some(over);
+        (over <= Limits::MAX_TIME).then_some(Longer { stall, max_time })
     }
 
     /// The replacement where no run is long enough: a loss at which every other round of `packets` packets succeeds, and a
@@ -192,7 +214,7 @@ impl Stalled<'_> {
         }
     }
 
-    fn explain_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
+    fn explain_fault(&self, fault: &FaultSpec, at: Duration) -> Option<Help> {
         let (since, quoted_names) = (since(fault, at), self.quoted_names(fault));
         match &fault.kind {
             FaultKind::PacketLoss { probability: 1.0, .. } => {
@@ -200,7 +222,7 @@ impl Stalled<'_> {
                     Some(_) => "an error rate below 1 there",
                     None => "a probability below 1",
                 };
-                Some(format!("every packet on {quoted_names} is lost {since}; take {below}"))
+                Some((format!("every packet on {quoted_names} is lost {since}; take {below}"), None))
             }
             FaultKind::PacketLoss { probability, .. } => {
                 let milder = match fault.error_rate(self.topology) {
@@ -227,12 +249,13 @@ impl Stalled<'_> {
                 let flaps = format!("for {down_for} of each {period} {since}");
                 Some(self.explain_dead_link(&quoted_names, &flaps, fault.duration))
             }
-            FaultKind::Rate { rate, .. } => Some(format!(
-                "{quoted_names} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
-                 {}",
-                rate.time_for(self.facts.packet.0).about(),
-                self.longer_stall()
-            )),
+            FaultKind::Rate { rate, .. } => {
+                let (takes, longer) = (rate.time_for(self.facts.packet.0).about(), self.longer_stall());
+                let text = format!(
+                    "{quoted_names} runs at {rate} {since}, at which a full packet takes {takes}; {SHORTER}, or take {longer}"
+                );
+                Some((text, Some(longer)))
+            }
             FaultKind::SwitchLoss { .. } => None,
         }
     }
@@ -240,7 +263,7 @@ impl Stalled<'_> {
     /// The effect of losses on DCP, whose receiver counts packets (section 4.5). A packet that a link loses is not requested
     /// again. Only the coarse timeout repairs the loss: it restarts the whole request, and packets of an earlier round no
     /// longer count.
-    fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
+    fn explain_dcp_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<Help> {
         if lost <= 0.0 {
             return None;
         }
@@ -257,16 +280,16 @@ impl Stalled<'_> {
         let request_chance = libm::pow(self.round_chance(), (packets + 1) as f64 / 2.0);
         let requests = self.longest.div_ceil(payload * packets);
         let longer = self.stall_for(request_chance, requests);
-        let longer = longer.unwrap_or_else(|| self.even_loss(packets, requests));
-        Some(format!(
+        let or = longer.map_or_else(|| self.even_loss(packets, requests), |longer| longer.to_string());
+        let text = format!(
             "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
              them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \
-             all of them take such a link, and more where only some do. {shorter}{milder}, or \
-             write {longer}"
-        ))
+             all of them take such a link, and more where only some do. {shorter}{milder}, or take {or}"
+        );
+        Some((text, longer))
     }
 
-    fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
+    fn explain_dead_link(&self, what: &str, since: &str, duration: Option<Duration>) -> Help {
         // With a duration, the watchdog did not end the run: no event was left that would try again.
         let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
         if let Some(([from, to], flows)) = self.cut_off {
@@ -274,10 +297,11 @@ impl Stalled<'_> {
                 0 => String::new(),
                 others => format!(", nor for {others} more flows"),
             };
-            return format!(
+            let text = format!(
                 "{what} is down {since}, and no path is left between host {from} and host {to}{others}: no balancer finds \
                  one; {shorter}leave a path around it"
             );
+            return (text, None);
         }
         let balancer = if self.balancer.leaves_lossy_paths() {
             ""
@@ -285,15 +309,21 @@ impl Stalled<'_> {
             ", or take a balancer that leaves a path that loses (reps)"
         };
         match self.routing_delay {
-            None => format!(
-                "{what} is down {since}, and no fabric.routing_delay is set, so that switches go on sending there, though a \
+            None => {
+                let text = format!(
+                    "{what} is down {since}, and no fabric.routing_delay is set, so that switches go on sending there, though a \
                  path is left; {shorter}set fabric.routing_delay{balancer}"
-            ),
-            Some(delay) => format!(
-                "{what} is down {since}; routing learnt of it {delay} later, and a path is left, but the flows have not found \
-                 it in time; {shorter}write {}{balancer}",
-                self.longer_stall()
-            ),
+                );
+                (text, None)
+            }
+            Some(delay) => {
+                let longer = self.longer_stall();
+                let text = format!(
+                    "{what} is down {since}; routing learnt of it {delay} later, and a path is left, but the flows have not \
+                     found it in time; {shorter}take {longer}{balancer}"
+                );
+                (text, Some(longer))
+            }
         }
     }
 }
@@ -316,222 +346,4 @@ fn since(fault: &FaultSpec, at: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use anabranch_base::Rate;
-    use anabranch_proto::Span;
-    use anabranch_proto::transport::{DcpConfig, SackConfig};
-
-    fn dcp() -> TransportConfig {
-        TransportConfig::Dcp(DcpConfig {
-            payload: Bytes(1000),
-            header: Bytes(57),
-            ack: Bytes(60),
-            counter_bits: 14,
-            tracked_messages: 8,
-            round_quota: Bytes(16_000),
-            batch: 16,
-            pcie: Span::Time(Duration::ZERO),
-            cnp_interval: Span::Time(Duration::from_us(4)),
-            trims_as_marks: false,
-            rto: Span::Time(Duration::from_us(4_000)),
-        })
-    }
-
-    fn sack() -> TransportConfig {
-        let rto = Span::Time(Duration::from_us(70));
-        TransportConfig::Sack(SackConfig {
-            payload: Bytes(4086),
-            header: Bytes(64),
-            ack: Bytes(64),
-            ack_every: 1,
-            carry_evs: false,
-            rto,
-            inherits: Default::default(),
-        })
-    }
-
-    fn explained(transport: &TransportConfig, kind: FaultKind, duration: Option<Duration>) -> String {
-        explained_cut_off(transport, kind, duration, None)
-    }
-
-    fn explained_cut_off(
-        transport: &TransportConfig,
-        kind: FaultKind,
-        duration: Option<Duration>,
-        cut_off: Option<([HostId; 2], usize)>,
-    ) -> String {
-        let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
-        stalled_cut_off(transport, faults, &lossy(0.25), &Limits::default(), cut_off)
-    }
-
-    fn stalled(transport: &TransportConfig, faults: &[FaultSpec], on: &Topology, limits: &Limits) -> String {
-        stalled_cut_off(transport, faults, on, limits, None)
-    }
-
-    fn stalled_cut_off(
-        transport: &TransportConfig,
-        faults: &[FaultSpec],
-        on: &Topology,
-        limits: &Limits,
-        cut_off: Option<([HostId; 2], usize)>,
-    ) -> String {
-        let facts = &PathFacts {
-            base_rtt: Duration::from_us(8),
-            bdp: Bytes(400_000),
-            packet: Bytes(1057),
-            line_rate: Rate::from_gbps(400),
-            queue: Bytes(1_000_000),
-        };
-        Stalled {
-            transport,
-            window: u64::MAX,
-            qps: 1,
-            balancer: &LbConfig::Ecmp {},
-            cut_off,
-            routing_delay: None,
-            faults,
-            topology: on,
-            file: Some(FILE),
-            limits,
-            facts,
-            at: Time::ZERO + Duration::from_us(20_000),
-            longest: 1_000_000,
-        }
-        .explain()
-        .iter()
-        .map(|line| format!("\n  help: {line}"))
-        .collect()
-    }
-
-    const FILE: &str = "inputs/pair.txt";
-
-    /// A pair of hosts whose links have this error rate.
-    fn lossy(rate: f64) -> Topology {
-        let text = format!("3 1 2\n2\n0 2 400Gbps 1us {rate}\n1 2 400Gbps 1us {rate}\n");
-        anabranch_fabric::parse_ns3(FILE, &text, Duration::ZERO).unwrap()
-    }
-
-    fn loss() -> FaultKind {
-        FaultKind::PacketLoss { links: "host:0".into(), both_directions: Some(false), probability: 0.01 }
-    }
-
-    #[test]
-    fn dcp_must_get_a_whole_request_through_at_once() {
-        let text = explained(&dcp(), loss(), None);
-        for part in [
-            "all 1000 packets",
-            "(4 ms)",
-            "0.01 on \"host:0\" from 1us on for good",
-            "4.3e-5 a round",
-            "of 68KB or less",
-        ] {
-            assert!(text.contains(part), "no {part:?} in {text}");
-        }
-    }
-
-    #[test]
-    fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
-        let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
-        assert!(
-            over.starts_with("\n  help: no fault holds at this time; transport.rto is 4 ms: a longer stall"),
-            "{over}"
-        );
-        let others = explained(&sack(), loss(), None);
-        assert!(
-            others.starts_with("\n  help: packet-loss = 0.01 on \"host:0\" holds from 1us on for good; transport.rto is 70 us: ")
-                && others.contains("stall = \"100ms\", shows"),
-            "{others}"
-        );
-        let all =
-            FaultKind::PacketLoss { probability: 1.0, links: "all".to_owned().into(), both_directions: None };
-        assert!(
-            explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good")
-        );
-    }
-
-    /// Losses on both directions of both hosts' links: a packet crosses two of them, and its ACK too.
-    #[test]
-    fn a_stall_outlasts_the_losses_that_hold() {
-        let text = |probability| {
-            let all =
-                FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
-            explained(&sack(), all, None)
-        };
-        // 215 timeouts of 70 us are shorter than ten times the stall; 947 packets take 16 each.
-        let half = text(0.5);
-        assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
-        // 13,809 of them: some 970 ms, and 66 s for the packets.
-        let most = text(0.822);
-        assert!(most.contains("such as stall = \"970ms\" and max_time = \"68s\", shows"), "{most}");
-        // Of 10,000 timeouts one sends a packet that is acknowledged: 663 s, which no run has.
-        let nearly_all = text(0.9);
-        for part in [
-            "a chance of 1.0e-4 a timeout",
-            "a loss of 0.15 or less a link, with ",
-            "stall = \"100ms\", lets",
-        ] {
-            assert!(nearly_all.contains(part), "no {part:?} in {nearly_all}");
-        }
-    }
-
-    #[test]
-    fn an_error_rate_of_the_topology_is_named_with_its_lines() {
-        let of_file = |probability: f64| {
-            let topology = lossy(probability);
-            let fault = FaultSpec::of_error_rate(topology.error_rates.iter().next().unwrap());
-            let text = stalled(&sack(), &[fault], &topology, &Limits::default());
-            text.replace(&format!("{probability}"), "P")
-        };
-        assert!(
-            of_file(0.1).starts_with(
-                "\n  help: packet-loss = P on \"error-rate:P\" (lines 3 to 4 of pair.txt) holds from the start for good;"
-            ),
-            "{}",
-            of_file(0.1)
-        );
-        assert_eq!(
-            of_file(1.0),
-            "\n  help: every packet on \"error-rate:P\" (lines 3 to 4 of pair.txt) is lost from the start for good; take \
-             an error rate below P there"
-        );
-    }
-
-    /// The proposed stall is longer than the configured one and fits into the run.
-    #[test]
-    fn a_longer_stall_is_longer() {
-        let topology = lossy(0.1);
-        let hint = |stall: u64, max_time: u64| {
-            let limits = Limits {
-                stall: Duration::from_us(stall),
-                max_time: Duration::from_us(max_time),
-                ..Limits::default()
-            };
-            stalled(&sack(), &[], &topology, &limits)
-        };
-        for (stall, max_time, expected) in [
-            (10_000, 1_000_000, "such as stall = \"100ms\", shows"),
-            (10, 1_000_000, "such as stall = \"1400us\", shows"),
-            (200_000, 100_000_000, "such as stall = \"2s\", shows"),
-            (200_000, 1_000_000, "such as stall = \"2s\" and max_time = \"4100ms\", shows"),
-        ] {
-            assert!(hint(stall, max_time).contains(expected), "{}", hint(stall, max_time));
-        }
-    }
-
-    #[test]
-    fn a_dead_link_is_named() {
-        let down = FaultKind::LinkDown { links: "tor:0/up:1".into(), both_directions: Some(true) };
-        let text = explained(&sack(), down, None);
-        assert!(text.contains("\"tor:0/up:1\" is down from 1us on for good"), "{text}");
-        assert!(text.contains("set fabric.routing_delay, or take a balancer that leaves"), "{text}");
-    }
-
-    #[test]
-    fn where_no_path_is_left_no_balancer_is_proposed() {
-        let down = FaultKind::LinkDown { links: "host:3".into(), both_directions: Some(true) };
-        let text = explained_cut_off(&sack(), down, None, Some(([HostId(3), HostId(5)], 2)));
-        assert!(text.contains("no path is left between host 3 and host 5, nor for 1 more flows"), "{text}");
-        assert!(!text.contains("reps"), "{text}");
-    }
-}
+mod tests;

@@ -173,7 +173,10 @@ impl FaultKind {
             FaultKind::PacketLoss { probability, .. }
             | FaultKind::SwitchLoss { probability, .. }
             | FaultKind::BitErrors { probability, .. } => Some(*probability),
-            _ => None,
+            FaultKind::LinkDown { .. }
+            | FaultKind::LinkFlap { .. }
+            | FaultKind::SwitchDown { .. }
+            | FaultKind::Rate { .. } => None,
         }
     }
 

@@ -10,6 +10,7 @@
 mod endpoints;
 mod injected;
 mod nic;
+mod ports;
 mod posting;
 mod pulls;
 mod round;
@@ -18,7 +19,7 @@ mod timers;
 
 use crate::board::parts;
 use crate::context::Context;
-use crate::egress::{Egress, FreeTimes, OnePort};
+use crate::egress::{Egress, FreeTimes, HostPorts};
 use crate::frame::{Frame, FrameKind, Order, event_kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -30,6 +31,7 @@ use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, CachedState};
 use anabranch_proto::{IntStack, Packet, Repr};
 use anabranch_workload::Done;
+use ports::SeveralPorts;
 use pulls::Pulls;
 use round::{Round, SenderSlot};
 use stats::stats;
@@ -50,13 +52,15 @@ const PULLS: u32 = u32::MAX;
 /// Cache lines at the beginning of a sender that a packet touches; the order of its fields puts the rest behind.
 const SENDER_LINES: usize = 8;
 
-/// The only port of a host.
+/// The only port of most hosts.
 const PORT: u16 = 0;
 
 /// The whole state of a host.
 pub struct Host {
     id: HostId,
-    egress: Egress<OnePort>,
+    egress: Egress<HostPorts>,
+    /// The choice among the ports of its NIC, where it has several.
+    several: Option<Box<SeveralPorts>>,
     /// The queue pairs on which it sends.
     outgoing: Vec<Outgoing>,
     /// The queue pairs on which it receives.
@@ -107,6 +111,8 @@ struct Incoming {
     index: u32,
     /// The record of telemetry that waits for an ACK, or 0.
     telemetry: u32,
+    /// The port at which its last packet arrived.
+    port: u16,
 }
 
 impl Node for Host {
@@ -122,9 +128,9 @@ impl Node for Host {
     #[inline]
     fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
         if self.egress.free_times.first().time() == at.now {
-            self.egress.free_times.pop();
-            self.egress.port(PORT).busy = false;
-            self.serve(at);
+            let port = self.egress.free_times.pop();
+            self.egress.port(port).busy = false;
+            self.serve(port, at);
         } else if self.next_call.kind() == event_kind::TIMER {
             let due = self.timers.pop();
             self.reschedule(at.network);
@@ -139,10 +145,10 @@ impl Node for Host {
     #[inline]
     fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
         match frame.kind {
-            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(&frame.packet, stack, at),
+            FrameKind::Packet if frame.packet.is_for_receiver() => self.handle_data(frame, stack, at),
             FrameKind::Packet => self.handle_answer(&frame.packet, stack, at),
-            FrameKind::Pause => self.handle_pause(true, at),
-            FrameKind::Resume => self.handle_pause(false, at),
+            FrameKind::Pause => self.handle_pause(frame.port, true, at),
+            FrameKind::Resume => self.handle_pause(frame.port, false, at),
         }
     }
 }
@@ -163,7 +169,11 @@ impl Host {
                     messages_left: 0,
                     stats: QpStats::default(),
                 });
-                hosts[ends.dst.index()].incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
+                hosts[ends.dst.index()].incoming.push(Incoming {
+                    index: NOT_OPENED,
+                    telemetry: 0,
+                    port: PORT,
+                });
             }
         }
         for message in &network.workload.messages {
@@ -187,9 +197,11 @@ impl Host {
     }
 
     fn new(network: &Network<'_>, id: HostId, link_kind_of: impl Fn(LinkId) -> u16) -> Self {
+        let ports = network.topology.host_ports(id);
         Host {
             id,
-            egress: Egress::new(network, id.into(), 0, link_kind_of, OnePort::default()),
+            egress: Egress::new(network, id.into(), 0, link_kind_of, HostPorts::new(ports)),
+            several: (ports > 1).then(|| Box::new(SeveralPorts::new(network, ports))),
             outgoing: Vec::new(),
             incoming: Vec::new(),
             senders: Vec::new(),
@@ -230,13 +242,13 @@ impl Host {
     }
 
     /// The port and its queues.
-    pub fn egress(&self) -> &Egress<OnePort> {
+    pub fn egress(&self) -> &Egress<HostPorts> {
         &self.egress
     }
 
     /// The port and its queues, for tests that damage them.
     #[cfg(test)]
-    pub fn egress_mut(&mut self) -> &mut Egress<OnePort> {
+    pub fn egress_mut(&mut self) -> &mut Egress<HostPorts> {
         &mut self.egress
     }
 
@@ -286,12 +298,8 @@ impl Host {
 
     /// Handles a packet for a receiver.
     #[inline]
-    fn handle_data<O: Observer>(
-        &mut self,
-        packet: &Packet,
-        stack: Option<&IntStack>,
-        at: &mut Context<'_, O>,
-    ) {
+    fn handle_data<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        let packet = &frame.packet;
         at.counters.consumed += 1;
         while let Some((_, slot)) = self.closing_receivers.pop_front_if(|(time, _)| *time <= at.now) {
             self.close_receiver(slot);
@@ -303,13 +311,14 @@ impl Host {
             NOT_OPENED => self.open_receiver(slot, packet.qp, at.network),
             index => index,
         } as usize;
+        self.incoming[slot].port = frame.port;
         at.observer.delivered(packet.qp, at.now, packet);
         let mut delivered = self.receivers[index].handle_packet(at.now, packet);
         if let Some(stack) = stack {
             self.hold_for_ack(slot, stack);
         }
         while let Some(answer) = self.receivers[index].poll_transmit() {
-            self.send_answer(slot, answer, at);
+            self.send_answer((slot, frame.port), answer, at);
         }
         if self.pulls.is_some() {
             self.request_pull(slot, index, at.now);

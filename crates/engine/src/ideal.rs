@@ -9,6 +9,7 @@ use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, TransportConfig};
 use anabranch_results::PathChoice;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Add;
 
 /// The computation of ideal completion times on a fabric.
 pub struct Ideal<'a> {
@@ -19,6 +20,8 @@ pub struct Ideal<'a> {
     split: u64,
     /// Whether packets of one queue pair may take different paths.
     spreads: bool,
+    /// Whether packets of one queue pair leave by all ports of their NIC.
+    uses_all_ports: bool,
     /// Whether all paths between two hosts have the same rates and latencies, link by link.
     uniform: bool,
 }
@@ -51,13 +54,22 @@ impl<'a> Ideal<'a> {
     /// Ideal times of messages that `transport` carries, each on one queue pair and one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
         let framing = transport.framing();
-        Ideal { topology, routing, framing, split: 1, spreads: false, uniform: is_uniform(topology) }
+        Ideal {
+            topology,
+            routing,
+            framing,
+            split: 1,
+            spreads: false,
+            uses_all_ports: false,
+            uniform: is_uniform(topology),
+        }
     }
 
     /// Ideal times of messages under `scheme`: with its queue pairs per connection and its spreading over paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
         let spreads = scheme.path_choice() != PathChoice::Hash;
-        Ideal { split: u64::from(scheme.qps), spreads, ..self }
+        let uses_all_ports = scheme.uses_all_ports();
+        Ideal { split: u64::from(scheme.qps), spreads, uses_all_ports, ..self }
     }
 
     /// Facts of the longest path: the round trip of a full packet and its ACK, and the BDP at line rate. The queue length is 0;
@@ -75,7 +87,10 @@ impl<'a> Ideal<'a> {
         let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
         let path: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         let base_rtt = self.last_arrival(&path, 1, packet.0) + ack_return(&path);
-        let rate = self.topology.ports[0].rate;
+        let rate = match self.uses_all_ports {
+            true => self.topology.host_rate(HostId(0)),
+            false => self.topology.ports[0].rate,
+        };
         let bdp = Bytes(rate.bytes_in(base_rtt));
         PathFacts { base_rtt, bdp, packet, line_rate: rate, queue: Bytes(0) }
     }
@@ -118,7 +133,7 @@ impl<'a> Ideal<'a> {
             let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));
             if packets > 1 {
                 // The first packet passes; the other full ones follow at the pace of the slowest link.
-                let paced = Duration(full_time.0.saturating_sub(slowest.0) * (packets - 2));
+                let paced = Duration(full_time.0.saturating_sub(slowest.0)) * (packets - 2);
                 full_out = full_out + full_time + paced;
                 slowest = slowest.max(full_time);
                 last_out = last_out.max(full_out) + last_time;
@@ -160,32 +175,34 @@ impl<'a> Ideal<'a> {
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
-        let mut latest = 0;
+        let mut latest = Duration::ZERO;
         for (slot, tier) in tiers.iter().enumerate() {
             let (rest_full, rest_short) = rests[slot];
             let pass = |fulls: u64, parts: &[MessageParts], bytes: u64, largest: u64| {
                 if tier.single {
-                    let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
-                    fulls.saturating_mul(full_times[slot]).saturating_add(last)
+                    let last = parts.iter().map(|part| tier.rate.time_for(part.last) * part.count);
+                    last.fold(Duration(full_times[slot]) * fulls, Duration::add)
                 } else {
                     let total_rate = u128::from(bytes) * 8_000_000_000_000 / tier.total_rate.max(1);
-                    (total_rate as u64).max(tier.rate.time_for(largest).0)
+                    let together = Duration(u64::try_from(total_rate).unwrap_or(u64::MAX));
+                    together.max(tier.rate.time_for(largest))
                 }
             };
+            let ends = |first: u64, pass: Duration, rest: u64| Duration(first) + pass + Duration(rest);
             let full_bytes = fulls.saturating_mul(full);
             let (first, largest) = match fulls {
                 0 => (first_last, longest),
                 _ => (first_full.min(first_last), full),
             };
-            latest = latest
-                .max(first + pass(fulls, &parts, full_bytes.saturating_add(lasts), largest) + rest_short);
+            let passed = pass(fulls, &parts, full_bytes.saturating_add(lasts), largest);
+            latest = latest.max(ends(first, passed, rest_short));
             if fulls > 0 {
-                latest = latest.max(first_full + pass(fulls, &[], full_bytes, full) + rest_full);
+                latest = latest.max(ends(first_full, pass(fulls, &[], full_bytes, full), rest_full));
             }
             first_full += full_times[slot] + tier.onward.0;
-            first_last += short_times[slot] + tier.onward.0;
+            first_last = first_last.saturating_add(short_times[slot] + tier.onward.0);
         }
-        Duration(latest)
+        latest
     }
 
     /// The parts of a message, one for each queue pair: as even as bytes allow, and none empty.
@@ -226,9 +243,13 @@ impl<'a> Ideal<'a> {
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {
-            let switch = node.0.checked_sub(self.topology.hosts);
-            let ports = switch
-                .map_or(1, |switch| self.routing.group(switch as usize, self.routing.tor_index(to, 0)).len());
+            let ports = match node.0.checked_sub(self.topology.hosts) {
+                Some(switch) => self.routing.group(switch as usize, self.routing.tor_index(to, 0)).len(),
+                None if self.uses_all_ports || self.split > 1 => {
+                    self.topology.host_ports(HostId(node.0)).into()
+                }
+                None => 1,
+            };
             (ports as u64).max(1)
         };
         let mut ways = 1_u64;
@@ -249,25 +270,31 @@ impl<'a> Ideal<'a> {
         if src == dst {
             return Vec::new();
         }
-        let (hosts, destination) = (self.topology.hosts, self.routing.tor_index(dst, 0));
-        let mut tiers = vec![self.tier(self.topology.link(src.into(), 0))];
-        let mut here = BTreeSet::from([self.routing.tor_index(src, 0)]);
-        while !here.contains(&destination) {
-            let mut tier: Option<Tier> = None;
+        let hosts = self.topology.hosts;
+        let ports = |host: HostId| (0..self.topology.host_ports(host)).map(move |port| (host, port));
+        let links = |host: HostId| ports(host).map(|(host, port)| self.topology.link(host.into(), port));
+        let tors = |host: HostId| ports(host).map(|(host, port)| self.routing.tor_index(host, port));
+        let join = |tiers: &mut dyn Iterator<Item = Tier>| tiers.reduce(|one, other| one.join(&other));
+        let destinations: BTreeSet<u32> = tors(dst).collect();
+        let mut here: BTreeSet<u32> = tors(src).collect();
+        let mut tiers = Vec::from_iter(join(&mut links(src).map(|link| self.tier(link))));
+        while here.is_disjoint(&destinations) {
             let mut next = BTreeSet::new();
-            for &switch in &here {
+            let mut passed = BTreeSet::new();
+            for (&switch, &destination) in
+                here.iter().flat_map(|switch| destinations.iter().map(move |to| (switch, to)))
+            {
                 for &port in self.routing.group(switch as usize, destination) {
                     let link = self.topology.link(NodeId(hosts + switch), port);
-                    let also = self.tier(link);
-                    tier = Some(tier.map_or(also, |tier| tier.join(&also)));
                     next.insert(self.topology.ports[link.index()].peer.0 - hosts);
+                    passed.insert(link);
                 }
             }
-            let Some(tier) = tier else { return Vec::new() };
+            let Some(tier) = join(&mut passed.iter().map(|&link| self.tier(link))) else { return Vec::new() };
             tiers.push(tier);
             here = next;
         }
-        tiers.push(self.tier(self.topology.reverse(self.topology.link(dst.into(), 0))));
+        tiers.extend(join(&mut links(dst).map(|link| self.tier(self.topology.reverse(link)))));
         tiers
     }
 
@@ -309,7 +336,10 @@ fn is_uniform(topology: &Topology) -> bool {
     let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
     let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
     let mut node = NodeId(0);
-    topology.host_file_ids.is_empty()
+    // Where planes are joined, the ports of a host may lie at different distances.
+    let is_joined = topology.has_several_ports() && topology.planes.is_empty();
+    !is_joined
+        && topology.host_file_ids.is_empty()
         && topology.ports.iter().enumerate().all(|(link, port)| {
             while topology.links_of(node).end <= link as u32 {
                 node = NodeId(node.0 + 1);
@@ -318,4 +348,32 @@ fn is_uniform(topology: &Topology) -> bool {
             let kind = (port.rate, port.latency, delay);
             *kinds.entry((tier(node), tier(port.peer))).or_insert(kind) == kind
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_fabric::TopologySpec;
+
+    /// The FCT of a message between two hosts on a switch, alone on one path or spread over all.
+    fn fct(link: Rate, bytes: u64, split: u64, spreads: bool) -> u64 {
+        let (link_latency, switch_latency) = (Duration::from_us(1), Duration::ZERO);
+        let spec = TopologySpec::SingleSwitch { hosts: 2, link, link_latency, switch_latency };
+        let topology = anabranch_fabric::build(&spec, None).unwrap();
+        let scheme: Scheme = toml::from_str(include_str!("engine/tests/reps.toml")).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        let ideal = Ideal { split, spreads, ..Ideal::new(&topology, routing, &scheme.transport) };
+        ideal.fct(HostId(0), HostId(1), bytes).0
+    }
+
+    /// A time beyond the largest number is that number: never a short one.
+    #[test]
+    fn no_time_is_too_long() {
+        for (split, spreads) in [(1, false), (1, true), (8, true)] {
+            let fct = |link, bytes| fct(link, bytes, split, spreads);
+            assert!(fct(Rate::from_gbps(1), 1_000_000_000) > 8_000_000_000_000, "8 s");
+            assert_eq!(fct(Rate(100_000), 10_000_000_000_000), u64::MAX, "25 years");
+            assert_eq!(fct(Rate(1), u64::MAX / 2), u64::MAX);
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub use queue::FullQueue;
 pub use run::{Built, RunError, build, run, run_injected, run_observed};
 pub use span::{Activity, Span};
 pub use spec::{
-    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, RoutingMode, RunPoint,
-    Scheme, Series, WrrSpec,
+    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, PortChoice, RoutingMode,
+    RunPoint, Scheme, Series, WrrSpec,
 };
 pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

@@ -2,7 +2,7 @@
 
 use crate::queue::FullQueue;
 use crate::spec::FabricSpec;
-use anabranch_base::{Bytes, Duration, LinkId, Rate};
+use anabranch_base::{Bytes, Duration, LinkId, Rate, Time};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
@@ -62,6 +62,24 @@ impl LinkKind {
             }
         }
     }
+
+    /// The times of a packet of `bytes` bytes whose transmission begins at `start`, on a healthy link by an exact clock.
+    #[inline]
+    pub fn hop(&self, start: Time, bytes: u16) -> HopTimes {
+        let SizeClass { serialisation, delay_class, .. } = self.class(bytes);
+        let leaves = start + serialisation;
+        HopTimes { leaves, acts: leaves + self.delay, delay_class }
+    }
+}
+
+/// The times of a packet on a link, store and forward.
+pub struct HopTimes {
+    /// The time at which its last bit leaves.
+    pub leaves: Time,
+    /// The time from which the next node may act on it.
+    pub acts: Time,
+    /// The class of the delay until `leaves`.
+    pub delay_class: DelayClass,
 }
 
 /// The kinds of links of a fabric, created as they are first used.

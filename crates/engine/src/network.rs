@@ -7,7 +7,7 @@ use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::{ArrivalOrder, LONGEST_WINDOW};
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
-use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, stream};
+use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
@@ -39,8 +39,10 @@ pub struct Network<'a> {
     pub board: Board<'a>,
     /// The messages that start at a time.
     pub starts: Starts,
-    /// The attachment of each host: the entry that every switch looks up for every packet.
+    /// The attachments of hosts, by port and host: what every switch looks up for every packet.
     attachments: Vec<Attachment>,
+    /// By switch: the first attachment in its plane, or [`ANY_PORT`].
+    plane_of: Vec<u32>,
     /// By queue pair: its number among those on which its source sends, and among those on which its destination receives.
     slots: Vec<[u32; 2]>,
     /// Connections that were added after the run began, numbered after those of the workload.
@@ -73,6 +75,9 @@ struct Attachment {
     port: u16,
 }
 
+/// Stands for the plane of a switch that leads to several ports of a host.
+const ANY_PORT: u32 = u32::MAX;
+
 /// The inputs of a network.
 pub struct NetworkInputs<'a> {
     /// See [`Network::topology`].
@@ -100,10 +105,9 @@ impl<'a> Network<'a> {
     pub fn new(parts: NetworkInputs<'a>) -> Self {
         let NetworkInputs { topology, healthy, workload, scheme, facts, own_path, link_kinds, faults, seed } =
             parts;
-        let attachment = |host: u32| Attachment {
-            tor: healthy.tor_index(HostId(host), 0),
-            port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
-        };
+        let attachments = (0..topology.most_host_ports()).flat_map(|port| {
+            (0..topology.hosts).map(move |host| Attachment::of(topology, healthy, HostId(host), port))
+        });
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
         let window = Duration(lookahead(&link_kinds, scheme).0.min(LONGEST_WINDOW));
@@ -113,7 +117,8 @@ impl<'a> Network<'a> {
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
-            attachments: (0..topology.hosts).map(attachment).collect(),
+            attachments: attachments.collect(),
+            plane_of: planes(topology, healthy),
             slots: slots(workload, topology.hosts, scheme.qps),
             added: boxcar::Vec::new(),
             salts: salts.collect(),
@@ -233,7 +238,7 @@ impl<'a> Network<'a> {
     /// among the shortest paths. None without a path.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
-        let Attachment { tor, port } = self.attachments[packet.dst.index()];
+        let Attachment { tor, port } = self.attachment(routing, switch, packet)?;
         if tor == switch {
             return Some(port);
         }
@@ -245,11 +250,79 @@ impl<'a> Network<'a> {
         }
     }
 
+    /// The ToR towards which the switch with this index sends a packet. None without a path.
+    #[inline]
+    pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {
+        self.attachment(routing, switch, packet).map(|attachment| attachment.tor)
+    }
+
+    /// The attachment of a packet's destination in the plane of the switch with this index.
+    #[inline]
+    fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
+        match self.plane_of[switch as usize] {
+            ANY_PORT => self.nearest_attachment(routing, switch, packet),
+            first => Some(self.attachments[(first + packet.dst.0) as usize]),
+        }
+    }
+
+    /// One of the nearest attachments of a packet's destination, by a hash that is the same at all switches.
+    #[cold]
+    #[inline(never)]
+    fn nearest_attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
+        let nearest = routing.nearest_ports(self.topology, switch, packet.dst, u16::MAX);
+        let chosen = match nearest.count_ones() {
+            0 => return None,
+            1 => 0,
+            n => ecmp_choice(packet, self.seed, n as usize),
+        };
+        let port = (0..u16::BITS as u16).filter(|port| nearest >> port & 1 == 1).nth(chosen)?;
+        Some(Attachment::of(self.topology, self.healthy, packet.dst, port))
+    }
+
+    /// Whether a port of `host` is attached to the switch with this index.
+    pub fn is_attached(&self, host: HostId, switch: u32) -> bool {
+        (0..self.topology.host_ports(host)).any(|port| self.healthy.tor_index(host, port) == switch)
+    }
+
     /// The longest time from the begin of the transmission of a full packet on a healthy link until the next node acts on it.
     pub fn longest_delay(&self) -> Duration {
-        let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
+        let of = |kind: &LinkKind| kind.hop(Time::ZERO, self.facts.packet.0 as u16).acts.since(Time::ZERO);
         self.link_kinds.iter().map(of).max().unwrap_or(Duration(1))
     }
+}
+
+impl Attachment {
+    /// The attachment of a host's port; of a port that the host does not have, that of its first one.
+    fn of(topology: &Topology, routing: &Routing, host: HostId, port: u16) -> Attachment {
+        let port = if port < topology.host_ports(host) { port } else { 0 };
+        let link = topology.link(host.into(), port);
+        Attachment { tor: routing.tor_index(host, port), port: topology.ports[link.index()].peer_port }
+    }
+}
+
+/// By switch: the first attachment in its plane. It is that of the only port by which the switch leads to hosts, if every host
+/// has that port.
+fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
+    let hosts = || (0..topology.hosts).map(HostId);
+    if !topology.has_several_ports() {
+        return vec![0; topology.switches.len()];
+    }
+    let mut ports_at = vec![0_u16; topology.tors() as usize];
+    let mut common = u16::MAX;
+    for host in hosts() {
+        let ports = topology.host_ports(host);
+        (0..ports).for_each(|port| ports_at[routing.tor_index(host, port) as usize] |= 1 << port);
+        common &= u16::MAX >> (u16::BITS as u16 - ports);
+    }
+    let plane = |switch: u32| {
+        let leads = |tor: u32| tor == switch || !routing.is_empty(switch as usize, tor);
+        let mask = (0..).zip(&ports_at).filter(|(tor, _)| leads(*tor)).fold(0, |mask, (_, at)| mask | at);
+        match mask.is_power_of_two() && mask & common != 0 {
+            true => mask.trailing_zeros() * topology.hosts,
+            false => ANY_PORT,
+        }
+    };
+    (0..topology.switches.len() as u32).map(plane).collect()
 }
 
 /// The shortest time from the moment a node sends a frame until another node may act on it: the latency of the link, plus

@@ -16,12 +16,12 @@ use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
 use anabranch_base::{
-    Duration, HostId, MessageId, OutOfRange, Panicked, Problem, Refused, Time, catch_panicked, foreign,
+    Duration, HostId, MessageId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign,
 };
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
-use anabranch_results::{RunFailure, SeriesRow, StallReason};
+use anabranch_results::{LongerLimits, RunFailure, SeriesRow, StallReason};
 use anabranch_workload::{self as workload, Fabric, Qp, Workload, WorkloadError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,7 +106,6 @@ fn run_point<O: Observer>(
         None => build(point)?,
         Some(_) => build_fabric(point)?,
     };
-    check_single_port(&fabric.topology)?;
     let (series, per_second) = match point.measures.is_empty() {
         true => (None, 0.0),
         false => series_observer(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
@@ -240,18 +239,6 @@ fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
     Ok(Built { topology, routing, workload: Workload::default() })
-}
-
-/// Checks that no host has more than one port.
-fn check_single_port(topology: &Topology) -> Result<(), TopologyError> {
-    if !topology.has_several_ports() {
-        return Ok(());
-    }
-    let problem = Problem::with_text(
-        format!("hosts have up to {} ports, and runs have one port per host", topology.most_host_ports()),
-        "planes = 1, or a topology whose hosts have one link each",
-    );
-    Err(TopologyError::Shape { key: "topology.planes".to_owned(), problem })
 }
 
 /// The observer that records the measures of a point, and the points per simulated second of the curves that have one in
@@ -406,12 +393,14 @@ impl RunContext<'_> {
             at: early.at,
             longest: early.longest,
         };
+        let (help, limits) = stalled.explain();
         RunError::Stalled {
             at: early.at,
             reason,
             flows: early.stuck,
             unfinished: result.run.flows - result.run.flows_finished,
-            help: stalled.explain(),
+            help,
+            limits,
             partial: Box::new(result),
         }
     }
@@ -430,6 +419,7 @@ pub enum RunError {
         unfinished: *unfinished,
         flows: flows.clone(),
         help: help.clone(),
+        limits: limits.clone(),
     })]
     Stalled {
         /// Simulated time.
@@ -442,6 +432,8 @@ pub enum RunError {
         unfinished: u64,
         /// Lines of help.
         help: Vec<String>,
+        /// Limits under which the flows may end as the scenario stands.
+        limits: Option<LongerLimits>,
         /// The results until then.
         partial: Box<RunResult>,
     },
@@ -574,8 +566,9 @@ impl RunError {
     /// The cause of the failure as a value, and the results until then.
     pub fn into_failure(self) -> (RunFailure, Option<Box<RunResult>>) {
         match self {
-            RunError::Stalled { at, reason, flows, unfinished, help, partial } => {
-                (RunFailure::Stalled { at_us: at.as_us(), reason, unfinished, flows, help }, Some(partial))
+            RunError::Stalled { at, reason, flows, unfinished, help, limits, partial } => {
+                let at_us = at.as_us();
+                (RunFailure::Stalled { at_us, reason, unfinished, flows, help, limits }, Some(partial))
             }
             RunError::Deadlock { at, cycle, unfinished, partial } => {
                 (RunFailure::Deadlock { at_us: at.as_us(), cycle, unfinished }, Some(partial))

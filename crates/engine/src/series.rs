@@ -73,7 +73,7 @@ impl SeriesObserver {
             Series::Pauses => self.pauses.watch(link, 1, || Pauses::new(every)),
             Series::PauseTime => self.pause_time.watch(link, 1, || PauseTime::new(every)),
             Series::PauseVictims => self.victims.watch(link, 1, || Bins::new(every, Unit::Count)),
-            Series::HeldOutside
+            Series::ProgramBuffer
             | Series::TableEntries
             | Series::FlowThroughput
             | Series::SenderRtt
@@ -85,7 +85,7 @@ impl SeriesObserver {
     /// curves for switches.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
         match measure.series {
-            Series::HeldOutside => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
+            Series::ProgramBuffer => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
             Series::TableEntries => self.entries.watch(node.0, 1, || Level::bytes(measure.every)),
             _ => {}
         }
@@ -109,7 +109,7 @@ impl SeriesObserver {
             | Series::Pauses
             | Series::PauseTime
             | Series::PauseVictims
-            | Series::HeldOutside
+            | Series::ProgramBuffer
             | Series::TableEntries => {}
         }
     }

@@ -350,8 +350,9 @@ fn start_window<O: Observer>(
     }
     for (node, task) in window.tasks.iter() {
         match (position_of[node.index()], task) {
-            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(_, stop)) => {
-                hosts[index as usize].handle_pause(*stop, at);
+            (Some((NodeIndex::Host(index), ..)), NodeTask::Pause(port, stop)) => {
+                hosts[index as usize].handle_pause(*port, *stop, at);
+                at.link.finish(&mut at.out);
             }
             (Some((NodeIndex::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
                 switches[index as usize].handle_pause(*port, *stop, at);

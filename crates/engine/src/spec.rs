@@ -18,6 +18,7 @@ use anabranch_results::{PathChoice, Value};
 use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One run: a scheme, a point of the sweep and a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +43,9 @@ pub struct RunPoint {
     pub limits: Limits,
     /// The number of points that all curves of the run may have.
     pub most_points: u64,
-    /// The contents of every file that the scenario names.
-    pub files: BTreeMap<String, String>,
+    /// The contents of every file that the scenario names. The runs of a scenario share them: a trace may be longer than all
+    /// the rest, and there may be thousands of runs.
+    pub files: Arc<BTreeMap<String, String>>,
 }
 
 /// The longest allowed jitter of a NIC and of timers.
@@ -131,6 +133,15 @@ impl Scheme {
     /// The load balancers in use: that of the scheme and that of its mix.
     pub fn all_lbs(&self) -> impl Iterator<Item = &LbConfig> {
         std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
+    }
+
+    /// Whether packets of one queue pair leave by all ports of their NIC.
+    pub fn uses_all_ports(&self) -> bool {
+        match self.fabric.port_choice() {
+            PortChoice::Entropy => self.all_lbs().all(LbConfig::spreads_packets),
+            PortChoice::QueuePair => false,
+            PortChoice::Packet => true,
+        }
     }
 
     /// The part that chooses a packet's path under this scheme.
@@ -255,6 +266,19 @@ parameters! {
         #[serde(default)]
         #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
+        /// The port, and so the plane, by which a packet leaves a NIC with several: by its entropy value modulo the number of
+        /// ports (`entropy`), so that a balancer that spreads packets over entropy values spreads them over ports; by its queue
+        /// pair, whose host gives it a port in turn (`queue-pair`); or data by the next free port (`packet`). Without it `packet`
+        /// where `routing` chooses a path for each packet, otherwise `entropy`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[param(any; example = "queue-pair";
+            source = "unspecified; multi-plane NICs and MRC (OCP 1.0) spread the packets of a queue pair over planes, bonded \
+            NICs keep a queue pair on one port")]
+        pub port_choice: Option<PortChoice>,
+        /// Packets leave by another port of the NIC while it knows that the link of theirs is down.
+        #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
+        #[param(any; example = false; source = "unspecified; a NIC sees at once that its own link has no signal"; default = true)]
+        pub port_failover: bool,
         /// The order in which a node handles packets that arrive at one instant: by rising ingress port (`port`), or drawn for
         /// each node and instant (`random`), so that no port is always served first.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -306,6 +330,10 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+fn is_on() -> bool {
+    true
+}
+
 fn is_none(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }
@@ -319,6 +347,14 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
+    /// The port by which a packet leaves a NIC with several. Where switches choose a path for each packet, the NIC does too.
+    pub fn port_choice(&self) -> PortChoice {
+        self.port_choice.unwrap_or(match self.routing {
+            RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear => PortChoice::Entropy,
+        })
+    }
+
     /// The most bytes that a data queue that drops or trims can hold, by the facts of a path. Alone at its switch it gets the
     /// share `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
@@ -397,6 +433,20 @@ pub enum RoutingMode {
 parameter_choices!(
     RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
 );
+
+/// The choice of a NIC with several ports among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortChoice {
+    /// The entropy value of the packet decides.
+    Entropy,
+    /// The queue pair of the packet decides.
+    QueuePair,
+    /// Data leaves by the next free port.
+    Packet,
+}
+
+parameter_choices!(PortChoice: "entropy" = Entropy, "queue-pair" = QueuePair, "packet" = Packet);
 
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.

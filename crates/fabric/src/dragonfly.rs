@@ -2,7 +2,7 @@
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
-use super::fat_tree::near_divisors;
+use super::near::near_divisors;
 use super::{Switch, Topology};
 use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,10 @@
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
+use super::near::{near_divisors, near_multiples};
 use super::{Switch, Topology};
 use crate::TierSpec;
-use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
+use anabranch_base::{Duration, NodeId, Problem, Rate};
 
 /// Builds the tree after checking that every port has a peer.
 pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Topology, TopologyError> {
@@ -344,24 +345,6 @@ fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
     );
     let problem = Problem { message, fix: Some(near_multiples(spec.radix_up, bundle)) };
     Err(ShapeError { tier: t, key: ShapeKey::RadixUp, problem })
-}
-
-/// The multiples of `of` next to `n`, which is not one itself: "96 or 104".
-fn near_multiples(n: u32, of: u32) -> Fix {
-    let below = n / of * of;
-    let above = u64::from(below) + u64::from(of);
-    if below == 0 { Fix::value(above) } else { Fix::text(format_args!("{below} or {above}")) }
-}
-
-/// The divisors of `n` next to `value`, which is not one itself, each plus `more`: "8 or 16".
-pub(super) fn near_divisors(n: u32, value: u32, more: u32) -> Fix {
-    let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
-    let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));
-    match (below.map(|d| d + more), above.map(|d| d + more)) {
-        (Some(below), Some(above)) => Fix::text(format_args!("{below} or {above}")),
-        (Some(only), None) | (None, Some(only)) => Fix::value(only),
-        (None, None) => "another number".into(),
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod fat_tree;
 mod instances_test;
 mod name;
 mod nccl_file;
+mod near;
 mod ns3_file;
 mod path;
 #[cfg(test)]

@@ -20,10 +20,13 @@ pub struct Routing {
     host_ports: u32,
     /// The ToR of each host's port, by host and port; `u32::MAX` for ports that a host does not have.
     tor_index: Vec<u32>,
+    /// By host: its ports whose links are not alive, as a mask; empty where hosts have one port.
+    dead_ports: Vec<u16>,
 }
 
 impl Routing {
-    /// Routes over the links for which `alive` is true. Only links between switches matter, as hosts do not forward.
+    /// Routes over the links for which `alive` is true. Links of hosts matter only where a
+    /// host has several ports: ToRs then withdraw the dead ones, so that its packets take others.
     pub fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Routing {
         let tors = topology.tors();
         let host_ports = topology.most_host_ports();
@@ -39,6 +42,7 @@ impl Routing {
             groups: vec![0],
             host_ports: u32::from(host_ports),
             tor_index: tor_index.collect(),
+            dead_ports: dead_ports(topology, alive),
         };
         let mut search = Search::new(topology, alive);
         let mut interner = BTreeMap::from([(Vec::new(), 0)]);
@@ -94,13 +98,7 @@ impl Routing {
         Some(hops)
     }
 
-    /// The ports of `dst` at the least distance from port `src_port` of `src`, as a mask: bit `p` stands for port `p`.
-    /// No bit is set where no port can be reached. Only ports in the mask `among` count, so that a sender can leave out
-    /// ports that it knows to be dead.
-    ///
-    /// In separate planes it is the port in the plane of `src_port`; of hosts on one ToR, the ports on that ToR; where planes
-    /// are joined, it may be several. It follows the routes to each port, so it is for the set-up of a queue pair, not for
-    /// every packet.
+    /// The ports of `dst` at the least distance from port `src_port` of `src`, as [`Routing::nearest_ports`] has them.
     pub fn best_ports(
         &self,
         topology: &Topology,
@@ -108,7 +106,18 @@ impl Routing {
         dst: HostId,
         among: u16,
     ) -> u16 {
-        let from = self.tor_index(src, src_port);
+        self.nearest_ports(topology, self.tor_index(src, src_port), dst, among)
+    }
+
+    /// The ports of `dst` at the least distance from the switch `from`, as a mask: bit `p` stands for port `p`. No bit is set
+    /// where no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports that it knows
+    /// to be dead.
+    ///
+    /// In separate planes it is the port in the plane of the switch; of hosts on one ToR, the ports on that ToR; where planes
+    /// are joined, it may be several. It follows the routes to each port, hop by hop.
+    pub fn nearest_ports(&self, topology: &Topology, from: u32, dst: HostId, among: u16) -> u16 {
+        let dead = self.dead_ports.get(dst.index()).copied().unwrap_or(0);
+        let among = if among & !dead == 0 { among } else { among & !dead };
         let (mut least, mut best) = (u32::MAX, 0);
         for port in (0..topology.host_ports(dst).min(MOST_HOST_PORTS)).filter(|port| among >> port & 1 == 1) {
             match self.distance(topology, from, self.tor_index(dst, port)) {
@@ -135,7 +144,7 @@ impl Routing {
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
             + (self.table.capacity() + self.tor_index.capacity()) * size_of::<u32>()
-            + self.groups.capacity() * size_of::<u16>()
+            + (self.groups.capacity() + self.dead_ports.capacity()) * size_of::<u16>()
     }
 
     fn intern(&mut self, interner: &mut BTreeMap<Vec<u16>, u32>, ports: Vec<u16>) -> u32 {
@@ -148,6 +157,22 @@ impl Routing {
         interner.insert(ports, group);
         group
     }
+}
+
+/// By host: its ports whose links are not alive in one direction or both; empty where hosts have one port.
+fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
+    if !topology.has_several_ports() {
+        return Vec::new();
+    }
+    let dead = |host: HostId, port: u16| {
+        let link = topology.link(host.into(), port);
+        !alive(link) || !alive(topology.reverse(link))
+    };
+    let mask = |host: HostId| {
+        let ports = 0..topology.host_ports(host).min(MOST_HOST_PORTS);
+        ports.filter(|port| dead(host, *port)).fold(0, |mask, port| mask | 1 << port)
+    };
+    (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
 /// A breadth-first search from 64 destination ToRs at once: bit d of a word represents destination `first + d`.

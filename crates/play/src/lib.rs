@@ -177,7 +177,11 @@ fault = [{ kind = "link-down", links = "tor:0/up:0", at = "2us", duration = "20u
             (&completed["replaced"], &completed["list"][0]["text"]),
             (&json!(2), &json!("hosts = 128"))
         );
-        assert!(completed["list"][0]["meaning"].as_str().unwrap().starts_with("Hosts of the fabric."));
+        let meaning = completed["list"][0]["meaning"].as_str().unwrap();
+        assert!(
+            meaning.starts_with("`fat-tree`, `leaf-spine`, `single-switch`: Hosts of the fabric."),
+            "{meaning}"
+        );
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Sizes, times and rates that depend on the fabric, as in "one BDP" or "half an RTT".
 
 use anabranch_base::{
-    Bytes, Duration, Fix, Problem, RATE_FORM, Ranged, Rate, SIZE_FORM, TIME_FORM, from_text,
-    parameter_quantities,
+    Bytes, Duration, Fix, Problem, RATE_FORM, Ranged, Rate, SIZE_FORM, TIME_FORM, ValueError,
+    parameter_quantities, serde_as_text,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -188,21 +187,21 @@ impl Pace {
 }
 
 /// The number before `unit`, if `text` is a finite number with that unit; an error unless it is above 0.
-fn multiple(text: &str, unit: &str) -> Option<Result<f64, Problem>> {
+fn multiple(text: &str, unit: &str) -> Option<Result<f64, ValueError>> {
     let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
     let number = number.is_finite().then_some(number)?;
-    Some(if number > 0.0 { Ok(number) } else { Err("must be above 0".into()) })
+    Some(if number > 0.0 { Ok(number) } else { Err(ValueError::rule("must be above 0")) })
 }
 
 /// A size in BDPs or packets.
-fn relative_size(text: &str) -> Option<Result<Size, Problem>> {
+fn relative_size(text: &str) -> Option<Result<Size, ValueError>> {
     let bdp = multiple(text, "bdp").map(|n| n.map(Size::Bdp));
     bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))
 }
 
 /// A problem with the relative forms that a quantity also accepts.
-fn also(problem: Problem, too: &str) -> Problem {
-    Problem { message: format!("{}; {too}", problem.message), ..problem }
+fn also(problem: Problem, too: &str) -> ValueError {
+    Problem { message: format!("{}; {too}", problem.message), ..problem }.into()
 }
 
 /// The replacement for a percentage: that share of `unit`.
@@ -214,8 +213,8 @@ fn share_of(text: &str, unit: &str) -> Option<Fix> {
 }
 
 impl FromStr for Size {
-    type Err = Problem;
-    fn from_str(text: &str) -> Result<Self, Problem> {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         if let Some(size) = relative_size(text) {
             return size;
         }
@@ -224,8 +223,8 @@ impl FromStr for Size {
 }
 
 impl FromStr for Threshold {
-    type Err = Problem;
-    fn from_str(text: &str) -> Result<Self, Problem> {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         if let Some(share) = multiple(text, "queue") {
             return share.map(Threshold::Queue);
         }
@@ -239,8 +238,8 @@ impl FromStr for Threshold {
 }
 
 impl FromStr for Span {
-    type Err = Problem;
-    fn from_str(text: &str) -> Result<Self, Problem> {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         if let Some(n) = multiple(text, "rtt") {
             return n.map(Span::Rtt);
         }
@@ -249,7 +248,8 @@ impl FromStr for Span {
             return Err(Problem::with_value(
                 format!("\"{text}\" has no round trips, and an empty queue takes none"),
                 format_args!("2rtt+{text}"),
-            ));
+            )
+            .into());
         }
         if let Some((rtt, more)) = text.split_once('+')
             && let Some(n) = multiple(rtt, "rtt")
@@ -259,7 +259,7 @@ impl FromStr for Span {
                 return Ok(Span::RttAndQueues(n?, queues?));
             }
             let bytes = more.parse().map_err(|e: Problem| match e.fix {
-                Some(bytes) => Problem::with_value(e.message, format_args!("{rtt}+{bytes}")),
+                Some(bytes) => Problem::with_value(e.message, format_args!("{rtt}+{bytes}")).into(),
                 None => also(e, "\"2rtt+5MB\" and \"2rtt+5queue\" work"),
             })?;
             return n.map(|n| Span::RttAndBytes(n, bytes));
@@ -269,8 +269,8 @@ impl FromStr for Span {
 }
 
 impl FromStr for Pace {
-    type Err = Problem;
-    fn from_str(text: &str) -> Result<Self, Problem> {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         if let Some(share) = multiple(text, "line") {
             return share.map(Pace::Line);
         }
@@ -319,24 +319,8 @@ impl fmt::Display for Span {
     }
 }
 
-macro_rules! as_text {
-    ($name:ident) => {
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(&format_args!("{self:#}"))
-            }
-        }
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                from_text(d)
-            }
-        }
-    };
-}
-as_text!(Size);
-as_text!(Threshold);
-as_text!(Span);
-as_text!(Pace);
+serde_as_text!(Size, Threshold, Span, Pace);
+
 /// The forms of a time: absolute, in round trips, and with queues or bytes to wait for.
 pub(crate) const SPAN_FORMS: &[&str] =
     &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
@@ -406,7 +390,7 @@ mod tests {
         // The suggestions are valid.
         for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
             let said = wrong.parse::<Span>().unwrap_err();
-            assert_eq!(said.fix, Some(Fix::value(right)), "{said}");
+            assert_eq!(said.problem.fix, Some(Fix::value(right)), "{said}");
             assert!(right.parse::<Span>().is_ok());
         }
         assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
@@ -424,7 +408,7 @@ mod tests {
         assert!("0.2queue".parse::<Size>().is_err() && "-1queue".parse::<Threshold>().is_err());
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
-        assert_eq!("20%".parse::<Threshold>().unwrap_err().fix, Some(Fix::value("0.2queue")));
-        assert_eq!("7 %".parse::<Pace>().unwrap_err().fix, Some(Fix::value("0.07line")));
+        assert_eq!("20%".parse::<Threshold>().unwrap_err().problem.fix, Some(Fix::value("0.2queue")));
+        assert_eq!("7 %".parse::<Pace>().unwrap_err().problem.fix, Some(Fix::value("0.07line")));
     }
 }

@@ -48,14 +48,7 @@ impl Dataset {
         inputs: &BTreeMap<String, String>,
     ) -> Result<Dataset, DatasetError> {
         let dataset = Dataset { folder: folder.to_owned() };
-        let path = folder.join(PLAN);
         let unwritable = |source| DatasetError::Unwritable { folder: folder.to_owned(), source };
-        match fs::read_to_string(&path) {
-            Ok(there) if there == plan => return Ok(dataset),
-            Ok(_) => return Err(DatasetError::OtherCampaign { folder: folder.to_owned() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unwritable(error)),
-        }
         let write = || {
             fs::create_dir_all(folder)?;
             write_inputs(folder, inputs)?;
@@ -63,10 +56,25 @@ impl Dataset {
             let fresh = tempfile::NamedTempFile::new_in(folder)?;
             fs::write(fresh.path(), plan)?;
             readable(fresh.path(), 0o644)?;
-            fresh.persist(&path).map(drop).map_err(|error| error.error)
+            place(fresh, &folder.join(PLAN))
         };
-        write().map_err(unwritable)?;
+        if !dataset.has_plan(plan)? {
+            write().map_err(unwritable)?;
+            // Another machine may have been faster, with another plan.
+            dataset.has_plan(plan)?;
+        }
         Ok(dataset)
+    }
+
+    /// Whether the folder has this plan, or none.
+    fn has_plan(&self, plan: &str) -> Result<bool, DatasetError> {
+        let folder = self.folder.clone();
+        match fs::read_to_string(folder.join(PLAN)) {
+            Ok(there) if there == plan => Ok(true),
+            Ok(_) => Err(DatasetError::OtherCampaign { folder }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(DatasetError::Unwritable { folder, source }),
+        }
     }
 
     /// The dataset in `folder`, whatever is in it.
@@ -142,6 +150,16 @@ fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()>
     Ok(())
 }
 
+/// Gives a temporary file its name, unless another file bears it already.
+fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
+    match fresh.persist_noclobber(path) {
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Not every file system can do so.
+        Err(refused) => refused.file.persist(path).map(drop).map_err(|error| error.error),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// Sets the mode of a temporary file, which only this user may read, so that others may.
 fn readable(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
@@ -154,6 +172,26 @@ fn readable(path: &Path, mode: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_two_campaigns_that_claim_a_folder_at_once_one_gets_it() {
+        let place = tempfile::tempdir().unwrap();
+        let plans = ["seeds = [1]\n", "seeds = [2]\n"];
+        for round in 0..50 {
+            let folder = place.path().join(round.to_string());
+            let barrier = std::sync::Barrier::new(plans.len());
+            let claim = |plan: &str| {
+                barrier.wait();
+                Dataset::claim(&folder, plan, &BTreeMap::new()).is_ok()
+            };
+            let claimed = std::thread::scope(|scope| {
+                let threads = plans.map(|plan| scope.spawn(move || claim(plan)));
+                threads.map(|thread| thread.join().unwrap())
+            });
+            let there = fs::read_to_string(folder.join(PLAN)).unwrap();
+            assert_eq!(claimed, plans.map(|plan| plan == there));
+        }
+    }
 
     #[test]
     fn a_folder_is_one_campaigns_and_a_run_is_whole_or_not_there() {

@@ -166,12 +166,19 @@ impl ResultSet {
         Ok(set)
     }
 
+    /// Reads the rows of the runs with their warnings from what [`ResultSet::write`] wrote, and nothing else.
+    ///
+    /// # Errors
+    /// As [`ResultSet::read`].
+    pub fn open_runs(dir: &Path) -> Result<Vec<RunRow>, ResultsError> {
+        let manifest = manifest_of(dir)?;
+        let mut runs = read_runs(dir, &manifest)?;
+        manifest.give_warnings(&mut runs);
+        Ok(runs)
+    }
+
     fn read_all_but_curves(dir: &Path) -> Result<(ResultSet, Manifest), ResultsError> {
-        if !dir.is_dir() {
-            let why = if dir.exists() { "it is a file" } else { "it does not exist" };
-            return Err(ResultsError::NotResults { path: dir.to_owned(), why });
-        }
-        let manifest = read_manifest(dir)?;
+        let manifest = manifest_of(dir)?;
         let scenario = read_file(dir, SCENARIO, &manifest)?;
         let mut set = ResultSet {
             scenario_toml: String::from_utf8(scenario)
@@ -197,11 +204,18 @@ impl ResultSet {
             check_run_indices(&dir.join(FAULTS), faults.iter().map(|row| row.run), set.runs.len())?;
             faults.into_iter().for_each(|row| set.runs[row.run as usize].faults.push(row.fault));
         }
-        for (run, warnings) in set.runs.iter_mut().zip(&manifest.run_warning_values) {
-            run.warnings.clone_from(warnings);
-        }
+        manifest.give_warnings(&mut set.runs);
         Ok((set, manifest))
     }
+}
+
+/// The manifest of a folder, which must be one of results.
+fn manifest_of(dir: &Path) -> Result<Manifest, ResultsError> {
+    if !dir.is_dir() {
+        let why = if dir.exists() { "it is a file" } else { "it does not exist" };
+        return Err(ResultsError::NotResults { path: dir.to_owned(), why });
+    }
+    read_manifest(dir)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -218,6 +232,15 @@ pub(crate) struct Manifest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     run_warning_values: Vec<Vec<RunWarning>>,
     files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// Adds to all runs of the folder the warnings of each.
+    fn give_warnings(&self, runs: &mut [RunRow]) {
+        for (run, warnings) in runs.iter_mut().zip(&self.run_warning_values) {
+            run.warnings.clone_from(warnings);
+        }
+    }
 }
 
 fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, ResultsError> {
@@ -304,6 +327,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
             why: "it has no manifest.json, which is written last",
         },
         ErrorKind::NotFound => ResultsError::NotResults { path: dir.to_owned(), why: "it does not exist" },
+        ErrorKind::NotADirectory => ResultsError::NotResults { path: dir.to_owned(), why: "it is a file" },
         _ => ResultsError::Read { path: path.clone(), source },
     })?;
     /// The format alone, so that a newer manifest is told from a damaged one.

@@ -62,7 +62,9 @@ pub use files::SERIES as SERIES_FILE;
 #[cfg(not(feature = "files"))]
 pub use no_files::FiledCurves;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
-pub use run_end::{EmptyReason, RunFailure, RunWarning, SharedWarning, StallReason, WarnedScheme};
+pub use run_end::{
+    EmptyReason, LongerLimits, RunFailure, RunWarning, SharedWarning, StallReason, WarnedScheme,
+};
 pub use schema::{CurvePoints, FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Value};
 pub use set::{MissingRun, ResultSet};
 pub use statistic::{Estimate, Statistic};

@@ -214,6 +214,9 @@ pub enum RunFailure {
         flows: Vec<String>,
         /// Lines of help.
         help: Vec<String>,
+        /// Limits under which the flows may end as the scenario stands; none where no permitted ones are long enough.
+        #[serde(default)]
+        limits: Option<LongerLimits>,
     },
     /// A cycle of paused links, each of which waits for the next (PFC deadlock).
     Deadlock {
@@ -256,6 +259,15 @@ pub enum RunFailure {
         /// The error.
         message: String,
     },
+}
+
+/// Limits for a run that stalled under shorter ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongerLimits {
+    /// `limits.stall`, with its unit.
+    pub stall: String,
+    /// `limits.max_time`, with its unit, where the scenario's is too short.
+    pub max_time: Option<String>,
 }
 
 /// The condition that ended a stalled run.
@@ -355,7 +367,14 @@ mod tests {
 
     fn stalled(at_us: f64, reason: StallReason, help: &[&str]) -> RunFailure {
         let help = help.iter().map(|&line| line.to_owned()).collect();
-        RunFailure::Stalled { at_us, reason, unfinished: 2, flows: vec!["flow 3 (8 B)".to_owned()], help }
+        RunFailure::Stalled {
+            at_us,
+            reason,
+            unfinished: 2,
+            flows: vec!["flow 3 (8 B)".to_owned()],
+            help,
+            limits: None,
+        }
     }
 
     #[test]

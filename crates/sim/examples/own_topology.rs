@@ -1,4 +1,4 @@
-//! Custom topologies, a ring and a small dragonfly: `cargo run --release --example own_topology`.
+//! Custom topologies, a ring and groups of switches: `cargo run --release --example own_topology`.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::topology::TopologyBuilder;
@@ -21,7 +21,7 @@ fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refu
 }
 
 /// Groups of switches: a full mesh within each group, and a long cable between each pair of groups.
-fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
+fn meshes(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
     if !(groups - 1).is_multiple_of(switches) {
@@ -71,7 +71,7 @@ duration = "100us"
 "*.fabric.routing_delay" = "10us"
 
 [sweep]
-"topology.kind" = ["ring", "dragonfly"]
+"topology.kind" = ["ring", "meshes"]
 "#;
 
 /// Runs both topologies. The number of threads changes only the run time.
@@ -88,9 +88,9 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let groups = Parameter::new("groups", 5u32, "of four switches").must("be at least 2", |n: &u32| *n >= 2);
     let long = Parameter::new("long", Duration::from_us(1), "latency of cables between groups");
     let registry = Registry::new().topology("ring", [common(), vec![switches]].concat(), ring).topology(
-        "dragonfly",
+        "meshes",
         [common(), vec![groups, long]].concat(),
-        dragonfly,
+        meshes,
     );
     let scenario = read_with(&registry, "own_topology.toml", SCENARIO, &NoFiles, &Overrides::default())?;
     scenario.check()?;

@@ -48,7 +48,7 @@ mod session;
 mod threads;
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
-pub use anabranch_base::{Parameter, ParameterType, Parameters, Problem, Refused};
+pub use anabranch_base::{Parameter, ParameterType, Parameters, Problem, Refused, ValueError, ValueFault};
 pub use anabranch_engine::{Activity, Built, Control, RunError, RunResult, Span, build, run};
 pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
 pub use anabranch_engine::{InjectedEnd, InjectedMessage, Injector, run_injected};

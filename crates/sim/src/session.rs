@@ -41,6 +41,11 @@ impl Session {
         Ok(Session { title, toml, facts, files, warnings: examined.warnings, points, actual, ends })
     }
 
+    /// Replaces the warnings of the scenario: by those of the file of which it is a self-contained copy.
+    pub fn set_warnings(&mut self, warnings: Vec<Diagnostic>) {
+        self.warnings = warnings;
+    }
+
     /// Adds a warning to those of the scenario.
     pub fn warn(&mut self, warning: Diagnostic) {
         self.warnings.push(warning);

@@ -81,14 +81,12 @@ const ALISTORAGE: &[(u64, f64)] = &[
     (2_000_000, 100.0),
 ];
 
-/// Defines the published distributions by their names, and with them the lookup, the list and the text of the reference.
+/// Defines the published distributions by their names, and with them the lookup and the list.
 macro_rules! published {
     ($($name:literal = $points:ident),* $(,)?) => {
         impl SizeDistribution {
             /// The names that [`named`](Self::named) knows.
             pub const NAMES: &[&str] = &[$($name),*];
-            /// The values that a scenario may give: these names, or the name of a file.
-            pub const CHOICES: &str = concat!($("`", $name, "`, ",)* "or a file's name");
 
             /// A published distribution by its name.
             pub fn named(name: &str) -> Option<Self> {

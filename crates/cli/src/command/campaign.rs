@@ -6,16 +6,16 @@ use crate::failure::{Failure, reason, unwritable};
 use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json};
 use crate::progress::Progress;
-use crate::{interrupt, question, source};
-use anabranch_results::{Dataset, DatasetError};
+use crate::{interrupt, json, question, source};
+use anabranch_results::{Dataset, DatasetError, ResultSet, RunFailure};
 use anabranch_sim::scenario::{Diagnostic, Overrides, read};
 use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The outcome of a run; none where it was stopped.
-type RunStatus = Option<Result<(), String>>;
+type RunStatus = Option<Result<(), RunFailure>>;
 
 /// Carries out the runs of a scenario that are not in a folder yet, each into a folder of its own.
 ///
@@ -56,25 +56,25 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let ends = carry_out(&session, &runs, args.threads, |run, end| {
         let results = session.result_of(run, end);
-        if let Some(missing) = results.missing.first() {
-            return Err(missing.cause.as_ref().map(ToString::to_string).unwrap_or_default());
+        if let Some(cause) = results.missing.first().and_then(|run| run.cause.clone()) {
+            return Err(cause);
         }
         let page = anabranch_report::html(&results, &MadeBy::this().provenance());
-        dataset.put(run, &results, session.files(), &page).map_err(|error| error.to_string())
+        let put = dataset.put(run, &results, session.files(), &page);
+        put.map_err(|error| RunFailure::Other { message: error.to_string() })
     })?;
-    let there = asked.iter().filter(|run| dataset.has(**run)).count();
-    let failed: Vec<(String, String)> = runs
+    let there: Vec<usize> = asked.iter().copied().filter(|run| dataset.has(*run)).collect();
+    let failed: Vec<(String, RunFailure)> = runs
         .iter()
         .zip(&ends)
         .filter_map(|(run, end)| Some((session.name(*run), end.as_ref()?.as_ref().err()?.clone())))
         .collect();
-    failed.iter().for_each(|(name, why)| note(&format!("{name}: {why}")));
-    let folder = args.folder.display();
-    if args.json {
-        let failed: Vec<_> = failed.iter().map(|(name, why)| json!({ "run": name, "error": why })).collect();
-        print_json(&json!({ "folder": args.folder, "runs": asked.len(), "there": there, "failed": failed }))?;
-    } else {
-        print(&format!("{there} of {} runs in {folder}\n", asked.len()))?;
+    failed.iter().for_each(|(name, cause)| note(&format!("{name}: {cause}")));
+    match args.json {
+        true => {
+            print_json(&document(args, &session, &warned(&session, &dataset, &there)?, asked.len(), &failed))?
+        }
+        false => print(&format!("{} of {} runs in {}\n", there.len(), asked.len(), args.folder.display()))?,
     }
     if !failed.is_empty() {
         return Err(Failure::Run(format!(
@@ -90,6 +90,37 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The document of `anabranch campaign --json`. `there` has the rows of the runs that are there, and all warnings.
+fn document(
+    args: &CampaignArgs,
+    session: &Session,
+    there: &ResultSet,
+    asked: usize,
+    failed: &[(String, RunFailure)],
+) -> Value {
+    json!({
+        "folder": args.folder,
+        "runs": asked,
+        "there": there.runs.len(),
+        "failed": failed.iter().map(|(name, cause)| json::failed_run(name, cause)).collect::<Vec<_>>(),
+        "warnings": there.all_warnings(),
+        "run_warnings": there.run_warnings(),
+        "diagnostics": session.warnings(),
+    })
+}
+
+/// The warnings of the plan, and those of the runs that are there.
+fn warned(session: &Session, dataset: &Dataset, there: &[usize]) -> Result<ResultSet, Failure> {
+    let mut set = ResultSet {
+        warnings: session.warnings().iter().map(Diagnostic::in_a_line).collect(),
+        ..ResultSet::default()
+    };
+    for run in there {
+        set.runs.extend(ResultSet::open_runs(&dataset.task(*run)).map_err(source::input)?);
+    }
+    Ok(set)
+}
+
 /// The runs of a plan.
 fn session(plan: &Path) -> Result<Session, Failure> {
     let written = source::open(plan)?;
@@ -97,9 +128,11 @@ fn session(plan: &Path) -> Result<Session, Failure> {
     question::check(&written, &over)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &over)?;
     let scenario = written.titled(scenario);
-    // An error in a file that the plan names cites the user's file, not its copy below `inputs/`.
-    Session::of(source::self_contained(&scenario)?)
-        .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))
+    // Errors and warnings cite the user's files, not their copies below `inputs/`.
+    let warnings = scenario.examine()?.warnings;
+    let mut session = Session::of(source::self_contained(&scenario)?).map_err(source::input)?;
+    session.set_warnings(warnings);
+    Ok(session)
 }
 
 /// The folder of a campaign, which is this session's or new.
@@ -117,7 +150,7 @@ fn carry_out(
     session: &Session,
     runs: &[usize],
     threads: Option<u16>,
-    ended: impl Fn(usize, Result<RunResult, RunError>) -> Result<(), String> + Sync,
+    ended: impl Fn(usize, Result<RunResult, RunError>) -> Result<(), RunFailure> + Sync,
 ) -> Result<Vec<RunStatus>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
@@ -141,7 +174,7 @@ fn carry_out(
         match end {
             Ok(Err(RunError::Cancelled)) => None,
             Ok(end) => Some(ended(index, end)),
-            Err(panic) => Some(Err(panic)),
+            Err(message) => Some(Err(RunFailure::Other { message })),
         }
     };
     let ends = watched(

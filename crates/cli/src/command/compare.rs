@@ -5,10 +5,10 @@ use crate::campaign_results;
 use crate::failure::{Failure, reason};
 use crate::output::{aligned, print, print_json};
 use crate::source::input;
+use crate::whole_file;
 use anabranch_report::{ComparedRow, compare as side_by_side};
 use anabranch_results::ResultSet;
 use serde_json::{Value, json};
-use std::fs;
 
 /// The most differing keys that the terminal shows; the page has all of them.
 const MOST_KEYS: usize = 20;
@@ -25,7 +25,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         .collect::<Result<_, Failure>>()?;
     let borrowed: Vec<(String, &ResultSet)> = sets.iter().map(|(name, set)| (name.clone(), set)).collect();
     let compared = side_by_side(&borrowed).map_err(input)?;
-    fs::write(&args.page, compared.html()).map_err(|error| {
+    whole_file::put(&args.page, compared.html()).map_err(|error| {
         Failure::Input(format!(
             "{}: the page cannot be written: {}\n  help: name another file with --page FILE",
             args.page.display(),

@@ -5,10 +5,11 @@ use super::parameters::{self, Entry, Form};
 use crate::args::DocsArgs;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
+use anabranch_sim::scenario::{SeriesKind, setups};
 use serde_json::json;
 
 /// Prints the entry of a parameter for each part and kind that has it; for a table like `fabric.pfc` or a kind like
-/// `poisson`, the entries of all in it.
+/// `poisson` or `reps`, the entries of all in it.
 ///
 /// # Errors
 /// No parameter and no key of that name, with the nearest; or standard output cannot be written.
@@ -19,9 +20,19 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     if found.is_empty() && of_scenario.is_empty() {
         found = all.iter().filter(|entry| entry.is_within(&args.key)).collect();
     }
+    let form = if args.json { Form::Json } else { Form::Text };
     if found.is_empty() && of_scenario.is_empty() {
         if keys::is_section(&args.key) {
-            return keys::list(Some(&args.key), if args.json { Form::Json } else { Form::Text });
+            return keys::list(Some(&args.key), form);
+        }
+        if parameters::is_kind_or_scheme(&args.key) {
+            return parameters::list(Some(&args.key), form);
+        }
+        if let Some((meaning, listing)) = listed_elsewhere(&args.key) {
+            return Err(Failure::Input(format!(
+                "{:?} is {meaning}, and neither a parameter nor a key\n  help: `anabranch list {listing}` says what it is",
+                args.key
+            )));
         }
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
         names.extend(keys::names());
@@ -50,4 +61,12 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let mut texts: Vec<String> = found.iter().map(|entry| entry.text()).collect();
     texts.extend(of_scenario.iter().map(|(section, key)| keys::entry(section, key)));
     print(&texts.join("\n"))
+}
+
+/// The thing of this name that has a listing of its own: what it is, and the listing.
+fn listed_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
+    if SeriesKind::ALL.iter().any(|kind| kind.name == name) {
+        return Some(("a series of [[measure]]", "series"));
+    }
+    setups().iter().any(|setup| setup.name == name).then_some(("a setup", "setups"))
 }

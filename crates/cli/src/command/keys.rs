@@ -4,7 +4,7 @@ use super::parameters::Form;
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
 use anabranch_base::nearest;
-use anabranch_sim::scenario::{Key, KeyDefault, Section, also_called, sections};
+use anabranch_sim::scenario::{Key, KeyDefault, KeyType, Section, also_called, sections};
 use serde_json::{Value, json};
 
 /// Prints the keys of all tables, or of one.
@@ -98,10 +98,29 @@ pub fn entry(section: &Section, key: &Key) -> String {
         ("may be", key.is.to_string().replace('`', "")),
         ("default", default(key, "")),
         ("example", example(key).to_owned()),
+        ("keys", keys_below(key)),
     ];
     let rows = rows.iter().filter(|(_, value)| !value.is_empty());
     let rows: String = rows.map(|(name, value)| format!("  {name:<8} {value}\n")).collect();
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
+}
+
+/// The keys of the table that a key is, or the kinds of such tables, with the command that prints more of them.
+fn keys_below(key: &Key) -> String {
+    let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
+    let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();
+    let names = |names: Vec<&str>| names.join(", ");
+    match below[..] {
+        [] => String::new(),
+        [only] => {
+            let keys = names(only.keys.iter().map(|key| key.name).collect());
+            format!("{keys}; `anabranch docs {}` explains them", only.name)
+        }
+        [first, ..] => {
+            let kinds = names(below.iter().map(|section| section.name).collect());
+            format!("by kind ({kinds}); `anabranch docs {}` explains those of one", first.name)
+        }
+    }
 }
 
 /// A key as JSON.
@@ -157,7 +176,9 @@ fn example(key: &Key) -> &'static str {
 fn text(section: &Section) -> String {
     let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
     let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    let wide = section.keys.iter().map(|key| default(key, "").len()).max().unwrap_or(0);
+    // A default that is a sentence does not push all meanings to the right.
+    let defaults = section.keys.iter().map(|key| default(key, "").len());
+    let wide = defaults.filter(|length| *length <= 30).max().unwrap_or(0);
     for key in section.keys {
         text.push_str(&format!(
             "  {:width$}  {:wide$}  {} ({})\n",

@@ -7,7 +7,7 @@ use crate::cost::{Cost, TimeLeft};
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::figures::{self, FigureFile};
 use crate::output::{note, print, print_json};
-use crate::{interrupt, sizes, source};
+use crate::{interrupt, sizes, source, whole_file};
 use anabranch_proto::PathFacts;
 use anabranch_report::LeagueEntry;
 use anabranch_results::Explanation;
@@ -72,7 +72,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     );
     let path = args.output.folder.join(format!("league-{}.html", figures::scale_name(scale)));
     let html = anabranch_report::league(&heading, &contests, &state_bits()?);
-    fs::create_dir_all(&args.output.folder).and_then(|()| fs::write(&path, html)).map_err(|error| {
+    fs::create_dir_all(&args.output.folder).and_then(|()| whole_file::put(&path, html)).map_err(|error| {
         Failure::Input(format!("{}: the page cannot be written: {}", path.display(), reason(&error)))
     })?;
     if args.output.json {

@@ -156,6 +156,12 @@ fn listed(words: &[String]) -> String {
     }
 }
 
+/// Whether a kind of a part, or a scheme, is called so.
+pub fn is_kind_or_scheme(wanted: &str) -> bool {
+    let is_called = |kind: &KindListing| kind.name.as_deref() == Some(wanted);
+    kinds_of(wanted).is_some() || Registry::new().parts().iter().any(|part| part.kinds.iter().any(is_called))
+}
+
 /// The part of that name, or the kinds of that name in whatever part.
 fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
     let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();

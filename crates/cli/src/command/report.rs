@@ -7,7 +7,7 @@ use crate::failure::{Failure, reason};
 use crate::made_by::MadeBy;
 use crate::output::{print, width};
 use crate::store::Store;
-use std::fs;
+use crate::whole_file;
 
 /// Draws the page of stored results again and prints their tables.
 ///
@@ -24,15 +24,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let refused = |error: std::io::Error| {
         Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))
     };
-    // The old page stays whole until the new one is.
-    let fresh = tempfile::Builder::new().prefix(".report-").suffix(".html").tempfile_in(&args.folder);
-    let fresh = fresh.map_err(refused)?;
     let made_by = MadeBy::read(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
-    fs::write(fresh.path(), anabranch_report::html(&results, &made_by)).map_err(refused)?;
-    #[cfg(unix)]
-    fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .map_err(refused)?;
-    fresh.persist(&page).map_err(|error| refused(error.error))?;
+    whole_file::put(&page, anabranch_report::html(&results, &made_by)).map_err(refused)?;
     let answer = results.answer.as_ref().map(|answer| format!("{}\n", in_words(answer))).unwrap_or_default();
     let table = anabranch_report::table(&results, width());
     let mut text = format!("{}\n\n{answer}{}\n", results.title, table.trim_end());

@@ -16,7 +16,7 @@ use crate::{interrupt, json, sizes};
 use anabranch_report::GalleryEntry;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{
-    self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SensitivityEntry, SetupRow,
+    self as results, ClaimRow, ResultSet, RunFailure, RunRow, Sensitivity, SensitivityEntry, SetupRow,
 };
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,6 +183,7 @@ impl Plan<'_> {
         let simulated = self.simulate(args, &kept, &pending.spool())?;
 
         let mut setups = Vec::with_capacity(self.setups.len());
+        let mut run_warnings = Vec::with_capacity(self.setups.len());
         let mut own: Option<(ResultSet, Vec<ClaimRow>)> = None;
         for setup in &self.setups {
             let ran: Vec<_> =
@@ -191,6 +192,7 @@ impl Plan<'_> {
             let set = Outcome::finished(ran).into_results(self.figure.title.clone(), &self.item);
             let claims = figures::judge(&self.figure, scale, &set)?.claims;
             let results = claims.iter().map(|claim| claim.result.clone()).collect();
+            run_warnings.push(set.run_warnings());
             setups.push(SetupRow { choice: setup.choice.clone(), claims: results, failed_runs });
             own.get_or_insert((set, claims));
         }
@@ -218,10 +220,10 @@ impl Plan<'_> {
             unsaid: Some(unsaid),
             ..figures::judge(&self.figure, scale, &set)?
         });
-        let failed: Vec<(String, String)> =
+        let failed: Vec<(String, RunFailure)> =
             (0..self.runs.len()).filter_map(|run| Some((self.name_of(run), kept.failure(run)?))).collect();
-        for (run, error) in &failed {
-            note(&format!("error: run {run}: {error}"));
+        for (run, cause) in &failed {
+            note(&format!("error: run {run}: {cause}"));
         }
         let folder = pending.finish(
             &set,
@@ -236,6 +238,7 @@ impl Plan<'_> {
             simulated,
             wall_s: (0..self.runs.len()).filter_map(|run| kept.row(run)).map(|row| row.wall_s).sum(),
             failed,
+            run_warnings,
         })
     }
 
@@ -263,7 +266,7 @@ impl Plan<'_> {
             if !batch.is_empty() {
                 let outcome = execute(&points, args.output.threads, &kept.subset(batch), spool)?;
                 for (index, cause) in &outcome.failed {
-                    kept.keep_failure(batch[*index], &cause.to_string());
+                    kept.keep_failure(batch[*index], cause);
                 }
                 if outcome.interrupted {
                     let there = (0..self.runs.len()).filter(|&run| kept.has(run)).count();

@@ -353,6 +353,8 @@ fn tables_are_exported_as_csv() {
     );
     // An existing file stays where nothing can be exported.
     place.run(&["export", "nowhere", "--out", "flows.csv"]).expect(2);
+    let refused = place.run(&["export", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("s.toml: not a folder of results: it is a file. Name a folder"), "{refused}");
     assert_eq!(fs::read_to_string(place.path().join("flows.csv")).unwrap(), flows);
 }
 

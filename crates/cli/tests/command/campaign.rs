@@ -124,6 +124,42 @@ fn runs_that_fail_are_named_and_the_others_are_there() {
     let told = &ended.stderr;
     assert!(told.contains("reps, seed 1, fault.0.at = 2us: ") && told.contains("no path is left"), "{told}");
     assert!(told.contains("2 of 4 runs failed; the others are there"), "{told}");
+    let document = place.run(&["campaign", "plan.toml", "--out", "runs", "--json"]).expect(1).json();
+    let failed = document["failed"].as_array().unwrap();
+    assert_eq!(failed.len(), 2, "{document}");
+    for run in failed {
+        let [kind, reason] = [&run["cause"]["kind"], &run["cause"]["reason"]["kind"]];
+        assert_eq!((kind, reason), (&"stalled".into(), &"no-delivery".into()), "{run}");
+        assert!(run["error"].as_str().unwrap().contains("no path is left"), "{run}");
+    }
+}
+
+/// Warnings of the plan and of the runs that are there, whichever call carried these out.
+#[test]
+fn warnings_are_values() {
+    let place = Place::new();
+    let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
+    let idle = SMALL.replace("kind = \"permutation\"\nbytes = \"100KB\"", one);
+    let measure = "[[measure]]\nseries = \"link-utilisation\"\nlinks = \"host:3\"\n";
+    let delay = "[set]\n\"*.fabric.routing_delay\" = \"1us\"\n";
+    place.write("plan.toml", format!("{idle}{measure}{delay}"));
+    let part =
+        place.run(&["campaign", "plan.toml", "--out", "runs", "--json", "--share", "0/2"]).expect(0).json();
+    let all = place.run(&["campaign", "plan.toml", "--out", "runs", "--json"]).expect(0).json();
+    let none = place.run(&["campaign", "plan.toml", "--out", "runs", "--json", "--status"]).expect(0).json();
+    assert_eq!(none, all);
+    let schemes = |document: &serde_json::Value| {
+        let [warning] = &document["run_warnings"].as_array().unwrap()[..] else { panic!("{document}") };
+        assert_eq!(warning["warning"]["kind"], "empty-measure", "{warning}");
+        warning["schemes"].as_array().unwrap().len()
+    };
+    assert_eq!((schemes(&part), schemes(&all)), (1, 2));
+    assert_eq!(all["diagnostics"].as_array().unwrap().len(), 1, "{all}");
+    assert_eq!(all["warnings"].as_array().unwrap().len(), 2, "{all}");
+    let run = place.run(&["run", "plan.toml", "--json", "--no-baseline"]).expect(0).json();
+    for field in ["warnings", "run_warnings", "diagnostics"] {
+        assert_eq!(all[field], run[field], "{field}");
+    }
 }
 
 /// Names with spaces and quotes stay one word.

@@ -35,6 +35,18 @@ fn a_run_that_cannot_finish_names_its_flows() {
     place.run(&["run", "s.toml", "--out", "out"]).expect(1);
 }
 
+/// Runs that fail for one reason have its advice once.
+#[test]
+fn advice_on_failed_runs_is_given_once() {
+    let place = Place::new();
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"0us\"\n";
+    place.write("s.toml", format!("{SMALL}\n{fault}").replace("[\"reps\", \"ops\"]", "[\"ecmp\"]"));
+    let ended = place.run(&["run", "s.toml", "--seed", "1,2,3", "--out", "out"]).expect(1);
+    let count = |text: &str| ended.stderr.matches(text).count();
+    assert!(count("error: run ecmp, seed ") > 1, "{}", ended.stderr);
+    assert_eq!(count("  help: \"tor:0/up:0\" is down from the start for good"), 1, "{}", ended.stderr);
+}
+
 #[test]
 fn runs_that_finished_are_kept_when_another_fails() {
     let place = Place::new();

@@ -118,7 +118,7 @@ fn schemas_are_printed() {
         let schema = of(&["schema", file]);
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{file}");
         assert!(schema["properties"][key].is_object(), "{file}");
-        assert_eq!(schema["additionalProperties"], false, "{file}");
+        assert_eq!(schema["additionalProperties"]["$ref"], "#/$defs/unknown-key", "{file}");
     }
     assert_eq!(of(&["schema"]), of(&["schema", "scenario"]));
     let refused = place.run(&["schema", "scenarios"]).expect(2).stderr;
@@ -155,6 +155,16 @@ fn keys_of_a_scenario_are_listed_and_explained() {
         let listed = place.run(&["list", "keys", table]).expect(0).stdout;
         assert_eq!(place.run(&["docs", table]).expect(0).stdout, listed, "{table}");
     }
+    let text = place.run(&["docs", "workload.incast"]).expect(0).stdout;
+    assert!(
+        text.contains("  keys     degree, bytes, load; `anabranch docs incasts` explains them\n"),
+        "{text}"
+    );
+    let text = place.run(&["docs", "fault"]).expect(0).stdout;
+    assert!(text.contains("  keys     by kind (link-down, link-flap, "), "{text}");
+    // A long default does not push all meanings to the right.
+    let text = place.run(&["docs", "link-down"]).expect(0).stdout;
+    assert!(text.lines().any(|line| line.starts_with("  duration ") && line.len() < 90), "{text}");
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
     assert!(refused.contains("no table of a scenario and no kind is called \"workloads\""), "{refused}");
 }
@@ -300,6 +310,23 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
     assert!(text.contains("fabric.program.lazy_drop"), "{text}");
     let refused = place.run(&["docs", "fabric.qeue"]).expect(2).stderr;
     assert!(refused.contains("fabric.queue"), "{refused}");
+    for kind in ["reps", "sack", "themis-longhaul"] {
+        let listed = place.run(&["list", "parameters", kind]).expect(0).stdout;
+        assert_eq!(place.run(&["docs", kind]).expect(0).stdout, listed, "{kind}");
+    }
+    for (wanted, answer) in [
+        ("rocev2", "\"rocev2\" is a scheme, "),
+        (
+            "queue-depth",
+            "\"queue-depth\" is a series of [[measure]], and neither a parameter nor a key\n  help: `anabranch list series`",
+        ),
+        ("common", "\"common\" is a setup, "),
+    ] {
+        let refused = place.run(&["docs", wanted]).expect(2).stderr;
+        assert!(refused.contains(answer), "{refused}");
+    }
+    let refused = place.run(&["list"]).expect(2).stderr;
+    assert!(refused.contains("tip: <WHAT> is one of schemes, setups, figures, "), "{refused}");
 }
 
 #[test]

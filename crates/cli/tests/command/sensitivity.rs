@@ -143,11 +143,11 @@ fn many_combinations_are_not_run() {
 #[test]
 fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
     let place = Place::new();
-    let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.0\n";
+    let measure = "[[measure]]\nseries = \"pauses\"\nlinks = \"tor:0/up\"\n";
     let more =
         "[[unsaid]]\nwhat = \"loss\"\nbecause = \"x\"\nset = { \"limits.max_time\" = [\"1s\", \"2us\"] }\n";
     let claim = &UNSAID[..UNSAID.find("[[unsaid]]").unwrap()];
-    place.write("figures/trial/fig-1.toml", format!("id = \"trial/fig-1\"\n{SMALL}{fault}{claim}{more}"));
+    place.write("figures/trial/fig-1.toml", format!("id = \"trial/fig-1\"\n{SMALL}{measure}{claim}{more}"));
     for simulated in [4, 0] {
         let ended = place.run(&ARGS).expect(1);
         let figure = &ended.json()["unsaid"][0];
@@ -155,6 +155,13 @@ fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
         assert_eq!(figure["setups"][1]["failed_runs"], 2);
         assert!(figure["setups"][1]["claims"][0]["error"].is_string(), "{figure}");
         assert_eq!(figure["setups"][0]["failed_runs"], 0);
+        let causes: Vec<_> =
+            figure["failed"].as_array().unwrap().iter().map(|run| &run["cause"]["kind"]).collect();
+        assert_eq!(causes, ["limit", "limit"], "{figure}");
+        // No scheme pauses under the figure's own set-up, and the other has no runs.
+        let warned = |setup: usize| figure["setups"][setup]["run_warnings"].as_array().unwrap();
+        assert_eq!(warned(0)[0]["warning"]["kind"], "empty-measure", "{figure}");
+        assert!(warned(1).is_empty(), "{figure}");
         assert!(ended.stderr.contains("loss: 2us: "), "{}", ended.stderr);
         assert!(ended.stderr.ends_with("error: 2 runs failed\n"), "{}", ended.stderr);
     }

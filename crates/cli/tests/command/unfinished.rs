@@ -97,7 +97,7 @@ fn findings_name_their_scale_and_sizes_are_those_that_ran() {
     };
     let quick = reproduce("quick");
     assert!(quick.contains("\nquick scale: 16 hosts, permutation of 50KB\n"), "{quick}");
-    assert!(quick.contains("At paper scale: Few paths."), "{quick}");
+    assert!(quick.contains("At paper scale, if none is named: Few paths."), "{quick}");
     assert!(
         quick.ends_with("1 claim shown. The quick scale judges none: `--scale paper` does.\n"),
         "{quick}"

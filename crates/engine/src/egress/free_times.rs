@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// The times at which the ports of a node become free, at most one for each port.
 pub trait FreeTimes {
     /// Whether the node has a single port.
-    const ONE_PORT: bool;
+    fn is_one_port(&self) -> bool;
     /// Adds the time at which `port` becomes free; it is the delay of `class` ahead.
     fn push(&mut self, class: DelayClass, time: Time, port: u16);
     /// The position of the next time among the node's events.
@@ -23,7 +23,10 @@ pub trait FreeTimes {
 pub struct OnePort(Option<Time>);
 
 impl FreeTimes for OnePort {
-    const ONE_PORT: bool = true;
+    #[inline]
+    fn is_one_port(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn push(&mut self, _: DelayClass, time: Time, _: u16) {
@@ -40,6 +43,55 @@ impl FreeTimes for OnePort {
     fn pop(&mut self) -> u16 {
         self.0 = None;
         0
+    }
+}
+
+/// The times for a host.
+pub enum HostPorts {
+    /// A NIC with one port.
+    One(OnePort),
+    /// A NIC with several ports.
+    Several(Box<DelayQueues>),
+}
+
+impl HostPorts {
+    /// The times for a NIC with so many ports.
+    pub fn new(ports: u16) -> HostPorts {
+        match ports {
+            0 | 1 => HostPorts::One(OnePort::default()),
+            _ => HostPorts::Several(Box::default()),
+        }
+    }
+}
+
+impl FreeTimes for HostPorts {
+    #[inline]
+    fn is_one_port(&self) -> bool {
+        matches!(self, HostPorts::One(_))
+    }
+
+    #[inline]
+    fn push(&mut self, class: DelayClass, time: Time, port: u16) {
+        match self {
+            HostPorts::One(one) => one.push(class, time, port),
+            HostPorts::Several(several) => several.push(class, time, port),
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Order {
+        match self {
+            HostPorts::One(one) => one.first(),
+            HostPorts::Several(several) => several.first(),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> u16 {
+        match self {
+            HostPorts::One(one) => one.pop(),
+            HostPorts::Several(several) => several.pop(),
+        }
     }
 }
 
@@ -90,7 +142,10 @@ impl DelayQueues {
 }
 
 impl FreeTimes for DelayQueues {
-    const ONE_PORT: bool = false;
+    #[inline]
+    fn is_one_port(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn push(&mut self, class: DelayClass, time: Time, port: u16) {

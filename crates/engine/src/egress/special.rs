@@ -67,9 +67,10 @@ impl<F: FreeTimes> Egress<F> {
         &mut self,
         port: u16,
         frame: &Frame,
+        has_waited: bool,
         at: &mut Context<'_, O>,
     ) {
-        if self.delayed_by_jitter(port, frame, at) {
+        if !has_waited && self.delayed_by_jitter(port, frame, at) {
             return;
         }
         if at.network.faults.is_impaired(self.ports[usize::from(port)].link) {

@@ -128,15 +128,19 @@ impl<'a, O: Observer> Engine<'a, O> {
         let (topology, now) = (self.network.topology, self.now());
         let alive = |link| self.network.faults.is_up(link, now);
         let routing = Routing::new(topology, &alive);
-        let both_ways = |host: HostId| {
-            let link = topology.link(host.into(), 0);
-            alive(link) && alive(topology.reverse(link))
+        let tors = |host: HostId| {
+            let both_ways = |port: &u16| {
+                let link = topology.link(host.into(), *port);
+                alive(link) && alive(topology.reverse(link))
+            };
+            let ports = (0..topology.host_ports(host)).filter(both_ways);
+            ports.map(|port| routing.tor_index(host, port)).collect::<Vec<u32>>()
         };
         let leads = |from: u32, to: u32| from == to || !routing.is_empty(from as usize, to);
         let mut messages = self.unfinished_messages().filter_map(|(message, _)| {
             let qp = self.network.ends_of_message(message);
-            let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host, 0));
-            let path = both_ways(qp.src) && both_ways(qp.dst) && leads(from, to) && leads(to, from);
+            let [from, to] = [qp.src, qp.dst].map(tors);
+            let path = from.iter().any(|from| to.iter().any(|to| leads(*from, *to) && leads(*to, *from)));
             (!path).then_some([qp.src, qp.dst])
         });
         let first = messages.next()?;

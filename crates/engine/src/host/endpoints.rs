@@ -25,7 +25,9 @@ impl Host {
         if let Some(legacy) = self.cached_states.get(&ends.dst) {
             sender.inherit(legacy);
         }
-        let index = slab_insert(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
+        let ports = self.egress.ports.len() as u16;
+        let index =
+            slab_insert(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender, ports));
         self.outgoing[slot as usize].index = index;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
         index

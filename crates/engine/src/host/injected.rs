@@ -1,6 +1,6 @@
 //! Queue pairs and messages that are added while the run goes on ([`crate::injection`]).
 
-use super::{Host, Incoming, NOT_OPENED, Outgoing, QpStats};
+use super::{Host, Incoming, NOT_OPENED, Outgoing, PORT, QpStats};
 use crate::board::parts;
 use crate::network::Network;
 use anabranch_base::{MessageId, QpId};
@@ -24,7 +24,7 @@ impl Host {
 
     /// Adds a queue pair on which it receives.
     pub fn add_incoming(&mut self) {
-        self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0 });
+        self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0, port: PORT });
     }
 
     /// Counts a message that will be posted on an added queue pair.

@@ -1,5 +1,6 @@
 //! The NIC of a host: the choice of the next packet for its link.
 
+use super::ports::PortsNow;
 use super::{Host, PORT};
 use crate::context::Context;
 use crate::frame::Frame;
@@ -8,51 +9,93 @@ use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};
 
 impl Host {
+    /// Sends an answer of the receiver at `slot`: by the port `to`, at which the packet that it answers has arrived.
     #[inline]
-    pub(super) fn send_answer<O: Observer>(&mut self, slot: usize, packet: Packet, at: &mut Context<'_, O>) {
+    pub(super) fn send_answer<O: Observer>(
+        &mut self,
+        (slot, to): (usize, u16),
+        packet: Packet,
+        at: &mut Context<'_, O>,
+    ) {
         at.counters.injected += 1;
+        let port = if self.several.is_some() { self.port_of_answer(&packet, to, at) } else { PORT };
         let mut frame = Frame::new(packet, PORT);
         if self.egress.telemetry.is_some() && matches!(packet.repr, Repr::Ack { .. }) {
             frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);
         }
-        let out = self.egress.port(PORT);
+        let out = self.egress.port(port);
         if !out.busy {
-            self.egress.transmit(PORT, &frame, at);
+            self.egress.transmit(port, &frame, at);
         } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
             <= u64::from(at.network.queues.control)
         {
-            self.egress.enqueue(PORT, &frame, true, at);
+            self.egress.enqueue(port, &frame, true, at);
         } else {
-            self.egress.drop_packet(PORT, &frame, at);
+            self.egress.drop_packet(port, &frame, at);
         }
     }
 
-    /// Sends the next packet; the link is free.
+    /// Sends the next packet; the link of `port` is free.
     #[inline]
-    pub(super) fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if let Some(taken) = self.egress.dequeue(PORT, at) {
-            return self.egress.transmit_dequeued(PORT, taken, at);
+    pub(super) fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        if let Some(taken) = self.egress.dequeue(port, at) {
+            if self.several.is_some() {
+                self.leave_port(&taken, at.network);
+            }
+            self.egress.transmit_dequeued(port, taken, at);
+            if self.several.is_some() {
+                self.fill_ports(at);
+            }
+            return;
+        }
+        if self.several.is_some() {
+            return self.fill_ports(at);
         }
         if self.egress.port(PORT).paused {
             return;
         }
-        let Some(packet) = self.next_data(at.now) else { return };
+        let Some(packet) = self.next_data(at.now, None) else { return };
+        let frame = self.data_frame(packet, at);
+        self.egress.transmit(PORT, &frame, at);
+    }
+
+    /// The frame of a data packet that is about to leave, or to wait for its port.
+    #[inline]
+    pub(super) fn data_frame<O>(&mut self, packet: Packet, at: &mut Context<'_, O>) -> Frame {
         at.counters.injected += 1;
         let mut frame = Frame::new(packet, PORT);
         if let (Some(telemetry), Repr::Data { .. }) = (&mut self.egress.telemetry, packet.repr) {
             frame.telemetry = telemetry.records.insert(&IntStack::EMPTY);
         }
-        self.egress.transmit(PORT, &frame, at);
+        frame
     }
 
-    /// The next data packet, by round robin over queue pairs.
-    #[inline]
-    fn next_data(&mut self, now: Time) -> Option<Packet> {
+    /// The next data packet, by round robin over queue pairs. Where the NIC has several ports, `ports` tells which are free:
+    /// balancers see them, and a queue pair with a single port, which is busy, keeps its packets.
+    #[inline(always)]
+    pub(super) fn next_data(&mut self, now: Time, ports: Option<PortsNow>) -> Option<Packet> {
+        let mut held_back = 0;
         while let Some(index) = self.round.take_turn(&mut self.senders) {
             let slot = &mut self.senders[index as usize];
             if slot.is_done() {
                 self.free_senders.push(index);
                 continue;
+            }
+            if slot.waits_for_port() {
+                continue;
+            }
+            if let Some(ports) = ports {
+                if ports.hold_back(slot) {
+                    self.round.make_ready(&mut self.senders, index);
+                    held_back += 1;
+                    if held_back >= self.senders.len() {
+                        return None;
+                    }
+                    continue;
+                }
+                if let Some(lb) = slot.sender.load_balancer() {
+                    lb.see_ports(ports.nic);
+                }
             }
             let qp = slot.qp;
             if let Some(packet) = slot.sender.poll_transmit(now) {
@@ -78,20 +121,25 @@ impl Host {
         None
     }
 
-    /// Sends a packet if there is one and the link is idle. A busy link serves the queues when it becomes free.
+    /// Sends a packet if there is one and a link is idle. A busy link serves the queues when it becomes free.
     #[inline]
     pub(super) fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
-        if !self.egress.port(PORT).busy {
-            self.serve(at);
+        if self.several.is_some() {
+            self.fill_ports(at);
+        } else if !self.egress.port(PORT).busy {
+            self.serve(PORT, at);
         }
     }
 
-    /// Pauses or resumes the data class.
-    pub fn handle_pause<O: Observer>(&mut self, stop: bool, at: &mut Context<'_, O>) {
+    /// Pauses or resumes the data class of `port`.
+    pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         if stop {
-            self.egress.pause(PORT, at);
-        } else if self.egress.unpause(PORT, at) {
-            self.kick(at);
+            self.egress.pause(port, at);
+        } else if self.egress.unpause(port, at) {
+            match self.egress.port(port).busy {
+                false => self.serve(port, at),
+                true => self.kick(at),
+            }
         }
     }
 

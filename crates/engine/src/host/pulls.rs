@@ -51,7 +51,7 @@ impl Host {
             if let Some(pulls) = &mut self.pulls {
                 pulls.pacer.pulled(at.now);
             }
-            self.send_answer(slot, pull, at);
+            self.send_answer((slot, self.incoming[slot].port), pull, at);
             self.request_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);

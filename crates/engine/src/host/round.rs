@@ -17,6 +17,10 @@ pub struct SenderSlot {
     ready: bool,
     /// Whether its queue pair was done while it was in the round robin.
     done: bool,
+    /// Data packets that wait at ports of the NIC.
+    pub at_ports: u8,
+    /// The most of them before it has no turn.
+    most_at_ports: u8,
     /// The time of the next timer event; never, if there is none.
     pub timer: Time,
     /// The time of the timer event after that, so that a timeout behind paced packets is not scheduled anew with each of
@@ -31,13 +35,15 @@ pub struct SenderSlot {
 }
 
 impl SenderSlot {
-    /// A sender that is not in the round robin.
-    pub fn new(qp: u32, sender: AnySender) -> Self {
+    /// A sender that is not in the round robin, at a NIC with so many ports.
+    pub fn new(qp: u32, sender: AnySender, ports: u16) -> Self {
         SenderSlot {
             qp,
             next: NONE,
             ready: false,
             done: false,
+            at_ports: 0,
+            most_at_ports: ports.min(u8::MAX.into()) as u8,
             timer: Time::NEVER,
             later: Time::NEVER,
             ev: None,
@@ -57,6 +63,18 @@ impl SenderSlot {
     pub fn note_ev(&mut self, ev: u16) {
         let before = self.ev.replace(ev);
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
+    }
+
+    /// The entropy value of its last data packet.
+    #[inline]
+    pub fn last_ev(&self) -> Option<u16> {
+        self.ev
+    }
+
+    /// Whether it has no turn until one of its packets leaves its port.
+    #[inline]
+    pub fn waits_for_port(&self) -> bool {
+        self.at_ports >= self.most_at_ports
     }
 
     /// Whether its queue pair is done, and the slot is free once its turn comes.

@@ -97,7 +97,9 @@ impl Ideal<'_> {
                 ends.dst.into(),
             ];
             for place in [SENDER, UPLINKS, DOWNLINKS, RECEIVER] {
-                if !of.crosses && (place == UPLINKS || place == DOWNLINKS) {
+                let is_of_tor = place == UPLINKS || place == DOWNLINKS;
+                // A host with several ports has several ToRs, of which none need carry all of its bytes.
+                if is_of_tor && (!of.crosses || self.topology.has_several_ports()) {
                     continue;
                 }
                 let time = u128::from(of.wire) * 8_000_000_000_000 / self.rate_at(place, nodes[place]).max(1);

@@ -304,7 +304,7 @@ fn all_series_at_once_stand_one_after_another() {
         Series::SenderRtt,
         Series::FlowThroughput,
         Series::TableEntries,
-        Series::HeldOutside,
+        Series::ProgramBuffer,
         Series::PauseVictims,
         Series::PauseTime,
         Series::Pauses,

@@ -58,9 +58,9 @@ pub enum Series {
     /// Victim flows of PFC in the interval: queue pairs blocked at a paused port although their port at the next switch
     /// was free.
     PauseVictims,
-    /// Bytes that a switch's program holds outside the buffer at the end of the interval.
-    #[serde(rename = "set-aside")]
-    HeldOutside,
+    /// Bytes that a switch's program holds outside the shared buffer at the end of the interval.
+    #[serde(alias = "set-aside")]
+    ProgramBuffer,
     /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
     TableEntries,
     /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
@@ -72,6 +72,25 @@ pub enum Series {
 }
 
 impl Series {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Series::LinkUtilisation => "link-utilisation",
+            Series::QueueDepth => "queue-depth",
+            Series::QueueDelay => "queue-delay",
+            Series::ArrivalRate => "arrival-rate",
+            Series::Drops => "drops",
+            Series::Pauses => "pauses",
+            Series::PauseTime => "pause-time",
+            Series::PauseVictims => "pause-victims",
+            Series::ProgramBuffer => "program-buffer",
+            Series::TableEntries => "table-entries",
+            Series::FlowThroughput => "flow-throughput",
+            Series::SenderRtt => "sender-rtt",
+            Series::SenderEcn => "sender-ecn",
+        }
+    }
+
     /// The name of its curves in results, with their unit.
     pub fn column(self) -> &'static str {
         match self {
@@ -83,7 +102,7 @@ impl Series {
             Series::Pauses => "pauses",
             Series::PauseTime => "pause_time_us",
             Series::PauseVictims => "pause_victims",
-            Series::HeldOutside => "set_aside_bytes",
+            Series::ProgramBuffer => "set_aside_bytes",
             Series::TableEntries => "table_entries",
             Series::FlowThroughput => "flow_throughput_gbps",
             Series::SenderRtt => "sender_rtt_us",

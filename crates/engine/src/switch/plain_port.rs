@@ -5,7 +5,7 @@ use super::shared::SharedQueues;
 use crate::context::Context;
 use crate::egress::{Port, QueueClass, trim_or_drop, waits_with_control};
 use crate::frame::Frame;
-use crate::link::LinkKind;
+use crate::link::{HopTimes, LinkKind};
 use crate::mail::Entry;
 use crate::observer::Observer;
 use crate::queue::{Fifo, FullQueue, Pool};
@@ -329,10 +329,10 @@ impl Wire<'_> {
     fn send<O: Observer>(&mut self, packet: &Packet, at: &mut Context<'_, O>) {
         let out = &mut *self.out;
         debug_assert!(out.busy_until <= at.now, "two packets on one wire");
-        let until = at.now + self.kind.class(packet.wire_bytes).serialisation;
+        let HopTimes { leaves: until, acts, .. } = self.kind.hop(at.now, packet.wire_bytes);
         out.busy_until = until;
         self.free = until;
-        at.link.send((out.peer, out.peer_port), until + self.kind.delay, packet, &mut at.out);
+        at.link.send((out.peer, out.peer_port), acts, packet, &mut at.out);
         at.counters.packet_hops += 1;
         at.observer.transmitted(out.link, at.now, until, packet.wire_bytes);
         at.observer.sent(out.link, at.now, until, packet);

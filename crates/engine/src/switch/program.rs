@@ -304,7 +304,7 @@ impl Switch {
             now: at.now,
             src,
             port: 0,
-            from_host: at.routing.tor_index(src, 0) == self.index,
+            from_host: at.network.is_attached(src, self.index),
             to_host,
             ports,
             queued: self.egress.port(port).data_bytes,
@@ -439,7 +439,8 @@ impl Switch {
     /// Whether a packet is for a host of this switch, and the number of ports towards its destination ([`Passage::ports`]).
     #[inline]
     fn ports_towards<O>(&self, packet: &Packet, at: &Context<'_, O>) -> (bool, u16) {
-        let (switch, tor) = (self.index as usize, at.routing.tor_index(packet.dst, 0));
+        let Some(tor) = at.network.tor_towards(at.routing, self.index, packet) else { return (false, 0) };
+        let switch = self.index as usize;
         match tor == self.index {
             true => (true, 1),
             // Ports are numbered as with every link up, so that their numbers stay when routing withdraws others.
@@ -475,7 +476,7 @@ impl Switch {
             RoutingMode::Spray => from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
         };
-        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst, 0));
+        let (switch, tor) = (self.index as usize, network.tor_towards(routing, self.index, packet)?);
         let (group, all) = (routing.group(switch, tor), network.healthy.group(switch, tor));
         if group.is_empty() || all.len() < 2 {
             return by_hash();

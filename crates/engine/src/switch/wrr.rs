@@ -99,6 +99,8 @@ mod tests {
             acks_with_data: false,
             routing_delay: None,
             routing: RoutingMode::Ecmp,
+            port_choice: None,
+            port_failover: true,
             arrival_order: ArrivalOrder::Port,
             clock_ppm: 0,
             nic_jitter: Duration::ZERO,

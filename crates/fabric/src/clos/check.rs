@@ -4,7 +4,7 @@ use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::MOST_HOST_PORTS;
 use crate::assemble::{MAX_LINKS, MAX_PORTS, MAX_ROUTES, check_rate};
 use crate::error::TopologyError;
-use crate::fat_tree::near_divisors;
+use crate::near::near_divisors;
 use anabranch_base::{Fix, Problem};
 
 /// Numbers of cores that are tried in search of one that fits.
@@ -207,7 +207,7 @@ fn check_size(spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
 
 /// Checks that no switch needs more ports than it has.
 fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), TopologyError> {
-    let links = |lower: u64, count: u64, upper: u64| if upper == 0 { 0 } else { lower * count / upper };
+    let links = |lower: u64, count: u64, upper: u64| (lower * count).checked_div(upper).unwrap_or(0);
     let [groups, spines, cores] = [shape.groups, spec.spines, spec.cores].map(u64::from);
     let [uplinks, core_uplinks] = [spec.uplinks, spec.core_uplinks].map(u64::from);
     let tiers = [

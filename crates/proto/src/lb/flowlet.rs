@@ -81,6 +81,10 @@ impl LbProperties for FlowletConfig {
         Flowlet::state()
     }
 
+    fn spreads_packets(&self) -> bool {
+        false
+    }
+
     fn reacts_to_ecn(&self) -> bool {
         false
     }

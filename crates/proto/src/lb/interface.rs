@@ -16,6 +16,37 @@ pub struct Environment {
     pub trimming: bool,
 }
 
+/// The ports of the NIC of a queue pair. A packet leaves by the port of its entropy value modulo their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NicPorts {
+    /// The number of ports.
+    pub count: u16,
+    /// The ports that can take a packet at once, as a mask: bit `p` stands for port `p`.
+    pub free: u16,
+}
+
+impl NicPorts {
+    /// A NIC with one port.
+    pub const ONE: NicPorts = NicPorts { count: 1, free: 1 };
+
+    /// The entropy value among `0..evs` that stands for `ev` where any would do: the same if its port is free, otherwise a
+    /// neighbour with a free port.
+    #[inline]
+    pub fn steer(self, ev: u16, evs: u32) -> u16 {
+        if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {
+            return ev;
+        }
+        let (row, number) = (ev / self.count, u32::from(ev / self.count) % self.free.count_ones());
+        let free = (0..self.count).filter(|port| self.free >> port & 1 == 1);
+        let port = free.into_iter().nth(number as usize).unwrap_or(0);
+        let other = u32::from(row) * u32::from(self.count) + u32::from(port);
+        match other < evs {
+            true => other as u16,
+            false => (other as u16).checked_sub(self.count).unwrap_or(ev),
+        }
+    }
+}
+
 interface! {
     /// A load balancer, built-in or user-defined. There is one for each queue pair.
     ///
@@ -34,6 +65,10 @@ interface! {
         /// Divided by the size of a packet it gives the packets per round trip. A congestion control that controls only a
         /// rate may have a window that never limits.
         fn next_ev(&mut self, now: Time, window: u64) -> u16;
+        /// Shows it the ports of the NIC, before [`next_ev`](Self::next_ev). Called only where the NIC has several.
+        fn see_ports(&mut self, ports: NicPorts) {
+            let _ = ports;
+        }
         /// Handles an ACK (or SACK): `ev` is the entropy value of the data packet that caused it, `marked` whether switches
         /// marked that packet (ECN), `rtt` the time since it was sent.
         ///
@@ -75,6 +110,10 @@ interface! {
         /// Whether it uses more than one path.
         fn chooses_paths(&self) -> bool {
             true
+        }
+        /// Whether packets in flight at one time take several paths.
+        fn spreads_packets(&self) -> bool {
+            self.chooses_paths()
         }
         /// Whether it leaves a path on which packets are lost.
         fn leaves_lossy_paths(&self) -> bool {

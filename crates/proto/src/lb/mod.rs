@@ -21,7 +21,7 @@ pub use ack_clock::{AckClock, AckClockConfig};
 pub use bitmap::{Bitmap, BitmapConfig};
 pub use ecmp::Ecmp;
 pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
-pub use interface::{Environment, LbProperties, LoadBalancer};
+pub use interface::{Environment, LbProperties, LoadBalancer, NicPorts};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};

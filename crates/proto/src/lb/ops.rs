@@ -1,7 +1,7 @@
 //! Oblivious packet spraying.
 
 use super::AnyLb;
-use super::interface::{Environment, LbProperties, LoadBalancer};
+use super::interface::{Environment, LbProperties, LoadBalancer, NicPorts};
 use crate::StateField;
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -23,12 +23,13 @@ pub struct Ops {
     /// Entropy values are drawn from `0..evs`.
     evs: u32,
     random: Stream,
+    ports: NicPorts,
 }
 
 impl Ops {
     /// A sender that draws among `config.evs` entropy values.
     pub fn new(config: &OpsConfig, random: Stream) -> Self {
-        Ops { evs: config.evs, random }
+        Ops { evs: config.evs, random, ports: NicPorts::ONE }
     }
 }
 
@@ -49,6 +50,10 @@ impl LbProperties for OpsConfig {
 impl LoadBalancer for Ops {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
-        self.random.below(self.evs) as u16
+        self.ports.steer(self.random.below(self.evs) as u16, self.evs)
+    }
+
+    fn see_ports(&mut self, ports: NicPorts) {
+        self.ports = ports;
     }
 }

@@ -92,6 +92,10 @@ impl LbProperties for PlbConfig {
         Plb::state()
     }
 
+    fn spreads_packets(&self) -> bool {
+        false
+    }
+
     fn reacts_to_ecn(&self) -> bool {
         true
     }

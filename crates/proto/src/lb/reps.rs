@@ -1,7 +1,7 @@
 //! Recycled entropies (REPS, sections 3.1 and 3.2, Algorithms 1 and 2, Appendix A).
 
 use super::AnyLb;
-use super::interface::{Environment, LbProperties, LoadBalancer};
+use super::interface::{Environment, LbProperties, LoadBalancer, NicPorts};
 use crate::{Conflict, Span, StateField};
 use anabranch_base::{AboveZero, Duration, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,7 @@ pub struct Reps {
     /// The state for using entropies in turn, if they are.
     turns: Option<Box<Turns>>,
     random: Stream,
+    ports: NicPorts,
 }
 
 /// The state for using entropies in turn.
@@ -219,6 +220,7 @@ impl Reps {
             },
             turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
             random,
+            ports: NicPorts::ONE,
         }
     }
 
@@ -347,6 +349,10 @@ impl LoadBalancer for Reps {
         self.cached_ev()
     }
 
+    fn see_ports(&mut self, ports: NicPorts) {
+        self.ports = ports;
+    }
+
     /// Only entropies of good paths are cached: that of a trimmed packet is not.
     fn handle_trim(&mut self, _now: Time, _ev: u16) {}
 }
@@ -382,7 +388,7 @@ impl Reps {
 
     #[inline]
     fn explore(&mut self) -> u16 {
-        self.random.below(self.limits.evs) as u16
+        self.ports.steer(self.random.below(self.limits.evs) as u16, self.limits.evs)
     }
 
     /// REPS, Algorithm 2, `getNextEV`, lines 2-12.

@@ -163,18 +163,6 @@ pub enum AnyReceiver {
 /// The part that the error for a panic in a user-defined transport names.
 const PART: &str = "transport";
 
-impl TransportConfig {
-    /// The sending end of a new queue pair. For built-in transports, which draw no random numbers.
-    pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
-        self.build_sender_with_seed(ends, facts, cc, lb, 0)
-    }
-
-    /// The receiving end of a new queue pair. For built-in transports, which draw no random numbers.
-    pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
-        self.build_receiver_with_seed(ends, facts, 0)
-    }
-}
-
 /// A counter of senders that only some transports have ([`SenderCounters`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderCounter {
@@ -184,10 +172,28 @@ pub enum SenderCounter {
     Fetches,
 }
 
+/// `framing` and `rto` of a configuration that has their sizes and the timeout in fields of these names.
+macro_rules! framing_and_rto {
+    () => {
+        fn framing(&self) -> $crate::transport::Framing {
+            $crate::transport::Framing { payload: self.payload, header: self.header, ack: self.ack }
+        }
+
+        fn rto(&self) -> $crate::Span {
+            self.rto
+        }
+    };
+}
+pub(crate) use framing_and_rto;
+
 interface! {
     /// The properties of a transport that its configuration tells: its module implements them.
     pub trait TransportProperties for each of TransportConfig by each_config {
-        /// The sending end of a new queue pair, which draws random numbers under `seed`.
+        /// The sending end of a new queue pair.
+        fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender;
+        /// The receiving end of a new queue pair.
+        fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver;
+        /// The sending end of a new queue pair that may draw random numbers under `seed`. Built-in transports draw none.
         fn build_sender_with_seed(
             &self,
             ends: Ends,
@@ -195,9 +201,15 @@ interface! {
             cc: AnyCc,
             lb: AnyLb,
             seed: u64,
-        ) -> AnySender;
-        /// The receiving end of a new queue pair, which draws random numbers under `seed`.
-        fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver;
+        ) -> AnySender {
+            let _ = seed;
+            self.build_sender(ends, facts, cc, lb)
+        }
+        /// The receiving end of a new queue pair that may draw random numbers under `seed`. Built-in transports draw none.
+        fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
+            let _ = seed;
+            self.build_receiver(ends, facts)
+        }
         /// The sizes of packets.
         fn framing(&self) -> Framing;
         /// The retransmission timeout.
@@ -290,6 +302,14 @@ interface! {
 }
 
 impl TransportProperties for RegisteredTransport {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
+        self.build_sender_with_seed(ends, facts, cc, lb, 0)
+    }
+
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        self.build_receiver_with_seed(ends, facts, 0)
+    }
+
     fn build_sender_with_seed(
         &self,
         ends: Ends,

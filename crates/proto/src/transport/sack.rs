@@ -13,9 +13,9 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Framing, NumberSpace, TransportProperties, bitmap, sent_at,
+    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto, sent_at,
 };
-use crate::{PathFacts, Span, StateField};
+use crate::{PathFacts, StateField};
 
 pub use cached_state::CachedState;
 pub use config::{Inherits, SackConfig};
@@ -23,28 +23,15 @@ pub use receiver::SackReceiver;
 pub use sender::SackSender;
 
 impl TransportProperties for SackConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::Sack(SackSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, _facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::Sack(SackReceiver::new(self, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)]

@@ -37,9 +37,9 @@ pub(super) fn section(index: &Index<'_>) -> String {
     }
     format!(
         "<section id=\"slowest\"><h2>The slowest of each scheme</h2><p class=\"note\">Of all seeds and points of a sweep; \
-         what did not finish comes first. A dash stands for what nobody tells apart, as several messages share a \
-         queue pair. Lost are data packets that were dropped, trimmed, or lost on links. A path changes where a packet has another entropy value than the one before; what switches choose \
-         beside that is not counted.</p>{tables}</section>\n"
+         what did not finish comes first. A dash: not counted for each message, as several share a queue pair. Lost are \
+         data packets that were dropped, trimmed, or lost on links. A path changes where a packet has another entropy \
+         value than the one before; what switches choose beside that is not counted.</p>{tables}</section>\n"
     )
 }
 

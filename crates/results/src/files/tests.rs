@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultFacts, FaultRow, Figure, MissingRun,
-    Outcome, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts, SchemeFacts, Sensitivity,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultFacts, FaultRow, Figure, LongerLimits,
+    MissingRun, Outcome, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts, SchemeFacts, Sensitivity,
     SensitivityEntry, SetupRow, Spread, StallReason, Value,
 };
 use std::collections::BTreeMap;
@@ -112,6 +112,7 @@ fn small_set() -> ResultSet {
                 unfinished: 2,
                 flows: vec!["flow 0".into()],
                 help: vec!["a longer stall".into()],
+                limits: Some(LongerLimits { stall: "9ms".into(), max_time: None }),
             }),
         }],
         warnings: Vec::new(),
@@ -397,6 +398,25 @@ fn a_missing_file_and_another_format_are_named() {
     assert!(matches!(error, ResultsError::Format { found: 4, .. }), "{error}");
     let again = format!("anabranch run {}", dir.path().join(SCENARIO).display());
     assert!(error.to_string().contains(&again), "{error}");
+}
+
+/// Other columns are another format: an older program must refuse them, and this one the older folders.
+#[test]
+fn each_format_has_its_columns() {
+    let lines = Table::ALL.into_iter().flat_map(|table| {
+        let line = move |column: &crate::Column| {
+            let nullable = if column.nullable { "?" } else { "" };
+            format!("{} {} {}{nullable}\n", table.file(), column.name, column.kind.name())
+        };
+        table.columns().into_iter().map(line)
+    });
+    let columns: String = lines.collect();
+    let path = format!("{}/src/files/format-{FORMAT}.txt", env!("CARGO_MANIFEST_DIR"));
+    let recorded = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        columns == recorded,
+        "the columns are not those of {path}: give FORMAT in files.rs the next number, and its file this text:\n{columns}"
+    );
 }
 
 #[test]

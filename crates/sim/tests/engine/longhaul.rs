@@ -79,7 +79,7 @@ fn a_line_that_comes_back_is_waited_for() {
 #[test]
 fn programs_at_the_edge_are_deterministic() {
     let schemes = "schemes = [\"themis-longhaul\", \"pnp-only\", \"trp-only\", \"annulus\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
-    let watch = "[[measure]]\nseries = \"set-aside\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n\
+    let watch = "[[measure]]\nseries = \"program-buffer\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n\
                  [[measure]]\nseries = \"table-entries\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n";
     let text = format!("{schemes}\n{}{WEBSEARCH}{PATIENT}", fabric("100us"));
     let (plain, watched) = (finish_all(&text, &[]), finish_all(&format!("{text}{watch}"), &[]));

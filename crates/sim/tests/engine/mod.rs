@@ -1,6 +1,7 @@
 //! The engine from outside.
 
 mod closed_forms;
+mod clusters;
 mod constants;
 mod cross_dc;
 mod determinism;
@@ -16,6 +17,7 @@ mod lockstep;
 mod longhaul;
 mod lossless;
 mod mix;
+mod one_way_faults;
 mod parameters;
 mod peers;
 mod programs;

@@ -73,7 +73,7 @@ pub fn measures() -> String {
     ];
     let of_links = of_links
         .map(|series| format!("[[measure]]\nseries = \"{series}\"\nevery = \"3us\"\nlinks = \"all\"\n"));
-    let of_switches = ["set-aside", "table-entries"].map(|series| {
+    let of_switches = ["program-buffer", "table-entries"].map(|series| {
         format!("[[measure]]\nseries = \"{series}\"\nevery = \"7us\"\nswitches = \"tor:100%\"\n")
     });
     let of_flows = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"5us\"\nqps = \"all\"\n";

@@ -123,7 +123,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
             format!("[[measure]]\nseries = \"{series}\"\nevery = \"{every}us\"\nlinks = \"{links}\"\n")
         }
         6 => {
-            let series = dice.pick(&["set-aside", "table-entries"]);
+            let series = dice.pick(&["program-buffer", "table-entries"]);
             let switches = fabric.some_switch(dice);
             format!("[[measure]]\nseries = \"{series}\"\nevery = \"{every}us\"\nswitches = \"{switches}\"\n")
         }

@@ -340,7 +340,8 @@ fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
         let expected = ring(name, bytes);
         assert_eq!(cct("", &[one.clone(), one.clone(), one.clone(), one.clone()]), expected, "{name}");
         for keys in ["rank_hosts = [3, 1, 0, 2]", "rank_hosts = \"ranks.txt\""] {
-            let others = vec![("ranks.txt".to_owned(), b"3\n1\n0\n\n2\n".to_vec())];
+            let others =
+                vec![("ranks.txt".to_owned(), b"# Hosts\n3\n1\n  # The last two\n0\n\n2\n".to_vec())];
             let files = [one.clone(), one.clone(), one.clone(), one.clone()];
             let placed = of_ranks_beside(keys, &files, others).unwrap();
             assert_eq!(placed.jobs[0].cct_ps, Some(expected), "{name}, {keys}");

@@ -133,7 +133,7 @@ impl<'a> SchemeAnswer<'a> {
                 "{} with seed {}: {}{}",
                 self.scheme,
                 seeds.join(", "),
-                unanswered(find, &answer, &lanes[0].search, folder),
+                unanswered(find, holds, &answer, &lanes[0].search, folder),
                 measured_at_ends(find, holds, &lanes),
             ));
         }

@@ -1,5 +1,6 @@
 //! A search and its answer in words.
 
+use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
@@ -44,10 +45,16 @@ pub(super) fn plain(value: &toml::Value) -> String {
 }
 
 /// A clause about a search without an answer, with a range to try instead.
-pub(super) fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: &Folder) -> String {
+pub(super) fn unanswered(
+    find: &Find,
+    holds: &Condition,
+    answer: &Answer,
+    search: &Search,
+    folder: &Folder,
+) -> String {
     let [first, last] = find.ends();
     let smallest = find.wanted == Extremum::Smallest;
-    let try_instead = |beyond_last: bool| match range_beyond(find, beyond_last, folder) {
+    let try_instead = |beyond_last: bool| match range_beyond(find, holds, beyond_last, folder) {
         Some(Ok([low, high])) => format!(
             "; try {} = [{low}, {high}], and where that changes nothing, {} does not decide it",
             find.key(),
@@ -80,15 +87,18 @@ pub(super) fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: 
 
 /// The widest range beyond the last or the first end whose values the parameter may have, or why there is none; none for a
 /// list.
-fn range_beyond(find: &Find, last: bool, folder: &Folder) -> Option<Result<[toml::Value; 2], String>> {
+fn range_beyond(
+    find: &Find,
+    holds: &Condition,
+    last: bool,
+    folder: &Folder,
+) -> Option<Result<[toml::Value; 2], String>> {
     let mut refused = None;
     // An end at which the condition measures something keeps its place.
     let [lowest, highest] = find.ends();
     let stays = |mut range: [toml::Value; 2]| {
-        if !last && find.holds.contains("at_largest") {
-            range[1] = highest.clone();
-        } else if last && find.holds.contains("at_smallest") {
-            range[0] = lowest.clone();
+        if holds.ends().any(|largest| largest != last) {
+            range[usize::from(!last)] = if last { lowest.clone() } else { highest.clone() };
         }
         range
     };

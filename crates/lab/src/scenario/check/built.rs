@@ -13,8 +13,8 @@ pub(in crate::scenario) struct BuiltFabric<'a> {
     pub spec: &'a TopologySpec,
     pub topology: Topology,
     pub routing: Routing,
-    /// The facts of the longest path by framing, kept since finding it takes long on a large fabric.
-    facts: Vec<(Framing, PathFacts)>,
+    /// The facts of the longest path, by framing and use of ports, kept since finding it takes long on a large fabric.
+    facts: Vec<((Framing, bool), PathFacts)>,
     /// Whether all routes go up and then down; `None` until a check needs it.
     turns_down: Option<bool>,
 }
@@ -51,12 +51,12 @@ impl<'a> BuiltFabric<'a> {
 
     /// The facts of the longest path, for the packets and queues of `scheme`.
     pub(in crate::scenario) fn facts(&mut self, scheme: &Scheme) -> PathFacts {
-        let framing = scheme.transport.framing();
-        let facts = match self.facts.iter().find(|(known, _)| *known == framing) {
+        let kind = (scheme.transport.framing(), scheme.uses_all_ports());
+        let facts = match self.facts.iter().find(|(known, _)| *known == kind) {
             Some((_, facts)) => *facts,
             None => {
-                let facts = self.ideal(&scheme.transport).path_facts();
-                self.facts.push((framing, facts));
+                let facts = self.ideal(&scheme.transport).carried_by(scheme).path_facts();
+                self.facts.push((kind, facts));
                 facts
             }
         };

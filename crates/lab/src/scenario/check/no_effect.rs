@@ -7,7 +7,7 @@ use crate::scenario::read::document::{Item, Place};
 use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use crate::scenario::resolve::scheme::setting;
+use crate::scenario::resolve::scheme::{builtin, setting};
 use crate::scenario::resolve::simai_conf;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate, Span};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Limits, Scheme, Several};
@@ -197,12 +197,7 @@ fn later(on: &TopologySpec) -> f64 {
 
 /// A fault that loses nothing, or everything.
 fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnostic> {
-    let (FaultKind::PacketLoss { probability, .. }
-    | FaultKind::SwitchLoss { probability, .. }
-    | FaultKind::BitErrors { probability, .. }) = idle.kind
-    else {
-        return None;
-    };
+    let probability = idle.kind.probability()?;
     // A fault with probability 0 on the links of an error rate in the topology's file leaves out that rate.
     let is_of_file = idle.kind.names().0.to_string().starts_with("error-rate:");
     let (what, instead) = match probability {
@@ -397,13 +392,15 @@ fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     };
     let drops = |set: &Named| {
         let scheme = running.iter().find(|scheme| scheme.name == set.scheme && set.path == "fabric.queue")?;
-        let need = scheme.needs.split(';').find(|need| need.starts_with("PFC"))?;
+        let is_lossless = builtin::scheme(&scheme.name).is_ok_and(|ours| ours.fabric.pfc.is_some());
         let has_both =
             all.iter().any(|other| other.scheme == set.scheme && other.path.starts_with("fabric.pfc"));
-        if has_both || is_own(&scheme.name) {
+        if !is_lossless || has_both || is_own(&scheme.name) {
             return None;
         }
         let name = &scheme.name;
+        // The first clause of the needs of a lossless scheme is about PFC.
+        let need = scheme.needs.split(';').next().unwrap_or_default();
         let message =
             format!("\"{name}.fabric.queue\" turns PFC off: switches drop then, and {name} needs {need}");
         let help = format!(

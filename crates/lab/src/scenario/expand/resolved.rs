@@ -11,6 +11,7 @@ use anabranch_workload::WorkloadSpec;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// The most runs that a scenario may have.
 const MOST_RUNS: usize = 100_000;
@@ -224,6 +225,7 @@ impl Scenario {
             let help = Some("fewer seeds, or a smaller sweep".to_owned());
             return Err(fault(&self.origin.file, self.origin.place("seeds"), message, help.map(Fix::from)));
         }
+        let files = Arc::new(self.files.clone());
         let mut points = Vec::with_capacity(runs);
         for scheme in 0..self.schemes.len() {
             for step in &steps {
@@ -239,7 +241,7 @@ impl Scenario {
                         observers: self.observers.clone(),
                         limits: self.limits.clone(),
                         most_points: share_of_points(runs),
-                        files: self.files.clone(),
+                        files: files.clone(),
                     });
                 }
             }

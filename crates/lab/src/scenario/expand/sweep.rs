@@ -10,7 +10,7 @@ use crate::scenario::schema::parameter_path::{self, Meant, takes_values};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_results::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 10_000;
@@ -85,14 +85,10 @@ impl<'a> Sweep<'a> {
                 axes.push(vec![listed(file, &key, node, root, registry)?]);
             }
         }
-        for axis in &axes {
-            distinct(file, axis)?;
-        }
         for group in zips(table)? {
-            let axis = linked(file, group, root, registry)?;
-            distinct(file, &axis)?;
-            axes.push(axis);
+            axes.push(linked(file, group, root, registry)?);
         }
+        axes.iter().try_for_each(|axis| distinct(file, axis))?;
         let mut seen: Vec<&str> = Vec::new();
         for (key, nodes) in axes.iter().flatten() {
             if seen.contains(&key.as_str()) {
@@ -114,13 +110,9 @@ impl<'a> Sweep<'a> {
     /// The swept parameters with their values, each value once.
     pub(in crate::scenario) fn values(&self) -> BTreeMap<String, Vec<toml::Value>> {
         let distinct = |nodes: &Vec<&Node>| {
-            let mut values: Vec<toml::Value> = Vec::new();
-            for value in nodes.iter().map(|node| node.value()) {
-                if !values.iter().any(|known| is_same(known, &value)) {
-                    values.push(value);
-                }
-            }
-            values
+            let mut seen = BTreeSet::new();
+            let values = nodes.iter().map(|node| node.value());
+            values.filter(|value| seen.insert(canonical(value))).collect()
         };
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
@@ -280,28 +272,22 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
-/// Whether two values are the same, as `"1MB"` and `"1000KB"` are.
-fn is_same(one: &toml::Value, other: &toml::Value) -> bool {
-    fn reads<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
-        matches!((one.parse::<T>(), other.parse::<T>()), (Ok(one), Ok(other)) if one == other)
-    }
-    match (one.as_str(), other.as_str()) {
-        (Some(one), Some(other)) => {
-            one == other
-                || reads::<Bytes>(one, other)
-                || reads::<Rate>(one, other)
-                || reads::<Duration>(one, other)
-        }
-        _ => one == other,
-    }
+/// The form that values have in common which are the same, as `"1MB"` and `"1000KB"` are. Their units tell sizes, rates
+/// and times apart, and quotes other texts.
+fn canonical(value: &toml::Value) -> String {
+    let text = value.as_str().unwrap_or_default();
+    let size = || text.parse::<Bytes>().ok().map(|size| format!("{size:#}"));
+    let rate = || text.parse::<Rate>().ok().map(|rate| format!("{rate:#}"));
+    let time = || text.parse::<Duration>().ok().map(|time| format!("{time:#}"));
+    size().or_else(rate).or_else(time).unwrap_or_else(|| value.to_string())
 }
 
 /// Refuses positions with the same values.
 fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
-    let same =
-        |one: usize, other: usize| axis.iter().all(|(_, v)| is_same(&v[one].value(), &v[other].value()));
-    for position in 1..axis[0].1.len() {
-        if let Some(first) = (0..position).find(|other| same(*other, position)) {
+    let mut seen = BTreeMap::new();
+    for position in 0..axis[0].1.len() {
+        let values: Vec<String> = axis.iter().map(|(_, nodes)| canonical(&nodes[position].value())).collect();
+        if let Some(first) = seen.insert(values, position) {
             let (keys, values): (Vec<String>, Vec<String>) =
                 axis.iter().map(|(key, v)| (format!("{key:?}"), v[position].value().to_string())).unzip();
             let before = axis[0].1[first].value().to_string();
@@ -434,6 +420,8 @@ fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
 fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
     if let "seed" | "seeds" | "scheme" | "schemes" = key {
         let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
+        let list = |value: &toml::Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let values = toml::Value::Array(list(values).iter().flat_map(list).collect());
         return Fix::text(format!(
             "{key} = {values} at the top: each scheme runs with each seed at each point"
         ));

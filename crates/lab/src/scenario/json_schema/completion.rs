@@ -156,9 +156,7 @@ fn properties(node: &'static Value, kind: Option<&str>) -> Vec<(&'static str, &'
     let mut found: Vec<(&str, &Value)> = Vec::new();
     let all = std::iter::once(node).chain(alternatives).filter(|_| of_kind.is_none()).chain(of_kind);
     for (name, schema) in all.filter_map(|one| one["properties"].as_object()).flat_map(Map::iter) {
-        let is_new =
-            !found.iter().any(|(known, other)| known == name && (name != "kind" || *other == schema));
-        if is_new {
+        if !found.iter().any(|(known, _)| known == name) {
             found.push((name, schema));
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! - A table whose keys follow from its `kind` has a chain of `if` and `then`, so that an error names the key; editors that
 //!   do not follow it (taplo) find the keys of all kinds in `anyOf`, which permits everything.
+//! - A fault is at its own key, not at the table: taplo marks all that the place of a fault contains.
 //! - Keys that must be there are needed only where nothing is swept: a swept key may be missing.
 //! - Rules between values, and names of links and schemes, are left to `anabranch check`.
 

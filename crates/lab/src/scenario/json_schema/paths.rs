@@ -2,6 +2,7 @@
 
 use super::reference;
 use super::schemes::{PARTS, kinds, preset, tree};
+use super::tables::tables_alone;
 use super::value::{any_of, of_key};
 use crate::scenario::keys::sections;
 use serde_json::{Map, Value, json};
@@ -69,7 +70,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     let value_of = |path: &str| reference(&format!("parameter:{path}"));
     let list_of = |path: &str| json!({ "type": "array", "items": value_of(path), "minItems": 1 });
     // A table in the place of a value groups paths, or is a whole part.
-    let table = json!({ "type": "object" });
+    let table = tables_alone();
     let of_scheme = |of: &dyn Fn(&str) -> Value, before: &str| -> Map<String, Value> {
         parameters.keys().map(|path| (format!("{before}{path}"), of(path))).collect()
     };

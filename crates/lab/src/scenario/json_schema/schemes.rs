@@ -1,6 +1,6 @@
 //! Schemas of schemes and setups: the parameters of their parts.
 
-use super::tables::{by_kind, closed, is_kind, object};
+use super::tables::{by_kind, closed, define_kinds, is_kind, object};
 use super::{reference, value};
 use crate::scenario::keys::section;
 use crate::scenario::resolve::scheme::catalog::{KindListing, Registry};
@@ -68,24 +68,21 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
 /// A part: one of its kinds, or settings of the base's part, whichever kind it is.
 fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, Value>) {
     let mut chain = Vec::new();
-    let mut references = vec![json!({})];
-    let names: Vec<&str> = kinds.iter().filter_map(|kind| kind.name.as_deref()).collect();
-    for (kind, name) in kinds.iter().zip(&names) {
+    let mut objects = Vec::new();
+    let named = || kinds.iter().filter_map(|kind| Some((kind.name.as_deref()?, kind)));
+    let names: Vec<&str> = named().map(|(name, _)| name).collect();
+    for (name, kind) in named() {
         let mut properties =
             Map::from_iter([("kind".to_owned(), json!({ "enum": [name], "description": kind.meaning }))]);
         properties.append(&mut tree(&with_preset(part, kind)));
-        let own = format!("{part}:{name}");
-        chain.push((is_kind("kind", &[name]), reference(&own)));
-        references.push(reference(&own));
-        definitions.insert(own, closed(&kind.meaning, properties));
+        chain.push((is_kind("kind", &[name]), reference(&format!("{part}:{name}"))));
+        objects.push((name, closed(&kind.meaning, properties)));
     }
     let unknown = json!({ "properties": { "kind": { "enum": names } } });
     let settings = closed("Parameters of the base's part, whichever kind it is.", of_all(part, kinds));
     let otherwise = json!({ "if": { "required": ["kind"] }, "then": unknown, "else": settings });
-    let mut schema = by_kind(chain, otherwise);
-    schema["type"] = "object".into();
-    schema["anyOf"] = references.into();
-    definitions.insert(part.to_owned(), schema);
+    let meanings: Vec<(&str, &str)> = named().map(|(name, kind)| (name, kind.meaning.as_str())).collect();
+    define_kinds(part, by_kind(chain, otherwise), &meanings, objects, definitions);
 }
 
 /// The parameters of a kind; those of DCQCN are also chosen together.

@@ -24,8 +24,21 @@ pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
         "type": "object",
         "description": meaning,
         "properties": properties,
-        "additionalProperties": false,
+        "additionalProperties": reference(UNKNOWN_KEY),
     })
+}
+
+/// The definition that refuses a key: `false` in its place would make taplo mark the whole table, not the key.
+const UNKNOWN_KEY: &str = "unknown-key";
+
+/// Refuses every value. With `allOf` in it, taplo neither shows nor completes it at the keys that are known.
+fn unknown_key() -> Value {
+    json!({ "allOf": [true], "not": { "title": "unknown key" } })
+}
+
+/// Refuses every value that is no table.
+pub(super) fn tables_alone() -> Value {
+    json!({ "allOf": [true], "if": { "not": { "type": "object" } }, "then": reference(UNKNOWN_KEY) })
 }
 
 /// A table whose keys follow from the first condition that holds, or from `otherwise`.
@@ -60,6 +73,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
         keys["description"] = "What is different at this scale.".into();
         definitions.insert(name.to_owned(), keys);
     }
+    definitions.insert(UNKNOWN_KEY.to_owned(), unknown_key());
     definitions.insert("observer".to_owned(), json!({ "type": "object", "required": ["kind"] }));
     definitions.insert("point.sweep".to_owned(), json!({ "type": "object" }));
     definitions.insert("complete".to_owned(), complete());
@@ -84,17 +98,76 @@ fn name_of(table: &str) -> &str {
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
     let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
-    let kinds: Vec<&str> = sections.iter().filter_map(|section| section.kind).collect();
+    let kinds: Vec<(&str, &str)> =
+        sections.iter().filter_map(|section| Some((section.kind?, section.meaning))).collect();
+    let names: Vec<&str> = kinds.iter().map(|(name, _)| *name).collect();
     let has_kind = json!({ "required": ["kind"] });
-    let unknown = json!({ "properties": { "kind": { "enum": kinds } } });
+    let unknown = json!({ "properties": { "kind": { "enum": names } } });
     let part = json!({ "anyOf": references });
     let chain = sections.iter().map(|section| (condition(section), reference(&of(section)))).collect();
-    let mut table = by_kind(chain, json!({ "if": has_kind, "then": unknown, "else": part }));
+    let table = by_kind(chain, json!({ "if": has_kind, "then": unknown, "else": part }));
+    let objects: Vec<(&str, Value)> =
+        sections.iter().map(|section| (section.name, object(section, &[]))).collect();
+    define_kinds(name, table, &kinds, objects, definitions);
+}
+
+/// Adds a table that has the keys of its kind, and each of its kinds.
+pub(super) fn define_kinds(
+    name: &str,
+    mut table: Value,
+    kinds: &[(&str, &str)],
+    objects: Vec<(&str, Value)>,
+    definitions: &mut Map<String, Value>,
+) {
+    let any = format!("{name}:any");
     table["type"] = "object".into();
-    let all = std::iter::once(json!({})).chain(references);
-    table["anyOf"] = all.collect();
+    table["anyOf"] = json!([{}, reference(&any)]);
     definitions.insert(name.to_owned(), table);
-    definitions.extend(sections.iter().map(|section| (of(section), object(section, &[]))));
+    definitions.insert(any, of_any_kind(kinds, &objects));
+    definitions.extend(objects.into_iter().map(|(kind, object)| (format!("{name}:{kind}"), object)));
+}
+
+/// The keys of all kinds, each once and with the kinds that have it, for editors that do not follow conditions.
+fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
+    let mut properties = Map::new();
+    for (name, schema) in objects.iter().flat_map(|(_, object)| object["properties"].as_object()).flatten() {
+        if !properties.contains_key(name) {
+            let mut merged = schema.clone();
+            let having: Vec<(&str, &Value)> = objects
+                .iter()
+                .filter_map(|(kind, object)| Some((*kind, object["properties"].get(name)?)))
+                .collect();
+            if having.iter().any(|(_, other)| other.get("default") != schema.get("default")) {
+                merged.as_object_mut().expect("a schema is an object").shift_remove("default");
+            }
+            let of_all = having.len() == objects.len() && having.iter().all(|(_, other)| *other == schema);
+            if !of_all {
+                merged["description"] = by_kinds(&having).into();
+            }
+            properties.insert(name.clone(), merged);
+        }
+    }
+    let (names, meanings): (Vec<&str>, Vec<&str>) = kinds.iter().copied().unzip();
+    let list: Vec<String> = kinds.iter().map(|(name, meaning)| format!("`{name}`: {meaning}")).collect();
+    let description = list.join("\n\n");
+    let docs = json!({ "docs": { "enumValues": meanings } });
+    properties["kind"] =
+        json!({ "type": "string", "enum": names, "description": description, "x-taplo": docs });
+    json!({ "description": description, "properties": properties })
+}
+
+/// The descriptions of a key, each behind the kinds that have it.
+fn by_kinds(having: &[(&str, &Value)]) -> String {
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for (kind, schema) in having {
+        let description = schema["description"].as_str().unwrap_or_default();
+        match found.iter_mut().find(|(_, known)| *known == description) {
+            Some((kinds, _)) => *kinds += &format!(", `{kind}`"),
+            None => found.push((format!("`{kind}`"), description)),
+        }
+    }
+    let lines = found.iter().map(|(kinds, description)| format!("{kinds}: {description}"));
+    lines.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The condition under which a table has the keys of a section: its kind; without one the name of its file.
@@ -142,7 +215,10 @@ fn measures(definitions: &mut Map<String, Value>) {
                 // The curve has no interval; the resolved form has a zero there.
                 table["properties"]["every"] = json!({ "type": "string" });
             }
+            table["properties"]["series"] = with_aliases(&table["properties"]["series"]);
             table["required"] = json!([points.key()]);
+            let aliases = SeriesKind::ALIASES.iter().filter(|(_, name)| series.contains(name));
+            let series: Vec<&str> = series.iter().copied().chain(aliases.map(|(alias, _)| *alias)).collect();
             chain.push((is_kind("series", &series), table));
         }
     }
@@ -152,8 +228,21 @@ fn measures(definitions: &mut Map<String, Value>) {
     table["description"] = all["description"].clone();
     table["properties"] = all["properties"].clone();
     table["properties"]["every"] = json!({ "type": "string" });
+    table["properties"]["series"] = with_aliases(&table["properties"]["series"]);
     table["required"] = all["required"].clone();
     definitions.insert("measure".to_owned(), table);
+}
+
+/// The schema of `series` with the former names, which editors mark as such.
+fn with_aliases(series: &Value) -> Value {
+    let mut schema = series.clone();
+    let names = json!({ "enum": schema["enum"].take() });
+    let aliases = SeriesKind::ALIASES.map(|(alias, name)| {
+        json!({ "const": alias, "deprecated": true, "description": format!("The former name of {name}.") })
+    });
+    schema["anyOf"] = std::iter::once(names).chain(aliases).collect();
+    schema.as_object_mut().expect("a schema is an object").remove("enum");
+    schema
 }
 
 /// The series that has `above`.

@@ -6,7 +6,7 @@ use crate::scenario::keys::section::{Key, KeyDefault};
 use crate::scenario::read::key_path::as_toml;
 use anabranch_base::{Parameter, RATE_FORM, SIZE_FORM, TIME_FORM, ValueForm};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A decimal number before a unit.
 const NUMBER: &str = r"(\d+\.?\d*|\.\d+)\s*";
@@ -70,14 +70,37 @@ fn of_type(is: &KeyType) -> Value {
         }
         KeyType::OneOrMore(of) => {
             let one = of_type(of);
-            json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+            let several = json!({ "type": "array", "items": one, "minItems": 1 });
+            of_types(vec![one, several])
         }
-        KeyType::Either(types) => json!({ "anyOf": types.iter().map(of_type).collect::<Vec<_>>() }),
+        KeyType::Either(types) => of_types(types.iter().map(of_type).collect()),
         KeyType::Table(name) => reference(name.trim_matches(['[', ']'])),
         KeyType::Tables(name) => {
             json!({ "type": "array", "items": reference(name.trim_matches(['[', ']'])) })
         }
     }
+}
+
+/// A value of one of several types. Where each condition is about one type alone, all of them are in one schema: the error
+/// then names the types, and not `anyOf`.
+fn of_types(schemas: Vec<Value>) -> Value {
+    let mut types = Vec::new();
+    let mut together = Map::new();
+    for schema in &schemas {
+        for (condition, value) in schema.as_object().into_iter().flatten() {
+            match (condition.as_str(), together.contains_key(condition)) {
+                ("type", _) if value.is_string() && value != "boolean" && !types.contains(value) => {
+                    types.push(value.clone());
+                }
+                ("pattern" | "minimum" | "items" | "minItems" | "maxItems", false) => {
+                    together.insert(condition.clone(), value.clone());
+                }
+                _ => return json!({ "anyOf": schemas }),
+            }
+        }
+    }
+    together.insert("type".to_owned(), types.into());
+    Value::Object(together)
 }
 
 fn is_above_zero<T>(ends: &Ends<T>) -> bool {

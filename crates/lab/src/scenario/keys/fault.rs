@@ -3,9 +3,13 @@
 use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{
-    Key, LINK_NAMES, RATE, SHARE, SWITCH_NAMES, Section, TIME, TIME_ABOVE, key, kind,
+    Key, LINK_NAMES, RATE, SHARE, SWITCH_NAMES, Section, TIME, TIME_ABOVE, joined, key, kind,
 };
 use anabranch_base::Duration;
+
+/// The kinds of faults, in the order of the reference.
+pub(super) const SECTIONS: &[Section] =
+    &[LINK_DOWN, LINK_FLAP, SWITCH_DOWN, CHANGED_RATE, PACKET_LOSS, SWITCH_LOSS, BIT_ERRORS];
 
 /// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
 /// which a fabric runs.
@@ -43,44 +47,46 @@ const UNTIL: Key = key(
 )
 .with_example("\"1ms\"");
 
-pub(super) const LINK_DOWN: Section = Section {
+/// The keys of every fault of links of this kind, and those of the kind alone.
+const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
+    joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
+}
+
+const LINK_DOWN: Section = Section {
     name: "link-down",
     table: "[[fault]]",
     kind: Some("link-down"),
     meaning: "Links carry nothing and lose what is on them.",
-    keys: &[kind("link-down", "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH],
+    keys: &of_links::<6>("link-down", &[]),
 };
 
-pub(super) const LINK_FLAP: Section = Section {
+const LINK_FLAP: Section = Section {
     name: "link-flap",
     table: "[[fault]]",
     kind: Some("link-flap"),
     meaning: "Links go down and come up again, period after period.",
-    keys: &[
-        kind("link-flap", "What happens."),
-        AT,
-        DURATION,
-        UNTIL,
-        LINKS_BROKEN,
-        BOTH,
-        key(
-            "period",
-            KeyType::Time(Ends::from(SHORTEST_PERIOD)),
-            Required,
-            "From one time that they go down to the next.",
-        )
-        .with_example("\"200us\""),
-        key(
-            "down_for",
-            KeyType::Time(Ends::ABOVE_ZERO.with_high(High::BelowKey("period"))),
-            Required,
-            "For how long they are down each time.",
-        )
-        .with_example("\"50us\""),
-    ],
+    keys: &of_links::<8>(
+        "link-flap",
+        &[
+            key(
+                "period",
+                KeyType::Time(Ends::from(SHORTEST_PERIOD)),
+                Required,
+                "From one time that they go down to the next.",
+            )
+            .with_example("\"200us\""),
+            key(
+                "down_for",
+                KeyType::Time(Ends::ABOVE_ZERO.with_high(High::BelowKey("period"))),
+                Required,
+                "For how long they are down each time.",
+            )
+            .with_example("\"50us\""),
+        ],
+    ),
 };
 
-pub(super) const SWITCH_DOWN: Section = Section {
+const SWITCH_DOWN: Section = Section {
     name: "switch-down",
     table: "[[fault]]",
     kind: Some("switch-down"),
@@ -95,66 +101,47 @@ pub(super) const SWITCH_DOWN: Section = Section {
     ],
 };
 
-pub(super) const CHANGED_RATE: Section = Section {
+const CHANGED_RATE: Section = Section {
     name: "rate",
     table: "[[fault]]",
     kind: Some("rate"),
     meaning: "Links run at another rate.",
-    keys: &[
-        kind("rate", "What happens."),
-        AT,
-        DURATION,
-        UNTIL,
-        LINKS_BROKEN,
-        BOTH,
-        key("rate", RATE, Required, "The rate meanwhile.").with_example("\"200Gbps\""),
-    ],
+    keys: &of_links::<7>(
+        "rate",
+        &[key("rate", RATE, Required, "The rate meanwhile.").with_example("\"200Gbps\"")],
+    ),
 };
 
-pub(super) const PACKET_LOSS: Section = Section {
+const PACKET_LOSS: Section = Section {
     name: "packet-loss",
     table: "[[fault]]",
     kind: Some("packet-loss"),
     meaning: "Links lose each packet with a probability.",
-    keys: &[
-        kind("packet-loss", "What happens."),
-        AT,
-        DURATION,
-        UNTIL,
-        LINKS_BROKEN,
-        BOTH,
-        key("probability", SHARE, Required, "That a packet is lost.").with_example("0.01"),
-    ],
+    keys: &of_links::<7>(
+        "packet-loss",
+        &[key("probability", SHARE, Required, "That a packet is lost.").with_example("0.01")],
+    ),
 };
 
-pub(super) const SWITCH_LOSS: Section = Section {
+const SWITCH_LOSS: Section = Section {
     name: "switch-loss",
     table: "[[fault]]",
     kind: Some("switch-loss"),
     meaning: "Switches drop each data packet, or trim it where they trim, with a probability.",
-    keys: &[
-        kind("switch-loss", "What happens."),
-        AT,
-        DURATION,
-        UNTIL,
-        LINKS_BROKEN,
-        BOTH,
-        key("probability", SHARE, Required, "That a data packet is dropped or trimmed.").with_example("0.01"),
-    ],
+    keys: &of_links::<7>(
+        "switch-loss",
+        &[key("probability", SHARE, Required, "That a data packet is dropped or trimmed.")
+            .with_example("0.01")],
+    ),
 };
 
-pub(super) const BIT_ERRORS: Section = Section {
+const BIT_ERRORS: Section = Section {
     name: "bit-errors",
     table: "[[fault]]",
     kind: Some("bit-errors"),
     meaning: "Each bit is wrong with a probability, and a packet with a wrong bit is lost.",
-    keys: &[
-        kind("bit-errors", "What happens."),
-        AT,
-        DURATION,
-        UNTIL,
-        LINKS_BROKEN,
-        BOTH,
-        key("probability", SHARE, Required, "That a bit is wrong.").with_example("0.01"),
-    ],
+    keys: &of_links::<7>(
+        "bit-errors",
+        &[key("probability", SHARE, Required, "That a bit is wrong.").with_example("0.01")],
+    ),
 };

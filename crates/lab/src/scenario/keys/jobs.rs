@@ -2,16 +2,18 @@
 
 use crate::scenario::keys::key_type::{Ends, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
-use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, key, kind};
+use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, joined, key, kind};
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
 use anabranch_workload::{Format, RankOrder, SendEnds, Streams};
+
+/// The sections of jobs from traces, in the order of the reference.
+pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
 
 const HOST_LIST: KeyType =
     KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
 const FIRST_AND_LAST: KeyType =
     KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
-// The keys of a job, alone or among others.
 const FORMAT: Key = key("format", KeyType::Choice(&words(Format::ALL)), Required, "What the file is.")
     .with_example("\"goal\"");
 const JOB_FILE: Key =
@@ -140,39 +142,41 @@ const JOB_ALGORITHM: Key = key(
     "`[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done.",
 );
 
+/// The keys of a job, alone or among others.
+const OF_JOB: [Key; 20] = [
+    FORMAT,
+    JOB_FILE,
+    PLACEMENT,
+    HOSTS,
+    ENDS,
+    BYTES,
+    CHUNK,
+    WITHOUT_PIPELINE,
+    LAYERS,
+    RANKS,
+    RANK_ORDER,
+    COMM_GROUPS,
+    SYSTEM,
+    DIMS,
+    REPLICATE,
+    WITHOUT_MISSING,
+    WITHOUT_CONTROL,
+    STREAMS,
+    JOB_SERVER,
+    JOB_ALGORITHM,
+];
+
 /// `[workload]` with `kind = "trace"`.
-pub(super) const TRACE: Section = Section {
+const TRACE: Section = Section {
     name: "trace",
     table: "[workload]",
     kind: Some("trace"),
     meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
-    keys: &[
-        kind("trace", "Which workload it is."),
-        FORMAT,
-        JOB_FILE,
-        PLACEMENT,
-        HOSTS,
-        ENDS,
-        BYTES,
-        CHUNK,
-        WITHOUT_PIPELINE,
-        LAYERS,
-        RANKS,
-        RANK_ORDER,
-        COMM_GROUPS,
-        SYSTEM,
-        DIMS,
-        REPLICATE,
-        WITHOUT_MISSING,
-        WITHOUT_CONTROL,
-        STREAMS,
-        JOB_SERVER,
-        JOB_ALGORITHM,
-    ],
+    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[&[kind("trace", "Which workload it is.")], &OF_JOB]),
 };
 
 /// `[workload]` with `kind = "jobs"`.
-pub(super) const JOBS: Section = Section {
+const JOBS: Section = Section {
     name: "jobs",
     table: "[workload]",
     kind: Some("jobs"),
@@ -184,38 +188,19 @@ pub(super) const JOBS: Section = Section {
 };
 
 /// `[[workload.job]]`.
-pub(super) const JOB: Section = Section {
+const JOB: Section = Section {
     name: "job",
     table: "[[workload.job]]",
     kind: None,
     meaning: "A job, with the keys of `kind = \"trace\"`. Jobs take hosts in their order, of those that earlier ones leave.",
-    keys: &[
-        FORMAT,
-        JOB_FILE,
-        PLACEMENT,
-        HOSTS,
-        ENDS,
-        BYTES,
-        CHUNK,
-        WITHOUT_PIPELINE,
-        LAYERS,
-        RANKS,
-        RANK_ORDER,
-        COMM_GROUPS,
-        SYSTEM,
-        DIMS,
-        REPLICATE,
-        WITHOUT_MISSING,
-        WITHOUT_CONTROL,
-        STREAMS,
-        JOB_SERVER,
-        JOB_ALGORITHM,
-        key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\""),
-    ],
+    keys: &joined::<_, { OF_JOB.len() + 1 }>(&[
+        &OF_JOB,
+        &[key("start", TIME, Value("\"0us\""), "When it begins.").with_example("\"100us\"")],
+    ]),
 };
 
 /// `[workload.server]`.
-pub(super) const SERVER: Section = Section {
+const SERVER: Section = Section {
     name: "server",
     table: "[workload.server]",
     kind: None,
@@ -231,7 +216,7 @@ pub(super) const SERVER: Section = Section {
 };
 
 /// `[[workload.algorithm]]`.
-pub(super) const ALGORITHM: Section = Section {
+const ALGORITHM: Section = Section {
     name: "algorithm",
     table: "[[workload.algorithm]]",
     kind: None,

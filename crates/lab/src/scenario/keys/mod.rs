@@ -13,7 +13,7 @@ pub(in crate::scenario) mod series;
 mod topology;
 mod workload;
 
-use crate::scenario::keys::section::Section;
+use crate::scenario::keys::section::{Section, joined};
 pub(in crate::scenario) use scheme::LEAGUE_PARTS;
 
 /// The keys of a scenario outside its schemes, in the order of the reference.
@@ -90,8 +90,18 @@ pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     tables
 }
 
-const SECTIONS: &[Section] = &[
-    general::SCENARIO,
+const SECTIONS: &[Section] = &joined::<_, { 1 + TOPOLOGIES.len() + OF_TRAFFIC + 3 }>(&[
+    &[general::SCENARIO],
+    TOPOLOGIES,
+    workload::SECTIONS,
+    jobs::SECTIONS,
+    fault::SECTIONS,
+    &[general::MEASURE, general::LIMITS, general::FIND],
+]);
+
+const OF_TRAFFIC: usize = workload::SECTIONS.len() + jobs::SECTIONS.len() + fault::SECTIONS.len();
+
+const TOPOLOGIES: &[Section] = &[
     topology::FAT_TREE,
     topology::LEAF_SPINE,
     topology::TOPO_FILE,
@@ -107,32 +117,6 @@ const SECTIONS: &[Section] = &[
     cluster::TORUS,
     cluster::FULL_MESH,
     topology::GRAPH,
-    workload::PERMUTATION,
-    workload::TORNADO,
-    workload::INCAST,
-    workload::POISSON,
-    workload::INCASTS,
-    workload::PIPELINE,
-    workload::COLLECTIVE,
-    workload::MESSAGES,
-    workload::MESSAGE,
-    workload::CM,
-    workload::NS3_FLOWS,
-    jobs::TRACE,
-    jobs::JOBS,
-    jobs::JOB,
-    jobs::SERVER,
-    jobs::ALGORITHM,
-    fault::LINK_DOWN,
-    fault::LINK_FLAP,
-    fault::SWITCH_DOWN,
-    fault::CHANGED_RATE,
-    fault::PACKET_LOSS,
-    fault::SWITCH_LOSS,
-    fault::BIT_ERRORS,
-    general::MEASURE,
-    general::LIMITS,
-    general::FIND,
 ];
 
 const OTHERS: &[Section] = &[

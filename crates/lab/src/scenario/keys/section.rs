@@ -76,6 +76,25 @@ pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
     key("kind", KeyType::Word(kind), KeyDefault::Required, meaning)
 }
 
+/// Several lists, of keys or of sections, as one, in their order.
+///
+/// # Panics
+/// They do not have `N` entries together.
+pub(super) const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut list, mut count) = (0, 0);
+    while list < lists.len() {
+        let mut place = 0;
+        while place < lists[list].len() {
+            all[count] = lists[list][place];
+            (place, count) = (place + 1, count + 1);
+        }
+        list += 1;
+    }
+    assert!(count == N);
+    all
+}
+
 pub(super) const COUNT: KeyType = KeyType::Whole(Ends::from(1));
 pub(super) const RATE: KeyType = KeyType::Rate(Ends::ABOVE_ZERO);
 pub(super) const TIME: KeyType = KeyType::Time(Ends::ANY);

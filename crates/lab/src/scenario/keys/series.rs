@@ -45,55 +45,39 @@ impl PointsOf {
 impl SeriesKind {
     /// Every series.
     pub const ALL: &[SeriesKind] = &[
-        of(Series::LinkUtilisation, "link-utilisation", PointsOf::Links, "what a link carries, in Gb/s"),
+        of(Series::LinkUtilisation, PointsOf::Links, "what a link carries, in Gb/s"),
         of(
             Series::QueueDelay,
-            "queue-delay",
             PointsOf::Links,
             "queueing delay at the link's egress port; `above`: only delays above a time",
         ),
-        of(Series::QueueDepth, "queue-depth", PointsOf::Links, "bytes queued at the link's egress port"),
-        of(Series::ArrivalRate, "arrival-rate", PointsOf::Links, "arrival rate at the link's egress port"),
+        of(Series::QueueDepth, PointsOf::Links, "bytes queued at the link's egress port"),
+        of(Series::ArrivalRate, PointsOf::Links, "arrival rate at the link's egress port"),
         of(
             Series::Drops,
-            "drops",
             PointsOf::Links,
             "packets dropped at the link's egress port; trimmed packets are not counted",
         ),
-        of(
-            Series::Pauses,
-            "pauses",
-            PointsOf::Links,
-            "XOFF events: times that the link's data class was paused",
-        ),
-        of(
-            Series::PauseTime,
-            "pause-time",
-            PointsOf::Links,
-            "time for which PFC paused the link's data class",
-        ),
+        of(Series::Pauses, PointsOf::Links, "XOFF events: times that the link's data class was paused"),
+        of(Series::PauseTime, PointsOf::Links, "time for which PFC paused the link's data class"),
         of(
             Series::PauseVictims,
-            "pause-victims",
             PointsOf::Links,
             "victim flows: queue pairs blocked at a paused port although their egress port at the next switch is free",
         ),
         of(
-            Series::HeldOutside,
-            "set-aside",
+            Series::ProgramBuffer,
             PointsOf::Switches,
-            "bytes that a switch program holds outside the buffer",
+            "bytes that a switch program holds outside the shared buffer",
         ),
-        of(
-            Series::TableEntries,
-            "table-entries",
-            PointsOf::Switches,
-            "entries in the tables of a program in a switch",
-        ),
-        of(Series::FlowThroughput, "flow-throughput", PointsOf::Qps, "throughput of a queue pair"),
-        of(Series::SenderRtt, "sender-rtt", PointsOf::Acks, "round trips as a sender measures them"),
-        of(Series::SenderEcn, "sender-ecn", PointsOf::Acks, "ECN marks echoed to the sender"),
+        of(Series::TableEntries, PointsOf::Switches, "entries in the tables of a program in a switch"),
+        of(Series::FlowThroughput, PointsOf::Qps, "throughput of a queue pair"),
+        of(Series::SenderRtt, PointsOf::Acks, "round trips as a sender measures them"),
+        of(Series::SenderEcn, PointsOf::Acks, "ECN marks echoed to the sender"),
     ];
+    /// Former names, which are still read, each with the name of today.
+    pub(in crate::scenario) const ALIASES: [(&'static str, &'static str); 1] =
+        [("set-aside", "program-buffer")];
     /// The words of `series`, each with its series.
     pub(in crate::scenario) const BY_NAME: [(&'static str, SeriesKind); Self::ALL.len()] = by_name();
 }
@@ -101,8 +85,8 @@ impl SeriesKind {
 /// The words of `series`.
 pub(super) const SERIES_NAMES: &[&str] = &words(SeriesKind::BY_NAME);
 
-const fn of(series: Series, name: &'static str, points: PointsOf, meaning: &'static str) -> SeriesKind {
-    SeriesKind { name, series, points, meaning }
+const fn of(series: Series, points: PointsOf, meaning: &'static str) -> SeriesKind {
+    SeriesKind { name: series.name(), series, points, meaning }
 }
 
 const fn by_name() -> [(&'static str, SeriesKind); SeriesKind::ALL.len()] {

@@ -6,6 +6,10 @@ use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIM
 use anabranch_workload::collective::{Algorithm, Clock, Placement};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
 
+/// The sections of `[workload]` and of the tables below it, in the order of the reference.
+pub(super) const SECTIONS: &[Section] =
+    &[PERMUTATION, TORNADO, INCAST, POISSON, INCASTS, PIPELINE, COLLECTIVE, MESSAGES, MESSAGE, CM, NS3_FLOWS];
+
 pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
 pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));
 const HOST_LIST: KeyType =
@@ -14,7 +18,7 @@ const GROUPS: KeyType = KeyType::List { name: "lists of hosts", of: Some(&HOST_L
 
 const BYTES: Key = key("bytes", SIZE, Required, "Length of each message.").with_example("\"8MiB\"");
 
-pub(super) const PERMUTATION: Section = Section {
+const PERMUTATION: Section = Section {
     name: "permutation",
     table: "[workload]",
     kind: Some("permutation"),
@@ -33,7 +37,7 @@ pub(super) const PERMUTATION: Section = Section {
     ],
 };
 
-pub(super) const TORNADO: Section = Section {
+const TORNADO: Section = Section {
     name: "tornado",
     table: "[workload]",
     kind: Some("tornado"),
@@ -51,7 +55,7 @@ pub(super) const TORNADO: Section = Section {
     ],
 };
 
-pub(super) const INCAST: Section = Section {
+const INCAST: Section = Section {
     name: "incast",
     table: "[workload]",
     kind: Some("incast"),
@@ -70,7 +74,7 @@ pub(super) const INCAST: Section = Section {
     ],
 };
 
-pub(super) const POISSON: Section = Section {
+const POISSON: Section = Section {
     name: "poisson",
     table: "[workload]",
     kind: Some("poisson"),
@@ -88,7 +92,7 @@ pub(super) const POISSON: Section = Section {
     ],
 };
 
-pub(super) const INCASTS: Section = Section {
+const INCASTS: Section = Section {
     name: "incasts",
     table: "[workload.incast]",
     kind: None,
@@ -112,7 +116,7 @@ pub(super) const INCASTS: Section = Section {
     ],
 };
 
-pub(super) const PIPELINE: Section = Section {
+const PIPELINE: Section = Section {
     name: "pipeline",
     table: "[workload.pipeline]",
     kind: None,
@@ -136,7 +140,7 @@ pub(super) const PIPELINE: Section = Section {
     ],
 };
 
-pub(super) const COLLECTIVE: Section = Section {
+const COLLECTIVE: Section = Section {
     name: "collective",
     table: "[workload]",
     kind: Some("collective"),
@@ -201,7 +205,7 @@ pub(super) const COLLECTIVE: Section = Section {
     ],
 };
 
-pub(super) const MESSAGES: Section = Section {
+const MESSAGES: Section = Section {
     name: "messages",
     table: "[workload]",
     kind: Some("messages"),
@@ -217,7 +221,7 @@ pub(super) const MESSAGES: Section = Section {
     ],
 };
 
-pub(super) const MESSAGE: Section = Section {
+const MESSAGE: Section = Section {
     name: "message",
     table: "[[workload.message]]",
     kind: None,
@@ -230,7 +234,7 @@ pub(super) const MESSAGE: Section = Section {
     ],
 };
 
-pub(super) const CM: Section = Section {
+const CM: Section = Section {
     name: "cm",
     table: "[workload]",
     kind: Some("cm"),
@@ -242,7 +246,7 @@ pub(super) const CM: Section = Section {
     ],
 };
 
-pub(super) const NS3_FLOWS: Section = Section {
+const NS3_FLOWS: Section = Section {
     name: "ns3-flows",
     table: "[workload]",
     kind: Some("ns3-flows"),

@@ -93,12 +93,16 @@ pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagn
     fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message, None))
 }
 
+/// The beginning of the parser's message about a key or a table that stands there twice.
+const DUPLICATE_KEY: &str = "duplicate key";
+
 /// The fault of text that is no TOML, and what to write instead, where that is clear.
 fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
-    if said.starts_with("duplicate key")
+    // The parser's errors have no kind, only words; a test holds that they are these.
+    if said.starts_with(DUPLICATE_KEY)
         && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
     {
         let key = key.trim();
@@ -172,7 +176,7 @@ fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
 
 type Fault = (Place, String);
 
-fn fields(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Fields, Fault> {
+fn fields(table: DeTable<'_>, lines: &Lines) -> Result<Fields, Fault> {
     table
         .into_iter()
         .map(|(key, value)| {
@@ -182,7 +186,7 @@ fn fields(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Fields, Fault> {
         .collect()
 }
 
-fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines<'_>) -> Result<Node, Fault> {
+fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, Fault> {
     let leaf = |value| Ok(Item::Leaf(value));
     let item = match value.into_inner() {
         DeValue::String(text) => leaf(toml::Value::String(text.into_owned())),
@@ -208,21 +212,55 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines<'_>) -> Result<Nod
     Ok(Node { at, item })
 }
 
-/// Where the lines of a text start.
-struct Lines<'a> {
-    text: &'a str,
+/// Where the lines of a text start, and which of its bytes begin no character.
+struct Lines {
     starts: Vec<usize>,
+    /// The places of these bytes, which columns do not count. A list of a million values may be one line.
+    continued: Vec<usize>,
 }
 
-impl Lines<'_> {
-    fn of(text: &str) -> Lines<'_> {
+impl Lines {
+    fn of(text: &str) -> Lines {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Lines { text, starts }
+        let continued = (0..text.len()).filter(|at| !text.is_char_boundary(*at)).collect();
+        Lines { starts, continued }
     }
 
     fn place(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset);
-        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or("");
-        (line, before.chars().count() + 1)
+        let start = self.starts[line - 1];
+        let continued = |until: usize| self.continued.partition_point(|at| *at < until);
+        (line, offset - start - (continued(offset) - continued(start)) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let fields = parse("s.toml", "a = 1\nb = [\"\u{b5}s \u{2014}\", 2]\n").unwrap();
+        assert_eq!(fields["b"].at, Some((2, 1)));
+        let Item::Array(nodes) = &fields["b"].item else { panic!("{fields:?}") };
+        assert_eq!(nodes.iter().map(|node| node.at).collect::<Vec<_>>(), [Some((2, 6)), Some((2, 14))]);
+    }
+
+    /// If each value counted the characters before it, this would take minutes.
+    #[test]
+    fn a_long_line_is_read_at_once() {
+        const VALUES: usize = 400_000;
+        let text = format!("a = [{}]", "1, ".repeat(VALUES));
+        let fields = parse("s.toml", &text).unwrap();
+        let Item::Array(nodes) = &fields["a"].item else { panic!("no list") };
+        assert_eq!(nodes[VALUES - 1].at, Some((1, 6 + 3 * (VALUES - 1))));
+    }
+
+    #[test]
+    fn the_parser_names_duplicates_in_these_words() {
+        for text in ["a = 1\na = 2\n", "[a]\n[a]\n", "a = { b = 1, b = 2 }\n", "a.b = 1\n[a]\nb = 2\n"] {
+            let error = DeTable::parse(text).unwrap_err();
+            assert!(error.message().starts_with(DUPLICATE_KEY), "{text:?}: {}", error.message());
+        }
     }
 }

@@ -219,6 +219,19 @@ impl<'a> Table<'a> {
     /// # Errors
     /// It is missing or another one; the error names the nearest.
     pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
+        self.word_or_alias(key, known, &[])
+    }
+
+    /// A word out of a closed list, or another name of one; errors name the words alone.
+    ///
+    /// # Errors
+    /// It is missing or another one; the error names the nearest.
+    pub(in crate::scenario) fn word_or_alias<T: Copy>(
+        &self,
+        key: &str,
+        known: &[(&str, T)],
+        aliases: &[(&str, &str)],
+    ) -> Result<T, Diagnostic> {
         let written: String = match self.get(key)? {
             Some(written) => written,
             None => {
@@ -230,7 +243,8 @@ impl<'a> Table<'a> {
             }
         };
         let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        match known.iter().find(|(word, _)| *word == written) {
+        let named = aliases.iter().find(|(alias, _)| *alias == written).map_or(&*written, |(_, name)| name);
+        match known.iter().find(|(word, _)| *word == named) {
             Some((_, value)) => Ok(*value),
             None => {
                 // The word may be spelt differently or be a part of a known one, as `utilization` is of `link-utilisation`.

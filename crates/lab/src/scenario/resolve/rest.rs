@@ -235,7 +235,8 @@ fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, D
 /// Reads one `[[measure]]`.
 pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnostic> {
     only(table, &keys::of("measure"))?;
-    let SeriesKind { name: word, series, points, .. } = table.word("series", &SeriesKind::BY_NAME)?;
+    let SeriesKind { name: word, series, points, .. } =
+        table.word_or_alias("series", &SeriesKind::BY_NAME, &SeriesKind::ALIASES)?;
     let above = above(table, word, series)?;
     let nothing =
         MeasureSpec { series, every: Duration::ZERO, links: None, switches: None, qps: None, above };

@@ -190,7 +190,8 @@ fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts = hosts(table)?;
     if hosts % 2 == 1 {
         let message = format!("a dumbbell splits its hosts evenly; {hosts} is odd");
-        return Err(table.wrong("hosts", message, Fix::set("hosts", hosts + 1)));
+        let even = hosts.checked_add(1).unwrap_or(hosts - 1);
+        return Err(table.wrong("hosts", message, Fix::set("hosts", even)));
     }
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);

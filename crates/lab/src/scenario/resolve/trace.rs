@@ -194,7 +194,7 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
         })
     };
     let lines =
-        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.trim().starts_with('#'));
     Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
 }
 

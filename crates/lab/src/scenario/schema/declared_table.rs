@@ -1,7 +1,9 @@
 //! Tables whose parameters are declared: reading them, and the fault of one that is wrong.
 
 use crate::scenario::read::table::{Table, nearest};
-use anabranch_base::{Diagnostic, Fix, Parameter, ParameterValue, Parameters, WrongValue, is_misspelt};
+use anabranch_base::{
+    Diagnostic, Fix, Parameter, ParameterValue, Parameters, ValueFault, WrongValue, is_misspelt,
+};
 
 /// All parameters of `name`, which declares them, from a table that has some.
 pub(in crate::scenario) fn read(
@@ -49,10 +51,10 @@ pub(in crate::scenario) fn read(
             (None, Some(default)) => default.clone(),
             (None, None) => continue,
             (Some((_, value)), _) => {
-                coerce(parameter, value).map_err(|WrongValue { problem, instead }| {
+                coerce(parameter, value).map_err(|WrongValue { fault, problem, instead }| {
                     let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
                     let instead = instead.map_or_else(|| parameter.permitted(), |value| value.to_string());
-                    let message = sentence(its, &problem);
+                    let message = fault.sentence(its, &problem);
                     let value = format!("{instead}  # {meaning}");
                     let help = Fix::set(its, &value);
                     ParameterError { key: Some(its.to_owned()), message, help, value: Some(value), cure }
@@ -177,12 +179,6 @@ pub(in crate::scenario) fn cured(
     (!cure.is_empty()).then_some(cured)
 }
 
-/// The fault of a parameter, as a sentence.
-pub(in crate::scenario) fn sentence(parameter: &str, problem: &str) -> String {
-    let between = if problem.starts_with("must ") { " " } else { ": " };
-    format!("{parameter}{between}{problem}")
-}
-
 /// The value in the type of its parameter.
 pub(in crate::scenario) fn coerce(
     parameter: &Parameter,
@@ -195,7 +191,11 @@ pub(in crate::scenario) fn coerce(
         toml::Value::String(text) => ParameterValue::Text(text.clone()),
         other => {
             let problem = format!("must be {}, not {other}", parameter.type_name());
-            return Err(WrongValue { problem, instead: parameter.example().cloned() });
+            return Err(WrongValue {
+                fault: ValueFault::Rule,
+                problem,
+                instead: parameter.example().cloned(),
+            });
         }
     };
     parameter.validate(&value)

@@ -87,8 +87,8 @@ pub(in crate::scenario) fn check(
     if !is_there(scheme, &whole, part, parameter.name()) {
         return Ok(());
     }
-    declared_table::coerce(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
-        let message = declared_table::sentence(path, &problem);
+    declared_table::coerce(parameter, value).map(drop).map_err(|WrongValue { fault, problem, instead }| {
+        let message = fault.sentence(path, &problem);
         match instead {
             _ if value.is_array() => ParameterFault::words(
                 path,

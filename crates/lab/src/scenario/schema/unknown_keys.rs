@@ -4,6 +4,7 @@ use crate::scenario::keys;
 use crate::scenario::read::document::{Item, Node};
 use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
 use crate::scenario::read::value::as_list;
+use crate::scenario::schema::parameter_path;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
 /// Keys that stand above all tables.
@@ -80,7 +81,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         Some(near) => name_alone(header(table, near, node), near),
         None => {
             let elsewhere = match &keys::tables_with(key)[..] {
-                [] => String::new(),
+                [] => of_schemes(key, &node.value()),
                 tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
             };
             Fix::text(format!("one of {}{elsewhere}", known.join(", ")))
@@ -88,6 +89,15 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The words that a key is a parameter of schemes, where it is one.
+fn of_schemes(key: &str, value: &toml::Value) -> String {
+    let meant = parameter_path::path_of(key, std::slice::from_ref(value)).map(|meant| meant.path);
+    match meant.filter(|path| path.rsplit('.').next() == Some(key)) {
+        Some(path) => format!(" ({key:?} is a parameter of schemes: \"*.{path}\" = {value} below [set])"),
+        None => String::new(),
+    }
 }
 
 /// The key `near` as what stands at `node` is written: a table and a list of tables have headers.

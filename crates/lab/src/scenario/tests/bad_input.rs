@@ -209,6 +209,30 @@ fn no_message_has_a_time_in_many_picoseconds() {
     assert!(said.iter().all(|said| picoseconds(said).iter().all(|time| *time <= 10_000)), "{said:?}");
 }
 
+/// If each value were compared with all before it, this would take minutes.
+#[test]
+fn a_long_sweep_is_examined_at_once() {
+    let error = |sizes: Vec<String>| {
+        let text = format!("{GOOD}[sweep]\n\"workload.bytes\" = [{}]\n", sizes.join(", "));
+        read("s.toml", &text, &folder(), &Overrides::default()).unwrap_err().message
+    };
+    let sizes = |count: u32| (1..=count).map(|size| format!("\"{size}KB\""));
+    let twice = sizes(9_999).chain(["\"3000B\"".to_owned()]).collect();
+    assert_eq!(error(twice), r#""workload.bytes" has one value twice, as "3KB" and as "3000B""#);
+    assert_eq!(error(sizes(100_000).collect()), "the sweep has more than 10000 points");
+}
+
+#[test]
+fn the_fix_of_an_odd_number_of_hosts_is_even() {
+    let fix = |hosts: u32| {
+        let dumbbell = format!("kind = \"dumbbell\"\nhosts = {hosts}");
+        let text = GOOD.replace("kind = \"fat-tree\"\nhosts = 32", &dumbbell);
+        read("s.toml", &text, &folder(), &Overrides::default()).unwrap_err().help()
+    };
+    assert_eq!(fix(5).as_deref(), Some("hosts = 6"));
+    assert_eq!(fix(u32::MAX).as_deref(), Some("hosts = 4294967294"));
+}
+
 #[test]
 fn a_fault_in_a_named_file_has_its_place_there() {
     let topology = "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"";

@@ -3,6 +3,12 @@
 /// The text of a good scenario that is replaced, its replacement, and the error.
 pub(in crate::scenario) const CASES: &[(&str, &str, &str)] = &[
     (
+        "hosts = 32",
+        "hosts = 32\nrouting_delay = \"1ms\"",
+        r#"perm.toml:7:1: unknown key "routing_delay" in [topology]
+  write: one of kind, hosts, tiers, link, link_latency, switch_latency, oversubscription, hosts_per_tor, pod_hosts, tier ("routing_delay" is a parameter of schemes: "*.fabric.routing_delay" = "1ms" below [set])"#,
+    ),
+    (
         "link = ",
         "lnk = ",
         r#"perm.toml:7:1: unknown key "lnk" in [topology]

@@ -53,6 +53,14 @@ pub(in crate::scenario) const SWEEPS: &[(&str, &str, &str)] = &[
     (
         "[workload]",
         r#"[sweep]
+"schemes" = [["reps"], ["ops"]]
+[workload]"#,
+        r#"perm.toml:9:1: "schemes" is no parameter of the topology, the workload, a fault or a scheme
+  write: schemes = ["reps", "ops"] at the top: each scheme runs with each seed at each point"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
 "title" = ["one", "two"]
 [workload]"#,
         r#"perm.toml:9:1: "title" is no parameter of the topology, the workload, a fault or a scheme

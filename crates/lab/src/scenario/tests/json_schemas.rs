@@ -75,12 +75,13 @@ fn resolved_forms_are_valid() {
     let faulty = with(
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
     );
+    let former = with("[[measure]]\nseries = \"set-aside\"\nswitches = \"tor:0\"\n");
     let swept = with(
         "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"0.5bdp\"]\n\"workload.bytes\" = [\"1MB\", \"2MB\"]\n",
     );
     let all = builtin_names();
     let every_scheme = GOOD.replace("[\"reps\", \"ops\"]", &format!("{all:?}"));
-    for text in [GOOD.to_owned(), measured, faulty, swept, every_scheme] {
+    for text in [GOOD.to_owned(), measured, former, faulty, swept, every_scheme] {
         let scenario =
             read("s.toml", &text, &folder(), &Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let (written, resolved) = (faults(&validator, &text), faults(&validator, &scenario.to_toml()));
@@ -122,6 +123,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:9:20: unknown key \"hots\" in [topology]",
     "perm.toml:9:20: scheme \"reps\" has no parameter \"lb.bufer\"",
     "perm.toml:9:28: \"workload.bytes\" has one value twice, as \"1MB\" and as \"1000KB\"",
+    "perm.toml:9:1: \"schemes\" is no parameter of the topology, the workload, a fault or a scheme",
     "perm.toml:9:1: \"title\" is no parameter of the topology, the workload, a fault or a scheme",
     "perm.toml:9:1: \"topolgy.hosts\" begins with neither a part of the scenario nor a scheme",
     "perm.toml:9:25: \"topology.hosts\" has the value 64 twice",
@@ -145,7 +147,50 @@ fn what_a_schema_can_refuse_is_refused() {
     assert!(all().count() > 3 * LEFT_TO_CHECK.len());
 }
 
-/// Each key that reading knows and each parameter is in a schema, and each schema is a valid JSON Schema.
+/// Taplo marks everything within the place of a fault: that of an unknown key must not be its table.
+#[test]
+fn faults_are_at_their_keys() {
+    let of = |from: &str, to: &str| faults(&validator(SchemaOf::Scenario), &GOOD.replacen(from, to, 1));
+    let unknown = |place: &str, value: &str| {
+        vec![format!("{place}: {{\"title\":\"unknown key\"}} is not allowed for {value}")]
+    };
+    assert_eq!(of("[topology]", "seed = [1]\n[topology]"), unknown("/seed", "[1]"));
+    assert_eq!(of("[workload]", "[workload]\nbyts = 1"), unknown("/workload/byts", "1"));
+    let set = |line: &str| of("[topology]", &format!("[set]\n{line}\n[topology]"));
+    assert_eq!(set("\"reps.lb.bufer\" = 16"), unknown("/set/reps.lb.bufer", "16"));
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = 5\n[topology]";
+    assert_eq!(of("[topology]", fault), [r#"/fault/0/at: 5 is not of types "string", "array""#]);
+}
+
+/// Editors that do not follow conditions find each key once, with the kinds that have it.
+#[test]
+fn keys_of_all_kinds_are_in_one_place() {
+    let schema = json_schema(SchemaOf::Scenario);
+    let definition = |name: &str| &schema["$defs"][name];
+    let described =
+        |name: &str, key: &str| definition(name)["properties"][key]["description"].as_str().unwrap();
+    for table in ["topology", "workload", "fault", "transport", "cc", "lb", "fabric.program"] {
+        let any = format!("{table}:any");
+        assert_eq!(definition(table)["anyOf"][1]["$ref"], format!("#/$defs/{any}"));
+        let kind = &definition(&any)["properties"]["kind"];
+        let words = kind["enum"].as_array().unwrap();
+        assert_eq!(words.len(), kind["x-taplo"]["docs"]["enumValues"].as_array().unwrap().len(), "{table}");
+        for word in words.iter().map(|word| word.as_str().unwrap()) {
+            assert!(described(&any, "kind").contains(&format!("`{word}`: ")), "{table} {word}");
+            let own = definition(&format!("{table}:{word}"))["properties"].as_object().unwrap();
+            let known = definition(&any)["properties"].as_object().unwrap();
+            assert!(own.keys().all(|key| known.contains_key(key)), "{table} {word}");
+        }
+    }
+    let bytes = described("workload:any", "bytes");
+    assert!(bytes.starts_with("`permutation`, `tornado`, `incast`: Length of each message."), "{bytes}");
+    assert!(bytes.contains("\n\n`collective`: "), "{bytes}");
+    // A key that all kinds have alike needs no names of them.
+    assert!(described("fault:any", "at").starts_with("When"), "{}", described("fault:any", "at"));
+}
+
+/// Each key that reading knows and each parameter is in a schema and has a meaning, and each schema is a valid JSON
+/// Schema.
 #[test]
 fn every_key_and_every_parameter_is_in_a_schema() {
     let schemas: Vec<Value> = FILES.map(json_schema).into();
@@ -156,6 +201,8 @@ fn every_key_and_every_parameter_is_in_a_schema() {
         let found = schemas.iter().find_map(|schema| schema["$defs"][name]["properties"].as_object());
         found.unwrap_or_else(|| panic!("no definition {name}"))
     };
+    // A word at least.
+    let is_meaning = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     let mut looked_at = 0;
     for section in keys::all() {
         let table = section.table.trim_matches(['[', ']']);
@@ -167,8 +214,10 @@ fn every_key_and_every_parameter_is_in_a_schema() {
             (name, true) => properties(&format!("{table}:{name}")),
             (_, false) => properties(table),
         };
+        assert!(is_meaning(section.meaning), "{}: {:?}", section.name, section.meaning);
         for key in section.keys {
             assert!(known.contains_key(key.name), "{}.{}", section.name, key.name);
+            assert!(is_meaning(key.meaning), "{}.{}: {:?}", section.name, key.name, key.meaning);
             looked_at += 1;
         }
     }
@@ -182,6 +231,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
                 let path = whole.split("[]").next().unwrap();
                 let definition = &schemas[0]["$defs"][format!("parameter:{path}")];
                 assert!(definition.is_object(), "{whole}");
+                assert!(is_meaning(parameter.meaning()), "{whole}: {:?}", parameter.meaning());
                 looked_at += 1;
             }
         }

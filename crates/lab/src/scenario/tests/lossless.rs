@@ -329,3 +329,14 @@ fn absurd_sizes_are_refused_as_others_are() {
         assert!(said.contains("fabric.pfc."), "{said}");
     }
 }
+
+/// A warning about a queue in place of PFC quotes the first clause of a scheme's needs.
+#[test]
+fn lossless_schemes_need_pfc_first() {
+    let lossless = schemes().into_iter().filter(|listing| scheme(listing.name).unwrap().fabric.pfc.is_some());
+    let lossless: Vec<SchemeListing> = lossless.collect();
+    assert!(lossless.len() > 5);
+    for listing in lossless {
+        assert!(listing.needs.starts_with("PFC"), "{}: {}", listing.name, listing.needs);
+    }
+}

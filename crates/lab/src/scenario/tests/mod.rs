@@ -257,7 +257,8 @@ fn every_series_reads_with_its_defaults() {
             MeasureSpec { series, every: us(20), links, switches: None, qps: None, above: None }
         );
     }
-    for (word, series) in [("set-aside", Series::HeldOutside), ("table-entries", Series::TableEntries)] {
+    for (word, series) in [("program-buffer", Series::ProgramBuffer), ("table-entries", Series::TableEntries)]
+    {
         let read = measure(&format!("series = {word:?}\nswitches = \"tor:0\""));
         let switches = Some("tor:0".to_owned());
         assert_eq!(
@@ -274,6 +275,17 @@ fn every_series_reads_with_its_defaults() {
         let qps = Some("0-31".to_owned());
         assert_eq!(read, MeasureSpec { series, every, links: None, switches: None, qps, above: None });
     }
+    for kind in SeriesKind::ALL {
+        assert_eq!(
+            serde_json::to_value(kind.series).unwrap(),
+            kind.name,
+            "as it is written and as it is listed"
+        );
+    }
+    let former = scenario(&format!("{GOOD}[[measure]]\nseries = \"set-aside\"\nswitches = \"tor:0\"\n"));
+    assert_eq!(former.measures, [measure("series = \"program-buffer\"\nswitches = \"tor:0\"")]);
+    let resolved = former.to_toml();
+    assert!(resolved.contains("\"program-buffer\"") && !resolved.contains("set-aside"), "{resolved}");
     let delay = measure("series = \"queue-delay\"\nlinks = \"all\"\nabove = \"8us\"\nevery = \"1us\"");
     assert_eq!((delay.above, delay.every), (Some(us(8)), us(1)));
 }

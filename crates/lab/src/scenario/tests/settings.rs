@@ -145,9 +145,13 @@ fn every_setting_that_misses_has_its_place_and_its_cure() {
 fn what_programs_keep_is_measured_on_switches() {
     let measure = |keys: &str| said(&format!("{HEAD}{WORKLOAD}[[measure]]\n{keys}\n"));
     assert_eq!(
-        measure("series = \"set-aside\"\nlinks = \"all\""),
-        "s.toml:11:1: \"set-aside\" is measured on switches, not on links\n  \
+        measure("series = \"program-buffer\"\nlinks = \"all\""),
+        "s.toml:11:1: \"program-buffer\" is measured on switches, not on links\n  \
          write: switches = \"tor:0\" instead of links"
+    );
+    assert_eq!(
+        measure("series = \"set-asides\"\nswitches = \"tor:0\"").lines().next(),
+        Some("s.toml:10:1: unknown series \"set-asides\"")
     );
     assert_eq!(
         measure("series = \"queue-depth\"\nswitches = \"spine:0\""),

@@ -1,6 +1,6 @@
 //! Incasts beside a background: those that are valid, and the errors of the others.
 
-use crate::scenario::tests::folder;
+use crate::scenario::tests::{GOOD, folder, scenario};
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration};
 
@@ -110,4 +110,14 @@ fn incasts_are_read_and_swept() {
     let alone = read_text(HEAD).unwrap();
     assert!(matches!(alone.workload, WorkloadSpec::Poisson { incast: None, .. }));
     assert!(!alone.canonical().contains("incast"), "a scenario without incasts keeps its digest");
+}
+
+#[test]
+fn runs_share_the_files_that_they_need() {
+    let text = GOOD
+        .replace("hosts = 32", "hosts = 8")
+        .replace("kind = \"permutation\"\nbytes = \"1MiB\"", "kind = \"cm\"\nfile = \"two.cm\"");
+    let points = scenario(&text).points().unwrap();
+    assert!(points.len() > 1 && points[0].files.contains_key("two.cm"));
+    assert!(points.iter().all(|point| std::sync::Arc::ptr_eq(&point.files, &points[0].files)));
 }

@@ -69,7 +69,6 @@ fn base(section: &Section) -> Option<Base> {
         ("pipeline", _) => on(&format!("{CROSS_DC}{POISSON}")),
         ("message", _) => on(&format!("{FABRIC}[workload]\nkind = \"messages\"\n")),
         ("poisson", _) => Base { file: "0 0\n1000 1\n", ..on(FABRIC) },
-        ("permutation" | "tornado" | "incast" | "collective", _) => on(FABRIC),
         ("messages", _) => {
             Base { with: vec![("message", "[{ from = 2, to = 1, bytes = \"8KB\" }]")], ..on(FABRIC) }
         }
@@ -79,6 +78,7 @@ fn base(section: &Section) -> Option<Base> {
             Base { with: vec![smallest], ..on(&format!("{FABRIC}{TRAFFIC}")) }
         }
         ("limits", _) | (_, "[[fault]]") => on(&format!("{FABRIC}{TRAFFIC}")),
+        (_, "[workload]") => on(FABRIC),
         _ => return None,
     })
 }
@@ -317,7 +317,7 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
         ("measure", "series") => others(&["\"queue-depth\"", "\"drops\"", "\"pause-victims\""]),
         ("measure", "every") => others(&["\"7us\""]),
         ("measure", "links") => others(&["\"tor-uplinks\""]),
-        ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"set-aside\"")]),
+        ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"program-buffer\"")]),
         ("measure", "qps") => measured(&["\"all\""], &[("series", "\"sender-rtt\"")]),
         ("measure", "above") => beside(&["\"3us\""], &[("series", "\"queue-delay\"")]),
         ("limits", "max_time") => others(&["\"2s\""]),

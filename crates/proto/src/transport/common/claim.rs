@@ -21,7 +21,7 @@ impl Claim {
     /// The message would need PSNs beyond `most`.
     pub fn new(first: u32, most: u32, bytes: u64, payload: u32, header: u16) -> Result<Self, OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(payload)).max(1);
-        if u64::from(first) + packets > u64::from(most) {
+        if packets > u64::from(most.saturating_sub(first)) {
             return Err(OutOfPsns);
         }
         let packets = packets as u32;
@@ -51,6 +51,9 @@ mod tests {
     fn psns_run_out() {
         assert_eq!(Claim::new(90, 100, 10_000, 1_000, 64).map(|claim| claim.end()), Ok(100));
         assert_eq!(Claim::new(90, 100, 10_001, 1_000, 64).map(|claim| claim.end()), Err(OutOfPsns));
-        assert!(Claim::new(0, u32::MAX, u64::MAX, 1, 64).is_err());
+        for first in [0, 1, 90, u32::MAX] {
+            assert!(Claim::new(first, u32::MAX, u64::MAX, 1, 64).is_err());
+        }
+        assert!(Claim::new(101, 100, 1, 1_000, 64).is_err());
     }
 }

@@ -154,6 +154,10 @@ macro_rules! forward_to_flow {
         }
     };
     (messages) => {
+        fn load_balancer(&mut self) -> Option<&mut crate::lb::AnyLb> {
+            Some(&mut self.flow.lb)
+        }
+
         fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
             self.flow.messages.post(id, bytes)
         }

@@ -1,6 +1,7 @@
 //! The interface between a transport and its driver.
 
 use crate::interface::interface;
+use crate::lb::AnyLb;
 use crate::transport::{AnyReceiver, AnySender, each_receiver, each_sender};
 use crate::{IntStack, Packet};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
@@ -41,6 +42,10 @@ interface! {
         /// must read [`next_timeout`](Self::next_timeout) afterwards.
         fn paces(&self) -> bool {
             false
+        }
+        /// Its load balancer, if it has one.
+        fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+            None
         }
         /// The next data packet, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;

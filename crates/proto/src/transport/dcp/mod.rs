@@ -43,9 +43,9 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Framing, NumberSpace, SenderCounter, TransportProperties,
+    AnyReceiver, AnySender, Ends, NumberSpace, SenderCounter, TransportProperties, framing_and_rto,
 };
-use crate::{PathFacts, Span, StateField};
+use crate::{PathFacts, StateField};
 
 pub use config::DcpConfig;
 use config::Requests;
@@ -53,28 +53,15 @@ pub use receiver::DcpReceiver;
 pub use sender::DcpSender;
 
 impl TransportProperties for DcpConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::Dcp(DcpSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::Dcp(DcpReceiver::new(self, facts, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
         self.state()

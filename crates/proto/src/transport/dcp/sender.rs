@@ -143,6 +143,10 @@ impl DcpSender {
 }
 
 impl Sender for DcpSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        Some(&mut self.lb)
+    }
+
     /// A message with more packets than the receiver's counter can count is split into several requests, of which only
     /// the last one has a CQE. So is a message above twice a request's share of the window (`config.rs`): the window
     /// then bounds the bytes in flight whatever the length of messages, and with 8 tracked requests three quarters of

@@ -21,9 +21,9 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Framing, NumberSpace, TransportProperties, bitmap, sent_at,
+    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto, sent_at,
 };
-use crate::{PathFacts, Span, StateField};
+use crate::{PathFacts, StateField};
 
 pub use config::EqdsConfig;
 pub use pacer::PullPacer;
@@ -31,28 +31,15 @@ pub use receiver::EqdsReceiver;
 pub use sender::EqdsSender;
 
 impl TransportProperties for EqdsConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::Eqds(EqdsSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, _facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::Eqds(EqdsReceiver::new(self, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         // Numbers of pulls and targets take 20 bits each, as in a packet.

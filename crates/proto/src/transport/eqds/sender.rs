@@ -78,6 +78,10 @@ impl EqdsSender {
 const MAX_WINDOW: u32 = 1 << 20;
 
 impl Sender for EqdsSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        self.sack.load_balancer()
+    }
+
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.sack.post(id, bytes)
     }

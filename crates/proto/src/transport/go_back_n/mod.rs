@@ -11,36 +11,23 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Framing, TransportProperties};
-use crate::{PathFacts, Span, StateField};
+use crate::transport::{AnyReceiver, AnySender, Ends, TransportProperties, framing_and_rto};
+use crate::{PathFacts, StateField};
 
 pub use config::GoBackNConfig;
 pub use receiver::GoBackNReceiver;
 pub use sender::GoBackNSender;
 
 impl TransportProperties for GoBackNConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::GoBackN(GoBackNSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::GoBackN(GoBackNReceiver::new(self, facts, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
         Vec::new()

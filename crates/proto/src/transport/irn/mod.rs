@@ -12,7 +12,7 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Framing, TransportProperties};
+use crate::transport::{AnyReceiver, AnySender, Ends, TransportProperties, framing_and_rto};
 use crate::{PathFacts, Size, Span, StateField};
 
 pub use config::IrnConfig;
@@ -20,29 +20,16 @@ pub use receiver::IrnReceiver;
 pub use sender::IrnSender;
 
 impl TransportProperties for IrnConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::Irn(IrnSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         let cnp_interval = self.cnp_interval.on(facts);
         AnyReceiver::Irn(IrnReceiver::new(self.ack, self.ack_every, cnp_interval, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![StateField::new("bitmaps", 5, packets)]

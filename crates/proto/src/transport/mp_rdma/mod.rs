@@ -22,36 +22,23 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Framing, SenderCounter, TransportProperties};
-use crate::{PathFacts, Span, StateField};
+use crate::transport::{AnyReceiver, AnySender, Ends, SenderCounter, TransportProperties, framing_and_rto};
+use crate::{PathFacts, StateField};
 
 pub use config::MpRdmaConfig;
 pub use receiver::MpRdmaReceiver;
 pub use sender::MpRdmaSender;
 
 impl TransportProperties for MpRdmaConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::MpRdma(MpRdmaSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, _facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::MpRdma(MpRdmaReceiver::new(self, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
         // Two bits for each of L packets, however many are in flight; the sender has counters only.

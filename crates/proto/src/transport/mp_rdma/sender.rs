@@ -88,6 +88,10 @@ impl MpRdmaSender {
 }
 
 impl Sender for MpRdmaSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        Some(&mut self.lb)
+    }
+
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.messages.post(id, bytes)
     }

@@ -13,37 +13,24 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, Framing, IrnReceiver, TransportProperties, bitmap, sent_at,
+    AnyReceiver, AnySender, Ends, IrnReceiver, TransportProperties, bitmap, framing_and_rto, sent_at,
 };
-use crate::{PathFacts, Size, Span, StateField};
+use crate::{PathFacts, Size, StateField};
 
 pub use config::RackTlpConfig;
 pub use sender::RackTlpSender;
 
 impl TransportProperties for RackTlpConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::RackTlp(RackTlpSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         let cnp_interval = self.cnp_interval.on(facts);
         AnyReceiver::RackTlp(IrnReceiver::new(self.ack, self.ack_every, cnp_interval, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![

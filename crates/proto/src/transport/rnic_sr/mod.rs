@@ -11,36 +11,25 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, Framing, SenderCounter, TransportProperties, bitmap};
-use crate::{PathFacts, Size, Span, StateField};
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, SenderCounter, TransportProperties, bitmap, framing_and_rto,
+};
+use crate::{PathFacts, Size, StateField};
 
 pub use config::RnicSrConfig;
 pub use receiver::RnicSrReceiver;
 pub use sender::RnicSrSender;
 
 impl TransportProperties for RnicSrConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::RnicSr(RnicSrSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::RnicSr(RnicSrReceiver::new(self, facts, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![bitmap("received", packets), StateField::new("missing", 24, 1), StateField::new("latest", 24, 1)]

@@ -164,6 +164,10 @@ impl SackSender {
 }
 
 impl Sender for SackSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        Some(&mut self.lb)
+    }
+
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let most = u32::MAX - MAX_SPAN - 1;
         let claim = Claim::new(self.end, most, bytes, self.payload.into(), self.header_bytes)?;

@@ -13,36 +13,25 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
-use crate::transport::{AnyReceiver, AnySender, Ends, Framing, NumberSpace, TransportProperties, bitmap};
-use crate::{Conflict, PathFacts, Span, StateField};
+use crate::transport::{
+    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto,
+};
+use crate::{Conflict, PathFacts, StateField};
 
 pub use config::StrackConfig;
 pub use receiver::StrackReceiver;
 pub use sender::StrackSender;
 
 impl TransportProperties for StrackConfig {
-    fn build_sender_with_seed(
-        &self,
-        ends: Ends,
-        facts: &PathFacts,
-        cc: AnyCc,
-        lb: AnyLb,
-        _seed: u64,
-    ) -> AnySender {
+    fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         AnySender::Strack(StrackSender::new(self, facts, ends, cc, lb))
     }
 
-    fn build_receiver_with_seed(&self, ends: Ends, _facts: &PathFacts, _seed: u64) -> AnyReceiver {
+    fn build_receiver(&self, ends: Ends, _facts: &PathFacts) -> AnyReceiver {
         AnyReceiver::Strack(StrackReceiver::new(self, ends))
     }
 
-    fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, ack: self.ack }
-    }
-
-    fn rto(&self) -> Span {
-        self.rto
-    }
+    framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), bitmap("lost", packets)]

@@ -122,6 +122,10 @@ impl StrackSender {
 }
 
 impl Sender for StrackSender {
+    fn load_balancer(&mut self) -> Option<&mut AnyLb> {
+        Some(&mut self.lb)
+    }
+
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.outgoing.post(message, bytes)
     }

@@ -130,7 +130,7 @@ fn the_claim_stands_beside_what_was_measured() {
         "<td class=\"big\" data-head=\"paper\">1.25</td><td class=\"big\" data-head=\"measured\">1.1</td>"
     ));
     assert!(page.contains("<span class=\"chip none\">not judged</span>"));
-    assert!(page.contains("<p class=\"why\">At paper scale: buffers &lt; ours</p>"));
+    assert!(page.contains("<p class=\"why\">At paper scale, if none is named: buffers &lt; ours</p>"));
     assert!(page.contains("The quick scale shows what is measured and judges nothing."));
     set.figure.as_mut().unwrap().scale = "paper".into();
     let page = own_part(&set);

@@ -1,0 +1,176 @@
+//! NICs with several ports: the choice of the port by which a packet leaves.
+//!
+//! The port follows from the packet alone, so that a balancer that spreads packets over entropy values spreads them over ports
+//! and planes without knowing of them. A packet whose port is busy waits there, so that other ports do not stay idle. A queue
+//! pair with as many such packets as the NIC has ports has no turn until one leaves.
+
+use super::round::SenderSlot;
+use super::{DONE, Host, PORT};
+use crate::context::Context;
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::queue::SlotHandle;
+use crate::spec::PortChoice;
+use anabranch_base::{NodeId, Time};
+use anabranch_proto::Packet;
+use anabranch_proto::lb::NicPorts;
+
+/// The choice among the ports of a NIC.
+#[derive(Clone, Copy)]
+pub(super) struct SeveralPorts {
+    ports: u16,
+    choice: PortChoice,
+    /// Whether the packets of a queue pair leave by one port.
+    pins: bool,
+    /// The port after that of the last data packet, where data leaves by the next free port.
+    turn: u16,
+    /// Whether packets avoid a port whose link the NIC knows to be down.
+    fails_over: bool,
+}
+
+/// The ports of a NIC at one instant.
+#[derive(Clone, Copy)]
+pub(super) struct PortsNow {
+    several: SeveralPorts,
+    /// The ports that can take a packet at once.
+    pub nic: NicPorts,
+    /// The ports whose links the NIC does not know to be down, as a mask.
+    up: u16,
+}
+
+impl PortsNow {
+    /// Whether a packet of the sender would have to wait for the only port of its queue pair.
+    #[inline]
+    pub fn hold_back(&self, slot: &SenderSlot) -> bool {
+        let number = match self.several.choice {
+            PortChoice::Entropy => slot.last_ev().map(u32::from),
+            PortChoice::QueuePair => Some(slot.qp),
+            PortChoice::Packet => None,
+        };
+        let port = number.filter(|_| self.several.pins).map(|number| self.several.port_by(number, self.up));
+        port.is_some_and(|port| self.nic.free >> port & 1 == 0)
+    }
+}
+
+impl SeveralPorts {
+    /// The choice at a NIC with so many ports.
+    pub fn new(network: &Network<'_>, ports: u16) -> Self {
+        let fabric = &network.scheme.fabric;
+        let (choice, fails_over) = (fabric.port_choice(), fabric.port_failover);
+        SeveralPorts { ports, choice, pins: !network.scheme.uses_all_ports(), turn: 0, fails_over }
+    }
+
+    /// The port of a packet, which chooses by `number` among those in the mask `up`.
+    fn port_by(&self, number: u32, up: u16) -> u16 {
+        let ports = u32::from(self.ports);
+        let port = (number % ports) as u16;
+        if !self.fails_over || up >> port & 1 == 1 || up == 0 {
+            return port;
+        }
+        let mut others = (0..self.ports).filter(|port| up >> port & 1 == 1);
+        others.nth((number / ports % up.count_ones()) as usize).unwrap_or(port)
+    }
+
+    /// The port of a packet of a NIC whose links in the mask `up` it does not know to be down.
+    fn port_of(&self, packet: &Packet, up: u16, network: &Network<'_>) -> u16 {
+        let number = match self.choice {
+            PortChoice::Entropy | PortChoice::Packet => u32::from(packet.ev),
+            PortChoice::QueuePair => network.slots(packet.qp)[0],
+        };
+        self.port_by(number, up)
+    }
+
+    /// The next of the ports in the mask `free`, which is not empty, in turn.
+    fn next_free(&mut self, free: u16) -> u16 {
+        let mut from = (0..self.ports).map(|step| (self.turn + step) % self.ports);
+        let port = from.find(|port| free >> port & 1 == 1).unwrap_or(PORT);
+        self.turn = (port + 1) % self.ports;
+        port
+    }
+
+    /// The ports whose links the NIC at `node` does not know to be down, as a mask.
+    fn up_ports(&self, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
+        let is_up = |port: &u16| {
+            let link = network.topology.link(node, *port);
+            let back = network.topology.reverse(link);
+            !network.faults.is_down(link, now) && !network.faults.is_down(back, now)
+        };
+        (0..self.ports).filter(is_up).fold(0, |up, port| up | 1 << port)
+    }
+}
+
+impl Host {
+    /// The port by which a packet leaves.
+    #[inline]
+    pub(super) fn port_of<O>(&self, packet: &Packet, at: &Context<'_, O>) -> u16 {
+        match &self.several {
+            None => PORT,
+            Some(several) => several.port_of(packet, self.up_ports(at), at.network),
+        }
+    }
+
+    /// The port of an answer to a packet that arrived at port `to`: that one, so that answers come back in the plane in which
+    /// data gets through.
+    pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
+        if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }
+    }
+
+    /// The ports whose links the NIC does not know to be down, as a mask; all where it has one.
+    fn up_ports<O>(&self, at: &Context<'_, O>) -> u16 {
+        match &self.several {
+            Some(several) if several.fails_over => several.up_ports(self.id.into(), at.now, at.network),
+            _ => u16::MAX,
+        }
+    }
+
+    /// Sends data packets as long as a port is idle and there are some. A packet whose port is busy waits there.
+    pub(super) fn fill_ports<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        while let Some(mut several) = self.several.as_deref().copied() {
+            let idle = (0..).zip(&self.egress.ports).filter(|(_, port)| !port.busy && !port.paused);
+            let idle = idle.fold(0_u16, |mask, (port, _): (u32, _)| mask | 1 << port);
+            let up = self.up_ports(at);
+            // With all links down, packets are lost rather than held.
+            let free = if up == 0 { idle } else { idle & up };
+            if free == 0 {
+                return;
+            }
+            let nic = NicPorts { count: several.ports, free };
+            let Some(packet) = self.next_data(at.now, Some(PortsNow { several, nic, up })) else { return };
+            let port = match several.choice {
+                PortChoice::Packet => several.next_free(free),
+                PortChoice::Entropy | PortChoice::QueuePair => several.port_of(&packet, up, at.network),
+            };
+            if let Some(kept) = &mut self.several {
+                **kept = several;
+            }
+            let frame = self.data_frame(packet, at);
+            let out = self.egress.port(port);
+            let waiting = out.data_bytes;
+            if !out.busy && !out.paused {
+                self.egress.transmit(port, &frame, at);
+            } else {
+                self.egress.enqueue(port, &frame, false, at);
+            }
+            let index = self.outgoing[at.network.slots(packet.qp)[0] as usize].index;
+            // A NIC with jitter lets the packet wait at an idle port, too.
+            if self.egress.port(port).data_bytes > waiting && index < DONE {
+                self.senders[index as usize].at_ports += 1;
+            }
+        }
+    }
+
+    /// Counts a packet that leaves its port: its queue pair may have a turn again.
+    pub(super) fn leave_port(&mut self, taken: &SlotHandle, network: &Network<'_>) {
+        let packet = &self.egress.pool.frame(taken).packet;
+        if !packet.is_for_receiver() {
+            return;
+        }
+        let index = self.outgoing[network.slots(packet.qp)[0] as usize].index;
+        let Some(slot) = self.senders.get_mut(index as usize).filter(|_| index < DONE) else { return };
+        let waited = slot.waits_for_port();
+        slot.at_ports = slot.at_ports.saturating_sub(1);
+        if waited {
+            self.round.make_ready(&mut self.senders, index);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! NICs with several ports, planes and rails, in closed forms: packets of 4,096 B and a header of 78 B, ACKs of 64 B, links of
+//! 500 ns, switches without latency.
+
+use super::support::*;
+
+/// Packets of 4,174 B over `hops` links: the last byte of `packets` at (n + h - 1) T + 500 h, its ACK h (A + 500) later.
+fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
+    let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
+    (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
+}
+
+const AT_200G: u64 = 40;
+const AT_400G: u64 = 20;
+
+/// A scenario of one seed on links of 500 ns, with windows that never close.
+fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
+    scenario_with(schemes, topology, "", rest)
+}
+
+/// The scenario with more values in `[set]`.
+fn scenario_with(schemes: &str, topology: &str, set: &str, rest: &str) -> String {
+    format!(
+        "schemes = [{schemes}]\nseeds = [1]\n[topology]\n{topology}\nlink_latency = \"500ns\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}{set}\n{rest}"
+    )
+}
+
+fn messages(messages: &[(u32, u32, &str)]) -> String {
+    let each = |(from, to, bytes): &(u32, u32, &str)| {
+        format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{bytes}\"\n")
+    };
+    format!("[workload]\nkind = \"messages\"\n{}", messages.iter().map(each).collect::<String>())
+}
+
+const ONE_RAIL_A_LEAF: &str = "kind = \"rails\"\nservers = 2\nnics = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
+const TWO_PLANES: &str =
+    "kind = \"multi-plane\"\nservers = 4\nnics = 1\nports = 2\ntiers = 1\nlink = \"200Gbps\"";
+
+/// NICs of one rail share a leaf; those of different rails are a spine apart.
+#[test]
+fn a_message_along_a_rail_passes_one_switch() {
+    for (to, hops, expected) in [(4, 2, 23_456_920), (5, 4, acknowledged(256, 4, AT_400G))] {
+        assert_eq!(acknowledged(256, hops, AT_400G), expected);
+        let text = scenario("\"ecmp\", \"reps\", \"ops\"", ONE_RAIL_A_LEAF, &messages(&[(0, to, "1MiB")]));
+        for result in finish_all(&text, &[]) {
+            assert_eq!(result.flows[0].fct_ps, Some(expected), "{} to {to}", result.run.scheme);
+            assert_eq!(result.flows[0].ideal_fct_ps, expected, "{} to {to}", result.run.scheme);
+        }
+    }
+}
+
+/// A queue pair with one entropy value keeps one port; two that a host gives ports in turn use both.
+#[test]
+fn a_queue_pair_on_one_port_has_the_rate_of_one_port() {
+    let pinned = scenario("\"ecmp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
+    let pinned = finish_one(&pinned, &[]);
+    let expected = acknowledged(4_096, 2, AT_200G);
+    assert_eq!(expected, 685_035_120 + 1_005_120);
+    assert_eq!((pinned.flows[0].fct_ps, pinned.flows[0].ideal_fct_ps), (Some(expected), expected));
+
+    let in_turn = "\"*.fabric.port_choice\" = \"queue-pair\"";
+    let two = messages(&[(0, 1, "8MiB"), (0, 2, "8MiB")]);
+    let two = finish_all(&scenario_with("\"ecmp\"", TWO_PLANES, in_turn, &two), &[]).remove(0);
+    let expected = acknowledged(2_048, 2, AT_200G);
+    assert_eq!(expected, 343_101_040 + 1_005_120);
+    for flow in &two.flows {
+        assert_eq!((flow.fct_ps, flow.ideal_fct_ps), (Some(expected), expected));
+    }
+}
+
+/// What balancers spread over entropy values they spread over the planes: two ports of half the rate carry as much as one.
+#[test]
+fn sprayed_packets_use_all_planes() {
+    let text = scenario("\"ops\", \"reps\", \"strack\", \"dcp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
+    let both = acknowledged(2_048, 2, AT_200G);
+    for result in finish_all(&text, &[]) {
+        let (scheme, flow) = (&result.run.scheme, &result.flows[0]);
+        assert_eq!(flow.ideal_fct_ps, both, "{scheme}");
+        let over = flow.fct_ps.unwrap() as f64 / both as f64;
+        assert!((1.0..1.02).contains(&over), "{scheme}: {over} of the ideal");
+    }
+}
+
+/// Four ports of 100 Gb/s: 392.53 Gb/s of payload, and 294.39 with one port down, which the NIC knows at once.
+#[test]
+fn a_dead_port_takes_its_share_of_the_rate() {
+    let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
+    let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"server:0/nic:0/port:0\"\nboth_directions = true\n";
+    for (fault, gbps) in [("", 392.53), (down, 294.39)] {
+        let rest = format!("{}{fault}", messages(&[(0, 4, "64MiB")]));
+        for result in finish_all(&scenario("\"ops\"", four, &rest), &[]) {
+            let seconds = result.flows[0].fct_ps.unwrap() as f64 / 1e12;
+            let rate = (64u64 << 20) as f64 * 8.0 / seconds / 1e9;
+            assert!((rate / gbps - 1.0).abs() < 0.01, "{rate} Gb/s instead of {gbps}");
+            assert_eq!(result.run.timeouts, 0);
+        }
+    }
+}
+
+/// Without failover a queue pair on a dead port never ends; with it, it takes the other port.
+#[test]
+fn a_queue_pair_fails_over_to_the_other_port() {
+    let fault = |port: u32| {
+        format!(
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"server:0/nic:0/port:{port}\"\nboth_directions = true\n"
+        )
+    };
+    let run = |port: u32, failover: bool| {
+        let set =
+            format!("\"*.fabric.port_failover\" = {failover}\n\"*.fabric.port_choice\" = \"queue-pair\"");
+        let rest = format!("{}{}[limits]\nstall = \"50ms\"\n", messages(&[(0, 1, "1MiB")]), fault(port));
+        let text = scenario_with("\"ecmp\"", TWO_PLANES, &set, &rest);
+        points(&text, &[]).iter().map(attempt).next().unwrap()
+    };
+    let ends = acknowledged(256, 2, AT_200G);
+    for (port, failover) in [(0, true), (1, true), (1, false)] {
+        let result = run(port, failover).unwrap();
+        assert_eq!(result.flows[0].fct_ps, Some(ends), "port {port} down, failover {failover}");
+    }
+    assert!(run(0, false).is_err(), "the only port of the queue pair is down");
+}
+
+/// Ports, planes and joined planes change nothing between threads.
+#[test]
+fn threads_do_not_matter() {
+    let hpn =
+        "kind = \"hpn\"\nservers = 8\nnics = 2\nsegment = 4\nuplinks = 2\nspines = 2\nlink = \"200Gbps\"";
+    let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 2\nsegment = 2\npod = 2\nlink = \"200Gbps\"";
+    for topology in [hpn, dcn] {
+        let schemes = "\"reps\", \"ecmp\", \"dcp\", \"rocev2\", \"themis-spraying\"";
+        let text = scenario(schemes, topology, "[workload]\nkind = \"permutation\"\nbytes = \"256KiB\"\n");
+        for point in points(&text.replace(UNBOUNDED, ""), &[]) {
+            let digests = [1, 2, 3].map(|threads| {
+                let control = anabranch_sim::Control { threads, ..Default::default() };
+                anabranch_sim::run(&point, &control).unwrap().run.digest
+            });
+            assert_eq!(digests[0], digests[1], "{} on two threads", point.scheme.name);
+            assert_eq!(digests[0], digests[2], "{} on three threads", point.scheme.name);
+        }
+    }
+}
+
+/// Ports of senders that are down: ToRs of joined planes withdraw them once routing learns of it, and answers take the others.
+#[test]
+fn tors_withdraw_dead_ports_where_planes_are_joined() {
+    let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";
+    for (ends, seeds) in [([0, 1, 2], "[2, 3]"), ([5, 6, 7], "[1, 2]")] {
+        let ports = ends.map(|server| format!("\"server:{server}/nic:0/port:0\"")).join(", ");
+        let text = format!(
+            "schemes = [\"ecmp\", \"rocev2\"]\nseeds = {seeds}\n[topology]\n{dcn}\n{}[[fault]]\nkind = \"link-down\"\nlinks = [{ports}]\nboth_directions = true\n[set]\n\"*.fabric.routing_delay\" = \"20us\"\n",
+            messages(&[(0, 5, "512KiB"), (1, 6, "512KiB"), (2, 7, "512KiB")])
+        );
+        for result in finish_all(&text, &[]) {
+            let run = &result.run;
+            assert!(run.fct_max_us < 20_000.0, "{} seed {}: {} us", run.scheme, run.seed, run.fct_max_us);
+        }
+    }
+}
+
+/// EQDS pulls by the port at which data arrives, so that a dead port of the sender costs its share alone.
+#[test]
+fn pulls_leave_by_the_port_of_the_data() {
+    let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
+    let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"server:0/nic:0/port:0\"\nboth_directions = true\n";
+    let text = format!("schemes = [\"eqds\"]\n[topology]\n{four}\n{}{down}", messages(&[(0, 5, "8MiB")]));
+    for result in finish_all(&text, &[]) {
+        let flow = &result.flows[0];
+        let over = flow.fct_ps.unwrap() as f64 / flow.ideal_fct_ps as f64;
+        assert!(over < 1.6, "seed {}: {over} of the ideal, with three of four ports", result.run.seed);
+    }
+}
+
+/// A NIC with jitter delays packets and does not reorder those of a queue pair.
+#[test]
+fn jitter_does_not_reorder_at_a_port() {
+    let planes = "kind = \"multi-plane\"\nservers = 6\nnics = 1\nports = 2\ntiers = 1\nsegment = 6\nlink = \"100Gbps\"";
+    let pfc = "{ buffer = \"60KB\", headroom_apart = true, alpha = 0.5, resume = \"1packets\" }";
+    let incast = messages(&[0, 1, 2, 3, 4].map(|from| (from, 5, "1MiB")));
+    let text = format!(
+        "schemes = [\"rocev2\"]\nseeds = [1, 2]\n[topology]\n{planes}\n{incast}[set]\n\"rocev2.fabric.pfc\" = {pfc}\n\"rocev2.fabric.nic_jitter\" = \"2us\"\n"
+    );
+    for result in finish_all(&text, &[]) {
+        assert_eq!(result.run.retransmissions, 0, "seed {}", result.run.seed);
+    }
+}
+
+/// A balancer with one entropy value at a time uses one port at a time: so does its ideal.
+#[test]
+fn the_ideal_of_a_balancer_that_keeps_a_path_has_one_port() {
+    for result in finish_all(&scenario("\"plb\", \"flowlet\"", TWO_PLANES, &messages(&[(0, 1, "1MiB")])), &[])
+    {
+        assert_eq!(result.flows[0].ideal_fct_ps, acknowledged(256, 2, AT_200G), "{}", result.run.scheme);
+    }
+}
