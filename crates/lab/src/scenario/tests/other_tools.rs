@@ -15,6 +15,8 @@ enum Use {
     Server,
     /// `setup`, on a topology of SimAI.
     Setup,
+    /// `file` of `[workload]` with `format = "simai"`, of which the first layers are taken, on 16 hosts.
+    Layers,
     /// `system` of `[workload]`, on a network of these dimensions.
     System(&'static [u32]),
     /// `dims` of `[workload]`, on as many ranks.
@@ -119,6 +121,17 @@ const FILES: &[(&str, Use, &str)] = &[
     ("simai/Rail_Opti_SingleToR_16g_8gps_200Gbps_H20.topo", Use::Topology, ""),
     ("simai/SimAI.conf", Use::Setup, ""),
     ("simai/Spectrum-X_16g_8gps_400Gbps_H100.topo", Use::Topology, ""),
+    ("simai/ata_ratio.csv", Use::None("measured ratios of SimAI's analytical mode"), ""),
+    ("simai/busbw.yaml", Use::None("bandwidths of SimAI's analytical mode"), ""),
+    ("simai/nic_ratio.csv", Use::None("measured ratios of SimAI's analytical mode"), ""),
+    ("simai/nvlink_ratio.csv", Use::None("measured ratios of SimAI's analytical mode"), ""),
+    ("simai/workload_G13B-M1-C01_GPT13B_megatron_tp8_pp1_mbs1_A100.txt", Use::Layers, ""),
+    ("simai/workload_G175B-M1-C03_GPT175B_megatron_tp8_pp1_mbs1_A100.txt", Use::Layers, ""),
+    ("simai/workload_L65B_D1_C08_Llama65B_deepspeed_zero3_A100.txt", Use::Layers, ""),
+    ("simai/workload_all_gather.txt", Use::Layers, ""),
+    ("simai/workload_all_reduce.txt", Use::Layers, ""),
+    ("simai/workload_all_to_all.txt", Use::Layers, ""),
+    ("simai/workload_muti_all_reduce.txt", Use::Layers, ""),
 ];
 
 fn folder() -> Option<PathBuf> {
@@ -135,6 +148,12 @@ struct WithJob {
     ranks: u32,
 }
 
+impl WithJob {
+    fn bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.disk.0.join(name)).map_err(|error| error.to_string())
+    }
+}
+
 impl Files for WithJob {
     fn read(&self, name: &str) -> Result<String, String> {
         self.disk.read(name)
@@ -145,10 +164,10 @@ impl Files for WithJob {
         match rank {
             Some(rank) if rank < self.ranks => {
                 let of_rank = format!("astra-sim/workload/all_reduce_16npus_1MB/all_reduce.{}.et", rank % 16);
-                self.disk.read_bytes(&of_rank)
+                self.bytes(&of_rank)
             }
             Some(_) => Err("no such rank".to_owned()),
-            None => self.disk.read_bytes(name),
+            None => self.bytes(name),
         }
     }
 }
@@ -168,6 +187,11 @@ fn scenario(name: &str, its: Use) -> Option<(String, String, u32)> {
         Use::Setup => {
             let topology = "file = \"simai/Spectrum-X_16g_8gps_400Gbps_H100.topo\"\nkind = \"graph\"";
             (topology.to_owned(), ANY_TRAFFIC.to_owned(), 0)
+        }
+        Use::Layers => {
+            let keys = "chunk = \"1GB\"\nlayers = [1, 12]";
+            let workload = format!("kind = \"trace\"\nformat = \"simai\"\nfile = \"{name}\"\n{keys}");
+            (switch(16), workload, 0)
         }
         Use::System(dims) => {
             let ranks = dims.iter().product();
@@ -244,7 +268,10 @@ fn a_server_of_nccl_gives_its_gpus_nics_and_nvlink() {
     let built = |keys: &str| resolved_topology(&folder, &text(keys));
     let resolved = built("");
     for says in [
-        "gpus = 8\nnics = 8\nports = 1\ngpu_nics = [",
+        "gpus = 8\n",
+        "nics = 8\n",
+        "ports = 1\n",
+        "gpu_nics = [7, 6, 5, 4, 3, 2, 1, 0]",
         "link = \"200Gbps\"",
         "nvlink = \"2966400Mbps\"",
         "nvlink_domain = 1",
