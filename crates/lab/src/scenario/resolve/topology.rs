@@ -51,7 +51,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         return Ok((spec, hosts));
     }
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
-        (None, Some(file)) if file.ends_with(".topo") => return from_topo_file(cx, table, &file),
+        (None, Some(file))
+            if file.ends_with(".topo") && !begins_with_number(&cx.file(table, "file", &file)?) =>
+        {
+            return from_topo_file(cx, table, &file);
+        }
         (None, Some(_)) => Kind::Graph,
         _ => {
             let written = table.get::<String>("kind").ok().flatten();
@@ -76,6 +80,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         Kind::FullMesh => cluster::full_mesh(table),
         Kind::Graph => graph(cx, table),
     }
+}
+
+/// Whether the first word of a file is a number, as in the topologies of SimAI, whose names end in `.topo` like those of htsim.
+fn begins_with_number(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok())
 }
 
 fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), Diagnostic> {
