@@ -286,3 +286,33 @@ fn resolved_topology(folder: &Path, text: &str) -> String {
     let scenario = read("s.toml", text, &Disk(folder.to_path_buf()), &Overrides::default()).unwrap();
     scenario.to_toml()
 }
+
+#[test]
+fn a_configuration_of_simai_is_a_setup() {
+    let Some(folder) = folder() else { return };
+    let text = format!(
+        "schemes = [\"dcqcn\"]\nseeds = [1]\nsetup = \"simai/SimAI.conf\"\n[topology]\n\
+         file = \"simai/Spectrum-X_16g_8gps_400Gbps_H100.topo\"\n[workload]\n{ANY_TRAFFIC}\n"
+    );
+    let disk = Disk(folder);
+    let scenario = read("s.toml", &text, &disk, &Overrides::default()).unwrap();
+    let resolved = scenario.to_toml();
+    // Marks are those of 400 Gb/s, in kilobytes of 1,000 bytes.
+    for says in [
+        "payload = \"9KB\"",
+        "ecn_kmin = \"800KB\"",
+        "ecn_kmax = \"3125KiB\"",
+        "ecn_pmax = 0.2",
+        "buffer = \"32MiB\"",
+        "name = \"simai/SimAI.conf\"",
+    ] {
+        assert!(resolved.contains(says), "{says}: {resolved}");
+    }
+    let warnings: Vec<String> =
+        scenario.check().unwrap().iter().map(|warning| warning.message.clone()).collect();
+    for says in ["CC_MODE 1 of simai/SimAI.conf is DCQCN", "GLOBAL_T of simai/SimAI.conf has no effect"] {
+        assert!(warnings.iter().any(|warning| warning.contains(says)), "{says}: {warnings:?}");
+    }
+    let again = read("r.toml", &resolved, &disk, &Overrides::default()).unwrap();
+    assert_eq!(again.to_toml(), resolved);
+}
