@@ -175,7 +175,7 @@ impl System {
         let Some(dim) = dim else { return vec![(0..ranks).collect()] };
         let stride: u32 = self.dims[..dim].iter().product();
         let size = self.dims[dim];
-        let firsts = (0..ranks).filter(|rank| rank / stride % size == 0);
+        let firsts = (0..ranks).filter(|rank| (rank / stride).is_multiple_of(size));
         firsts.map(|first| (0..size).map(|place| first + place * stride).collect()).collect()
     }
 }
