@@ -60,7 +60,7 @@ impl Servers {
         Servers::listed(parts, servers * nics)
     }
 
-    /// The same servers, in each of which GPU `g` uses the NIC `nics[g]` of its server.
+    /// Servers equal to these, in each of which GPU `g` uses the NIC `nics[g]` of its server.
     pub fn with_gpu_nics(mut self, nics: &[u32]) -> Servers {
         for server in 0..self.count() {
             for (gpu, nic) in self.gpus_of(server).zip(nics) {
