@@ -15,6 +15,10 @@ pub fn lines(topology: &Topology) -> String {
             text,
             "servers    {count} of {of_each} GPUs and {rails} NICs, a rail for each NIC of a server"
         );
+        if let Some(nvlink) = servers.nvlink {
+            let (rate, latency) = (nvlink.rate.about(), nvlink.latency);
+            let _ = writeln!(text, "nvlink     {rate} of a GPU in each direction, {latency} from GPU to GPU");
+        }
     }
     let planes = topology.plane_count();
     if *summary.host_ports.end() > 1 {

@@ -92,5 +92,6 @@ pub(super) fn assemble(
         error_rates: ErrorRates::default(),
         servers: None,
         planes: Vec::new(),
+        dims: Vec::new(),
     }
 }

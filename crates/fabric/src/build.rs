@@ -1,6 +1,7 @@
 //! Construction of a fabric from its specification.
 
 use super::assemble::{Cable, MAX_PORTS, assemble, check_rate};
+use super::astra_file::{is_astra_network, parse_astra};
 use super::error::TopologyError;
 use super::ns3_file::{parse_ns3, unread_cables};
 use super::{Switch, Topology};
@@ -11,7 +12,7 @@ use anabranch_base::{Duration, NodeId, Problem, Rate, Refused, catch_foreign};
 /// A warning, with its line, that the fabric lacks links of the file that `spec` names; `file_text` is the text of that
 /// file.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
-    let (file, text) = (spec.file()?, file_text?);
+    let (file, text) = (spec.file().filter(|file| !is_astra_network(file))?, file_text?);
     let (line, counted, unread) = unread_cables(file, text)?;
     let links = if unread == 1 { "link" } else { "links" };
     let problem = format!(
@@ -62,6 +63,7 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
         TopologySpec::Torus(spec) => direct::build_torus(spec),
         TopologySpec::FullMesh(spec) => direct::build_full_mesh(spec),
         TopologySpec::Graph { file, switch_latency } => match file_text {
+            Some(text) if is_astra_network(file) => parse_astra(file, text)?.topology(file, *switch_latency),
             Some(text) => parse_ns3(file, text, *switch_latency),
             None => Err(TopologyError::NoText { file: file.clone() }),
         },

@@ -10,7 +10,7 @@ mod tests;
 
 use super::assemble::{Cable, assemble};
 use super::error::TopologyError;
-use super::{Servers, Switch, Topology};
+use super::{NvLink, Servers, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Rate};
 use check::check;
 pub use defaults::{ClosInput, clos_defaults};
@@ -61,6 +61,9 @@ pub enum SpineGroup {
     Rail,
 }
 
+/// The latency of NVLink where nothing else is known: two links of 25 ns, as in the topologies of SimAI.
+const NVLINK_LATENCY: Duration = Duration::from_ns(50);
+
 /// Servers on a Clos network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,8 +76,17 @@ pub struct ClosSpec {
     pub nics: u32,
     /// Ports of a NIC.
     pub ports: u32,
+    /// The NIC of each GPU of a server; by default GPU `g` has NIC `g * nics / gpus`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpu_nics: Vec<u32>,
     /// Servers of an NVLink domain.
     pub nvlink_domain: u32,
+    /// The rate of a GPU's NVLinks together, per direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvlink: Option<Rate>,
+    /// The latency of NVLink from one GPU to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvlink_latency: Option<Duration>,
     /// Servers of a segment.
     pub segment: u32,
     /// Segments of a pod.
@@ -168,8 +180,18 @@ pub(super) fn build(kind: ClosKind, spec: &ClosSpec) -> Result<Topology, Topolog
             .flat_map(|count| (0..count).map(move |i| plane(count, i)))
             .collect();
     }
-    topology.servers = Some(Servers::uniform(spec.servers, spec.gpus, spec.nics, spec.nvlink_domain));
+    topology.servers = Some(servers(spec));
     Ok(topology)
+}
+
+fn servers(spec: &ClosSpec) -> Servers {
+    let mut servers = Servers::uniform(spec.servers, spec.gpus, spec.nics, spec.nvlink_domain);
+    if !spec.gpu_nics.is_empty() {
+        servers = servers.with_gpu_nics(&spec.gpu_nics);
+    }
+    servers.nvlink =
+        spec.nvlink.map(|rate| NvLink { rate, latency: spec.nvlink_latency.unwrap_or(NVLINK_LATENCY) });
+    servers
 }
 
 /// The number of switches in each part of the network.

@@ -1,10 +1,11 @@
 //! The fabric as a graph of directed links, and the routes over it.
 //!
 //! [`build()`] turns a [`TopologySpec`] into a [`Topology`], a [`TopologyBuilder`] makes one from calls; [`parse_topo`]
-//! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
+//! reads htsim's fat-tree files into a spec, [`parse_ns3`] reads ns-3 graphs and [`parse_astra`] networks of ASTRA-sim. [`Routing`] holds the
 //! equal-cost routes, [`Selector`] names links and switches.
 
 mod assemble;
+mod astra_file;
 mod build;
 mod builder;
 mod clos;
@@ -18,6 +19,7 @@ mod fat_tree;
 #[cfg(test)]
 mod instances_test;
 mod name;
+mod nccl_file;
 mod near;
 mod ns3_file;
 mod path;
@@ -32,7 +34,11 @@ mod shortest_paths;
 mod spec;
 mod summary;
 mod topo_file;
+mod yaml;
 
+pub use astra_file::{
+    AstraDimension, AstraNetwork, AstraShape, is_astra_network, parse_astra, parse_logical_dims,
+};
 pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use clos::{ClosInput, ClosKind, ClosSpec, SpineGroup, clos_defaults};
@@ -42,13 +48,15 @@ pub use dragonfly::DragonflySpec;
 pub use error::TopologyError;
 pub use error_rate::{ErrorRate, ErrorRates};
 pub use fat_tree::fat_tree_defaults;
+pub use nccl_file::{NcclServer, parse_nccl};
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
 pub use selector::{Selector, SelectorError};
-pub use servers::{ServerParts, Servers};
+pub use servers::{NvLink, ServerParts, Servers};
 pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
 pub use summary::{FabricSummary, TierSummary};
 pub use topo_file::parse_topo;
+pub use yaml::{YamlDocument, YamlNode};
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
 use std::ops::Range;
@@ -84,6 +92,8 @@ pub struct Topology {
     pub servers: Option<Servers>,
     /// The plane of each switch, from 0; empty where there is only one. Planes have no link to each other.
     pub planes: Vec<u16>,
+    /// The number of hosts of each dimension, the one that varies fastest first, in a network of ASTRA-sim; empty in others.
+    pub dims: Vec<u32>,
 }
 
 /// A switch.
@@ -260,11 +270,11 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// The number of nodes of the imported file: hosts and switches. Switches that the reader gave to hosts which are joined
-    /// to other hosts do not count.
+    /// One more than the largest number of a host or switch in the imported file; 0 without such a file. NVSwitches, and
+    /// switches that the reader gave to hosts joined to other hosts, do not count.
     pub fn file_nodes(&self) -> u32 {
-        let switches = self.switches.iter().filter(|switch| switch.file_id.is_some()).count();
-        self.host_file_ids.len() as u32 + switches as u32
+        let switches = self.switches.iter().filter_map(|switch| switch.file_id);
+        switches.chain(self.host_file_ids.last().copied()).max().map_or(0, |last| last + 1)
     }
 
     /// The first host that nothing joins to host 0: neither links over switches, nor servers, whose NICs reach each other
@@ -310,5 +320,6 @@ impl Topology {
             + self.error_rates.memory_bytes()
             + self.servers.as_ref().map_or(0, Servers::memory_bytes)
             + self.planes.capacity() * size_of::<u16>()
+            + self.dims.capacity() * size_of::<u32>()
     }
 }

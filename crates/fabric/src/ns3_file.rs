@@ -2,6 +2,7 @@
 
 mod lines;
 mod own_switches;
+mod simai;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -31,6 +32,10 @@ use lines::{File, Link};
 ///
 /// A host with several links to switches is a NIC with as many ports, in the order of the lines. Where the switches fall apart
 /// into networks without a link between them, and port `p` of every host leads to the same network, these are planes.
+///
+/// In SimAI's files a host is a GPU with its NIC. `gpus_per_server` neighbouring GPUs are a server ([`Topology::servers`]).
+/// NVSwitches and their links are no part of the graph but [`Servers::nvlink`](super::Servers::nvlink).
+///
 /// A host that is joined to another host forwards for others, which hosts here never do: it gets a switch of its own without
 /// latency (and without a number of the file), which takes over the host's links. The link to it has the rate of these links
 /// together and no latency, so that a packet takes one more transmission at that rate at the sender and at the receiver.
@@ -42,11 +47,13 @@ pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Resul
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;
     let mut links = file.links(&is_switch)?;
+    let servers = file.take_servers(&is_switch, &mut links)?;
     file.with_own_switches(&mut is_switch, &mut links)?;
     let graph = Graph { file, is_switch, links };
     let tiers = graph.tiers()?;
     let mut topology = graph.topology(&tiers, switch_latency);
     topology.planes = planes::find(&topology);
+    topology.servers = servers;
     match topology.unreachable_host() {
         None => Ok(topology),
         Some(host) => {
@@ -77,11 +84,11 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The tier of each node: 0 for a host, 1 for a ToR, and so on.
+    /// The tier of each node: 0 for a host, 1 for a ToR, and so on; `None` for an NVSwitch.
     ///
     /// # Errors
     /// A host without a link, or a switch without a path to a host or with too many ports.
-    fn tiers(&self) -> Result<Vec<u8>, TopologyError> {
+    fn tiers(&self) -> Result<Vec<Option<u8>>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {
             let [a, b] = link.ends;
@@ -118,14 +125,12 @@ impl Graph<'_> {
             }
             open = above;
         }
-        let isolated = |id: usize| {
-            self.file.in_header(format!("switch {id} has no path to any host; add a link, or remove it"))
-        };
-        let tier = tier
-            .iter()
-            .enumerate()
-            .map(|(id, t)| t.ok_or_else(|| isolated(id)))
-            .collect::<Result<Vec<u8>, _>>()?;
+        let nvswitches = self.file.nvswitches();
+        if let Some((id, _)) = (0..).zip(&tier).find(|(id, tier)| tier.is_none() && !nvswitches.contains(id))
+        {
+            let problem = format!("switch {id} has no path to any host; add a link, or remove it");
+            return Err(self.file.in_header(problem));
+        }
         self.check_routes(&tier)?;
         Ok(tier)
     }
@@ -144,8 +149,9 @@ impl Graph<'_> {
         Ok(())
     }
 
-    fn check_routes(&self, tier: &[u8]) -> Result<(), TopologyError> {
-        let count = |matches: &dyn Fn(u8) -> bool| tier.iter().filter(|t| matches(**t)).count() as u64;
+    fn check_routes(&self, tier: &[Option<u8>]) -> Result<(), TopologyError> {
+        let count =
+            |matches: &dyn Fn(u8) -> bool| tier.iter().flatten().filter(|t| matches(**t)).count() as u64;
         let (tors, switches) = (count(&|t| t == 1), count(&|t| t > 0));
         if tors * switches <= MAX_ROUTES {
             return Ok(());
@@ -157,18 +163,18 @@ impl Graph<'_> {
         Err(self.file.in_header(problem))
     }
 
-    fn topology(&self, tier: &[u8], latency: Duration) -> Topology {
+    fn topology(&self, tier: &[Option<u8>], latency: Duration) -> Topology {
         // Hosts, then the switches by tier, each in the order of the file's numbers.
-        let mut order: Vec<u32> = (0..tier.len() as u32).collect();
-        order.sort_by_key(|&id| tier[id as usize]);
+        let mut order: Vec<(u8, u32)> =
+            (0..).zip(tier).filter_map(|(id, tier)| Some(((*tier)?, id))).collect();
+        order.sort_unstable();
         let mut node_of = vec![NodeId(0); tier.len()];
-        for (node, &id) in order.iter().enumerate() {
+        for (node, &(_, id)) in order.iter().enumerate() {
             node_of[id as usize] = NodeId(node as u32);
         }
-        let hosts = order.partition_point(|&id| tier[id as usize] == 0);
+        let hosts = order.partition_point(|&(tier, _)| tier == 0);
         let mut switches: Vec<Switch> = Vec::new();
-        for &id in &order[hosts..] {
-            let tier = tier[id as usize];
+        for &(tier, id) in &order[hosts..] {
             let index = switches.last().filter(|s| s.tier == tier).map_or(0, |s| s.index + 1);
             // Behind the file's nodes are the switches that hosts have of their own.
             let in_file = id < self.file.header.nodes;
@@ -185,7 +191,8 @@ impl Graph<'_> {
                 loss: link.loss,
             })
             .collect();
-        let topology = assemble(hosts as u32, switches, &cables, order[..hosts].to_vec());
+        let of_file = order[..hosts].iter().map(|(_, id)| *id).collect();
+        let topology = assemble(hosts as u32, switches, &cables, of_file);
         let rates = self.links.iter().map(|link| (link.loss, link.line));
         Topology { error_rates: ErrorRates::new(rates, &topology.ports), ..topology }
     }

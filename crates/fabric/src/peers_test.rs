@@ -67,3 +67,63 @@ fn the_ns3_file_is_a_leaf_spine() {
     assert_eq!(routing.group(0, 7).len(), 8);
     assert_eq!(t.longest_path(&routing).len(), 4);
 }
+
+/// File name, header, hosts, links of the fabric, rate of NVLink in Gb/s, planes, and the links and equal paths from GPU 0
+/// to GPUs 8 and 9 over the fabric.
+type SimAiRow = (&'static str, &'static str, u32, Option<u64>, u16, [(usize, usize); 2]);
+
+const SIMAI: &[SimAiRow] = &[
+    ("Spectrum-X_16g_8gps_400Gbps_H100", "30 8 2 12 64", 48, Some(2880), 1, [(2, 1), (4, 4)]),
+    (
+        "AlibabaHPN_16g_8gps_DualToR_DualPlane_200Gbps_H100",
+        "38 8 2 20 80",
+        64,
+        Some(2880),
+        2,
+        [(2, 2), (4, 4)],
+    ),
+    (
+        "AlibabaHPN_16g_8gps_DualToR_SinglePlane_200Gbps_H100",
+        "38 8 2 20 112",
+        96,
+        Some(2880),
+        1,
+        [(2, 2), (4, 16)],
+    ),
+    ("DCNpDualToR_16g_8gps_200Gbps_H100", "24 8 2 6 56", 40, Some(2880), 1, [(4, 8), (4, 8)]),
+    ("DCNpSingleToR_16g_8gps_400Gbps_H100", "22 8 2 4 36", 20, Some(2880), 1, [(4, 2), (4, 2)]),
+    ("Rail_Opti_SingleToR_16g_8gps_200Gbps_H20", "34 8 2 16 96", 80, Some(900), 1, [(2, 1), (4, 8)]),
+    ("Rail_Opti_SingleToR_16g_4gps_200Gbps_H100", "22 4 0 6 24", 24, None, 1, [(2, 1), (4, 2)]),
+];
+
+#[test]
+fn topologies_of_simai_have_their_counts_and_paths() {
+    let Some(data) = data() else { return };
+    let folder = data.join("clusters/simai");
+    for &(name, header, cables, nvlink, planes, paths) in SIMAI {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.topo"))).unwrap();
+        assert!(text.starts_with(header), "{name}");
+        let of_server = header.split(' ').nth(1).unwrap().parse::<u32>().unwrap();
+        let spec = TopologySpec::Graph { file: name.into(), switch_latency: Duration::ZERO };
+        let t = build(&spec, Some(&text)).unwrap();
+        assert_eq!((t.hosts, t.links(), t.plane_count()), (16, 2 * cables, planes), "{name}");
+        let servers = t.servers.as_ref().unwrap();
+        assert_eq!((servers.count(), servers.gpus()), (16 / of_server, 16), "{name}");
+        let latency = Duration::from_ns(50);
+        let nvlink = nvlink.map(|gbps| NvLink { rate: Rate::from_gbps(gbps), latency });
+        assert_eq!(servers.nvlink, nvlink, "{name}");
+        let domains = [0, 7, 8].map(|gpu| servers.domain_of(servers.server_of_gpu(gpu)));
+        assert_eq!((domains[0] == domains[1], domains[0] == domains[2]), (of_server == 8, false), "{name}");
+        let between = [8, 9].map(|gpu| crate::shortest_paths::between(&t, HostId(0), HostId(gpu)));
+        assert_eq!(between, paths.map(Some), "{name}");
+        // The two ToRs of a NIC reach each other unless they are in planes.
+        if t.host_ports(HostId(0)) == 2 {
+            let tors = [0, 1].map(|port| t.tor_of(HostId(0), port).0 - t.hosts);
+            let routing = Routing::new(&t, &|_| true);
+            assert_eq!(routing.distance(&t, tors[0], tors[1]).is_some(), planes == 1, "{name}");
+        }
+    }
+    let there = std::fs::read_dir(folder).unwrap();
+    let topos = there.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "topo")).count();
+    assert_eq!(topos, SIMAI.len(), "a file is not held against its counts");
+}

@@ -1,6 +1,6 @@
 //! Servers: which NICs and GPUs belong together.
 
-use anabranch_base::HostId;
+use anabranch_base::{Duration, HostId, Rate};
 
 /// Marks a host that is in no server.
 const NONE: u32 = u32::MAX;
@@ -21,6 +21,17 @@ pub struct Servers {
     domain: Vec<u32>,
     /// The server and the rail of each host.
     place: Vec<(u32, u16)>,
+    /// The links between the GPUs of a domain; `None` where they are not known.
+    pub nvlink: Option<NvLink>,
+}
+
+/// NVLink between the GPUs of a domain, which is equal for all GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NvLink {
+    /// The rate at which a GPU sends, and likewise receives, by all its links together.
+    pub rate: Rate,
+    /// The latency from one GPU to another.
+    pub latency: Duration,
 }
 
 /// The parts of one server.
@@ -49,6 +60,16 @@ impl Servers {
         Servers::listed(parts, servers * nics)
     }
 
+    /// Servers equal to these, in each of which GPU `g` uses the NIC `nics[g]` of its server.
+    pub fn with_gpu_nics(mut self, nics: &[u32]) -> Servers {
+        for server in 0..self.count() {
+            for (gpu, nic) in self.gpus_of(server).zip(nics) {
+                self.nic_of_gpu[gpu as usize] = self.nics_of(server)[*nic as usize];
+            }
+        }
+        self
+    }
+
     /// Servers of any parts, in a fabric of `hosts` hosts. Each host is a NIC of at most one server.
     pub fn listed(parts: impl IntoIterator<Item = ServerParts>, hosts: u32) -> Servers {
         let mut servers = Servers {
@@ -58,6 +79,7 @@ impl Servers {
             nic_of_gpu: Vec::new(),
             domain: Vec::new(),
             place: vec![(NONE, 0); hosts as usize],
+            nvlink: None,
         };
         for (server, ServerParts { nics, nic_of_gpu, domain }) in (0..).zip(parts) {
             for (rail, nic) in (0..).zip(&nics) {

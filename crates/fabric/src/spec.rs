@@ -59,11 +59,11 @@ pub enum TopologySpec {
     Torus(TorusSpec),
     /// Switches each of which is joined to every other one.
     FullMesh(FullMeshSpec),
-    /// Any graph, from an ns-3 topology file.
+    /// Any graph, from a topology file of the ns-3 simulators, or a network file of ASTRA-sim.
     Graph {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// Latency of the switches, which the file does not contain.
+        /// Latency of the switches; a file of ns-3 does not contain it.
         switch_latency: Duration,
     },
     /// A custom topology from a registry.

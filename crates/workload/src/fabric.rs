@@ -16,6 +16,8 @@ pub struct Fabric {
     pub dcs: u32,
     /// The host of each node number in the topology's file, `None` for a switch. Empty without such a file.
     pub file_nodes: Vec<Option<HostId>>,
+    /// The number of hosts of each dimension ([`Topology::dims`]).
+    pub dims: Vec<u32>,
 }
 
 impl Fabric {
@@ -33,6 +35,7 @@ impl Fabric {
             tor_of: hosts().map(|host| topology.tor_of(host, 0).0).collect(),
             dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
             file_nodes,
+            dims: topology.dims.clone(),
         }
     }
 }

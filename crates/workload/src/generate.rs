@@ -19,8 +19,8 @@ mod pipeline;
 pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     match spec {
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => vec![file],
-        WorkloadSpec::Trace(spec) => vec![&spec.file],
-        WorkloadSpec::Jobs { job } => job.iter().map(|spec| spec.file.as_str()).collect(),
+        WorkloadSpec::Trace(spec) => spec.files().collect(),
+        WorkloadSpec::Jobs { job } => job.iter().flat_map(|spec| spec.files()).collect(),
         WorkloadSpec::Poisson { sizes, .. } if sizes.contains(['.', '/']) => vec![sizes],
         _ => Vec::new(),
     }

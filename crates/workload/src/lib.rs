@@ -23,7 +23,7 @@ pub use ns3::FlowFormat;
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{
-    AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks,
+    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks,
     text_of_binary_goal, text_of_ranks,
 };
 

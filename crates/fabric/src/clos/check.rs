@@ -74,8 +74,29 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
         let message = format!("{} servers cannot have {} GPUs each", spec.servers, spec.gpus);
         return Err(TopologyError::shape("gpus", Problem::with_value(message, spec.nics)));
     }
+    check_server(spec)?;
     divides("segment", spec.segment, spec.servers, "servers do not fill segments of")?;
     divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
+}
+
+/// Checks the NICs of GPUs, and NVLink.
+fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
+    let of_gpus = &spec.gpu_nics;
+    if !of_gpus.is_empty() && of_gpus.len() != spec.gpus as usize {
+        let message =
+            format!("gpu_nics names the NICs of {} GPUs, and a server has {}", of_gpus.len(), spec.gpus);
+        return Err(TopologyError::shape("gpu_nics", Problem::with_text(message, "a NIC for each GPU")));
+    }
+    if let Some(nic) = of_gpus.iter().find(|nic| **nic >= spec.nics) {
+        let message = format!("a server has no NIC {nic}: it has {}, numbered from 0", spec.nics);
+        let fit: Vec<u32> = (0..spec.gpus).map(|gpu| gpu % spec.nics).collect();
+        return Err(TopologyError::shape("gpu_nics", Problem::with_value(message, format_args!("{fit:?}"))));
+    }
+    if spec.nvlink.is_none() && spec.nvlink_latency.is_some() {
+        let message = "a latency of NVLink without a rate";
+        return Err(TopologyError::shape("nvlink", Problem::with_text(message, "\"3600Gbps\"")));
+    }
+    Ok(())
 }
 
 /// Checks tiers, pods and groups of spines.

@@ -28,8 +28,14 @@ pub struct ClosInput {
     pub nics: Option<u32>,
     /// See [`ClosSpec::ports`].
     pub ports: Option<u32>,
+    /// See [`ClosSpec::gpu_nics`].
+    pub gpu_nics: Vec<u32>,
     /// See [`ClosSpec::nvlink_domain`].
     pub nvlink_domain: Option<u32>,
+    /// See [`ClosSpec::nvlink`].
+    pub nvlink: Option<Rate>,
+    /// See [`ClosSpec::nvlink_latency`].
+    pub nvlink_latency: Option<Duration>,
     /// See [`ClosSpec::segment`].
     pub segment: Option<u32>,
     /// See [`ClosSpec::pod`].
@@ -72,7 +78,10 @@ impl ClosInput {
             gpus: None,
             nics: None,
             ports: None,
+            gpu_nics: Vec::new(),
             nvlink_domain: None,
+            nvlink: None,
+            nvlink_latency: None,
             segment: None,
             pod: None,
             tiers: None,
@@ -128,7 +137,10 @@ fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
             ClosKind::MultiPlane => 4,
             ClosKind::Hpn | ClosKind::DcnPlus => 2,
         }),
+        gpu_nics: input.gpu_nics.clone(),
         nvlink_domain: input.nvlink_domain.unwrap_or(1),
+        nvlink: input.nvlink,
+        nvlink_latency: input.nvlink_latency,
         segment: 0,
         pod: 0,
         tiers: 0,

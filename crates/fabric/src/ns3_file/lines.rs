@@ -19,9 +19,19 @@ pub(super) struct Header<'a> {
     pub line: usize,
     pub dialect: Dialect,
     pub nodes: u32,
+    /// Switches, NVSwitches among them.
     pub switches: u32,
     pub links: u32,
+    /// SimAI's numbers of GPUs per server and of NVSwitches.
+    pub server: Option<ServerCounts>,
     words: Vec<&'a str>,
+}
+
+/// The columns of SimAI's header that describe servers.
+#[derive(Clone, Copy)]
+pub(super) struct ServerCounts {
+    pub gpus: u32,
+    pub nvswitches: u32,
 }
 
 /// The family of simulators that reads a file, recognized by the columns of its first line.
@@ -163,13 +173,16 @@ impl<'a> File<'a> {
             })
         };
         let [nodes, switches, links] = dialect.columns();
-        let nvswitches = if dialect == Dialect::SimAi { number(2)? } else { 0 };
+        let server = match dialect {
+            Dialect::SimAi => Some(ServerCounts { gpus: number(1)?, nvswitches: number(2)? }),
+            Dialect::Hpcc | Dialect::Datacenter => None,
+        };
         let (nodes, links) = (number(nodes)?, number(links)?);
-        let switches = number(switches)?.saturating_add(nvswitches);
+        let switches = number(switches)?.saturating_add(server.map_or(0, |server| server.nvswitches));
         if let Some(problem) = count_problem(nodes, switches, links) {
             return Err(wrong(problem));
         }
-        Ok(File { name, header: Header { line, dialect, nodes, switches, links, words }, body })
+        Ok(File { name, header: Header { line, dialect, nodes, switches, links, server, words }, body })
     }
 
     /// The number of cables in the file, including those beyond the header's count.
@@ -225,6 +238,20 @@ impl<'a> File<'a> {
             }
         }
         Ok(is_switch)
+    }
+
+    /// SimAI's NVSwitches: the first ones in the line of switches.
+    pub(super) fn nvswitches(&self) -> BTreeSet<u32> {
+        let count = self.header.server.map_or(0, |server| server.nvswitches as usize);
+        let ids = self.body.first().and_then(|(_, words)| numbers(words)).unwrap_or_default();
+        ids.into_iter().take(count).collect()
+    }
+
+    /// The header with another word in a column, as a fix.
+    pub(super) fn header_with(&self, column: usize, word: u32) -> Fix {
+        let mut words: Vec<String> = self.header.words.iter().map(|word| (*word).to_owned()).collect();
+        words[column] = word.to_string();
+        Fix::text(words.join(" "))
     }
 
     /// The nodes with several cables, which hosts do not have.

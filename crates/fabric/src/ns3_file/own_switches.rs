@@ -2,8 +2,8 @@
 
 use super::super::MOST_HOST_PORTS;
 use super::super::error::TopologyError;
-use super::lines::{Dialect, File, Link};
-use anabranch_base::{Duration, Problem, Rate};
+use super::lines::{File, Link};
+use anabranch_base::{Duration, Rate};
 
 impl File<'_> {
     /// Gives each host that is joined to another host a switch of its own, as hosts do not forward. The switch takes over all
@@ -11,8 +11,7 @@ impl File<'_> {
     /// together, and no latency.
     ///
     /// # Errors
-    /// A host joined to itself, a host with more links than a NIC has ports, switches that were mistaken for hosts, and
-    /// SimAI's servers.
+    /// A host joined to itself, a host with more links than a NIC has ports, and switches that were mistaken for hosts.
     pub(super) fn with_own_switches(
         &self,
         is_switch: &mut Vec<bool>,
@@ -66,12 +65,6 @@ impl File<'_> {
         let to_itself = |link: &&Link| joins_hosts(link, is_switch) && link.ends[0] == link.ends[1];
         if let Some(link) = links.iter().find(to_itself) {
             return Err(self.at(link.line, format!("host {} is joined to itself", link.ends[0])));
-        }
-        if self.header.dialect == Dialect::SimAi {
-            return Err(self.in_header(Problem::with_text(
-                "this is a topology of SimAI, whose servers have NVSwitches or NICs of several ports, which are not read yet",
-                "kind = \"rails\" or \"hpn\" into the scenario, with [workload.server] for the NVLink of a trace",
-            )));
         }
         let most = u32::from(MOST_HOST_PORTS);
         match (0..).zip(of_host).find(|(host, count)| *count > most && !direct[*host as usize]) {

@@ -290,13 +290,81 @@ fn the_mesh_of_a_dgx_1_is_read_without_switches() {
     assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(7)), Some((4, 2)));
 }
 
+/// Two servers of two GPUs each, on one NVSwitch each; NVSwitches 4 and 5, ToRs 6 and 7.
+const SERVERS: &str = "8 2 2 2 8 H100\n4 5 6 7\n0 4 2880Gbps 25ns 0\n1 4 2880Gbps 25ns 0\n2 5 2880Gbps 25ns 0\n\
+    3 5 2880Gbps 25ns 0\n0 6 200Gbps 1us 0\n1 7 200Gbps 1us 0\n2 6 200Gbps 1us 0\n3 7 200Gbps 1us 0\n";
+
+#[test]
+fn nvswitches_of_simai_are_the_nvlink_of_servers() {
+    let t = read(SERVERS).unwrap();
+    assert_eq!((t.hosts, t.switches.len(), t.links()), (4, 2, 2 * 4));
+    assert_eq!(t.switches.iter().map(|switch| switch.file_id).collect::<Vec<_>>(), [Some(6), Some(7)]);
+    assert_eq!((t.file_nodes(), t.host_by_file_id(3), t.host_by_file_id(4)), (8, Some(HostId(3)), None));
+    let servers = t.servers.as_ref().unwrap();
+    let nvlink = crate::NvLink { rate: Rate::from_gbps(2880), latency: Duration::from_ns(50) };
+    assert_eq!((servers.count(), servers.gpus(), servers.nvlink), (2, 4, Some(nvlink)));
+    assert_eq!([0, 1].map(|server| servers.domain_of(server)), [0, 1]);
+    assert_eq!(t.link_name(t.link(NodeId(3), 0)), "server:1/nic:1");
+    // One NVSwitch may join several servers, as in a rack of 72 GPUs, and a server may have several.
+    let all = read(NVLINK).unwrap().servers.unwrap();
+    assert_eq!((all.count(), all.nvlink.unwrap().rate), (2, Rate::from_gbps(900)));
+    assert_eq!([0, 1].map(|server| all.domain_of(server)), [0, 0]);
+    let twice = SERVERS.replacen("8 2 2 2 8", "8 2 2 2 12", 1)
+        + "0 5 20Gbps 1ns 0\n1 5 20Gbps 1ns 0\n\
+        2 4 20Gbps 1ns 0\n3 4 20Gbps 1ns 0\n";
+    let servers = read(&twice).unwrap().servers.unwrap();
+    assert_eq!(servers.nvlink, Some(crate::NvLink { rate: Rate::from_gbps(2900), ..nvlink }));
+    assert_eq!(servers.domain_of(1), 0);
+    // Without NVSwitches servers have no NVLink.
+    let none = read(
+        "6 2 0 2 5 H20\n4 5\n0 4 1Gbps 1us 0\n1 5 1Gbps 1us 0\n2 4 1Gbps 1us 0\n3 5 1Gbps 1us 0\n\
+        4 5 1Gbps 1us 0\n",
+    )
+    .unwrap();
+    let servers = none.servers.unwrap();
+    assert_eq!((servers.count(), servers.nvlink, servers.domain_of(1)), (2, None, 1));
+}
+
+#[test]
+fn servers_of_simai_that_contradict_their_header_are_refused() {
+    for (from, to, expected) in [
+        ("8 2 2", "8 3 2", "g.txt:1: 4 GPUs are no whole number of servers of 3 GPUs; write: 8 2 2 2 8 H100"),
+        ("8 2 2", "8 0 2", "g.txt:1: 4 GPUs are no whole number of servers of 0 GPUs; write: 8 1 2 2 8 H100"),
+        ("8 2 2", "8 x 2", "g.txt:1: \"x\" is not the number of gpus_per_server, a whole number from 0"),
+        (
+            "0 6 200",
+            "4 6 200",
+            "g.txt:7: NVSwitch 4 is joined to switch 6; an NVSwitch is joined to GPUs alone",
+        ),
+        (
+            "2 5 2880Gbps 25ns 0",
+            "2 5 2880Gbps 25ns 0.1",
+            "g.txt:5: the NVLink of GPU 2 has the error rate 0.1; NVLinks are simulated without packets, so that it must be \
+             0",
+        ),
+        (
+            "3 5 2880Gbps",
+            "3 5 2Tbps",
+            "g.txt:6: the NVLinks of GPU 3 carry 2Tbps after 25ns, and those of GPU 0 2880Gbps after 25ns; all GPUs must \
+             have equal ones",
+        ),
+        (
+            "3 5 2880Gbps",
+            "3 6 2880Gbps",
+            "g.txt:1: GPU 3 has no link to an NVSwitch, and servers have NVSwitches",
+        ),
+        ("8 2 2", "8 4 2", "g.txt:1: GPUs 0 and 2 are in one server of 4 GPUs, and no NVSwitch joins them"),
+    ] {
+        let error = read(&SERVERS.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(error, expected);
+    }
+    let unused = SERVERS.replacen("8 2 2 2 8", "9 2 3 2 8", 1).replacen("4 5 6 7", "4 5 8 6 7", 1);
+    let error = read(&unused).unwrap_err();
+    assert_eq!(error, "g.txt:1: NVSwitch 8 has no link to any GPU; add a link, or remove it");
+}
+
 #[test]
 fn hosts_that_are_no_nics_are_refused() {
-    let error = read(NVLINK).unwrap_err();
-    assert!(
-        error.starts_with("g.txt:1: this is a topology of SimAI, whose servers have NVSwitches or NICs"),
-        "{error}"
-    );
     let to_itself = read("3 1 3\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n0 0 1Gbps 1us 0\n").unwrap_err();
     assert_eq!(to_itself, "g.txt:5: host 0 is joined to itself");
     let many = format!("3 1 18\n2\n1 2 1Gbps 1us 0\n{}", "0 2 1Gbps 1us 0\n".repeat(17));

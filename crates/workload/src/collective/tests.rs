@@ -12,7 +12,7 @@ fn fabric(tors: u32, hosts_per_tor: u32) -> Fabric {
         host_rate: Rate(400 * GBPS),
         tor_of: (0..hosts).map(|host| host / hosts_per_tor).collect(),
         dcs: 1,
-        file_nodes: Vec::new(),
+        ..Fabric::default()
     }
 }
 
@@ -213,16 +213,11 @@ fn what_is_wrong_is_said_with_what_to_write() {
 #[test]
 fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
     // Three hosts under the first ToR, one under each other: only the first job finds two ToRs twice.
-    let uneven = Fabric {
-        hosts: 5,
-        host_rate: Rate(GBPS),
-        tor_of: vec![0, 0, 0, 1, 2],
-        dcs: 1,
-        file_nodes: Vec::new(),
-    };
+    let uneven =
+        Fabric { hosts: 5, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1, 2], dcs: 1, ..Fabric::default() };
     assert_eq!(hosts_of(&placed(2, 2, Placement::Spread), &uneven, 1), [[0, 3], [1, 4]]);
     let tight =
-        Fabric { hosts: 4, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1], dcs: 1, file_nodes: Vec::new() };
+        Fabric { hosts: 4, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1], dcs: 1, ..Fabric::default() };
     let text = build(&placed(2, 2, Placement::Spread), &tight, 1).unwrap_err().to_string();
     assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
 }

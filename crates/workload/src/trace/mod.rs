@@ -3,6 +3,7 @@
 //! Each format is read into a common [graph], which becomes messages, gates and steps. Nothing in a trace is skipped
 //! silently: a part that cannot be simulated is an error with its place.
 
+mod astra_system;
 mod chakra;
 mod goal;
 mod goal_binary;
@@ -15,6 +16,7 @@ mod simai;
 use crate::collective::{Algorithm, Placement, place_job};
 use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, Duration, HostId, Problem, Rate};
+use astra_system::System;
 use graph::{Graph, Naming};
 use lower::Mapping;
 use serde::{Deserialize, Serialize};
@@ -50,9 +52,19 @@ pub struct TraceSpec {
     /// of ranks, this is it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
+    /// The order of the ranks (`simai`).
+    #[serde(default, skip_serializing_if = "RankOrder::is_default")]
+    pub rank_order: RankOrder,
     /// The file with the ranks of each group, which the text of the trace includes (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comm_groups: Option<String>,
+    /// The file of ASTRA-sim with the algorithms of collectives in each dimension (`chakra`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The number of ranks in each dimension for `system`, the one that varies fastest first; by default those of the fabric
+    /// (`chakra`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dims: Option<Vec<u32>>,
     /// The number of ranks that all execute the trace of rank 0, which is then the only file (`chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicate: Option<u32>,
@@ -141,6 +153,11 @@ impl TraceSpec {
         })
     }
 
+    /// The names of its files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        [Some(self.file.as_str()), self.system.as_deref()].into_iter().flatten()
+    }
+
     fn share(&self, free: u32) -> simai::Share {
         let named = match &self.rank_hosts {
             RankHosts::Named { rank_hosts } => Some(rank_hosts.len() as u32),
@@ -150,9 +167,33 @@ impl TraceSpec {
             without_pipeline: self.without_pipeline,
             layers: self.layers,
             ranks: self.ranks,
+            order: self.rank_order,
             named,
             free,
         }
+    }
+
+    /// Divides the collectives of a graph as the file `system` says.
+    fn divide<'a>(
+        &self,
+        graph: &mut Graph,
+        text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
+        fabric: &Fabric,
+    ) -> Result<(), WorkloadError> {
+        let Some(system) = &self.system else { return Ok(()) };
+        let ranks = [graph.ranks.len() as u32];
+        let dims = match (&self.dims, &fabric.dims[..]) {
+            (Some(dims), _) => dims,
+            (None, []) => &ranks[..],
+            (None, dims) => dims,
+        };
+        let system = System::read(system, text_of(system)?, dims)?;
+        graph.divide(&system).map_err(|what| WorkloadError::file(&self.file, what))
+    }
+
+    /// Notes on parts of its file `system`, whose text is `text`, that are not simulated.
+    pub fn notes_of_system(&self, text: &str) -> Option<String> {
+        astra_system::note(self.system.as_deref()?, text)
     }
 
     /// Notes on the simulation of its file: the parts that are left out, and the assumptions about parts that the file leaves
@@ -180,6 +221,29 @@ impl TraceSpec {
         let control = (by_control > 0)
             .then(|| format!("{by_control} nodes of {file} do not wait for what they depend on by control"));
         [one, missing, control].into_iter().flatten().collect()
+    }
+}
+
+/// The order in which ranks are numbered: the first kind of group has neighbouring ranks, and the last one has the largest
+/// stride.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankOrder {
+    /// Tensor parallelism, data parallelism, pipeline stages.
+    #[default]
+    TpDpPp,
+    /// Tensor parallelism, pipeline stages, data parallelism, as in SimAI.
+    TpPpDp,
+}
+
+impl RankOrder {
+    /// Every value with its name in scenarios.
+    pub const ALL: [(&'static str, RankOrder); 2] =
+        [("tp-dp-pp", RankOrder::TpDpPp), ("tp-pp-dp", RankOrder::TpPpDp)];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_default(&self) -> bool {
+        *self == RankOrder::TpDpPp
     }
 }
 
@@ -393,7 +457,7 @@ pub(super) fn single<'a>(
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
     let mut jobs = Jobs::new(fabric, seed);
-    jobs.add(0, spec, text_of(&spec.file)?)?;
+    jobs.add(0, spec, text_of)?;
     jobs.builder.build()
 }
 
@@ -409,8 +473,7 @@ pub(super) fn several<'a>(
 ) -> Result<Workload, WorkloadError> {
     let mut jobs = Jobs::new(fabric, seed);
     for (number, spec) in (0..).zip(specs) {
-        let text = text_of(&spec.file)?;
-        jobs.add(number, spec, text).map_err(|error| error.in_job(number))?;
+        jobs.add(number, spec, text_of).map_err(|error| error.in_job(number))?;
     }
     jobs.builder.build()
 }
@@ -428,9 +491,16 @@ impl<'a> Jobs<'a> {
         Jobs { builder: WorkloadBuilder::new(), free: (0..fabric.hosts).collect(), fabric, seed }
     }
 
-    fn add(&mut self, number: u32, spec: &TraceSpec, text: &str) -> Result<(), WorkloadError> {
+    fn add<'b>(
+        &mut self,
+        number: u32,
+        spec: &TraceSpec,
+        text_of: &dyn Fn(&str) -> Result<&'b str, WorkloadError>,
+    ) -> Result<(), WorkloadError> {
         let (fabric, file) = (self.fabric, spec.file.as_str());
-        let (graph, place) = spec.read(text, self.free.len() as u32)?;
+        let text = text_of(file)?;
+        let (mut graph, place) = spec.read(text, self.free.len() as u32)?;
+        spec.divide(&mut graph, text_of, fabric)?;
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
             return Err(WorkloadError::file(

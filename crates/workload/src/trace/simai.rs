@@ -14,9 +14,11 @@
 //!   already; nor does `mode` (1: inference), as such files have no backward pass.
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload` of its
 //!   `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
-//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. A collective without
-//!   a suffix is in the tensor group for F and I, and in the data group for W; `_EP` is in the expert groups, which are
-//!   neighbours in data parallelism, and `_DP_EP` joins the ranks at equal positions of all expert groups.
+//! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages, or in the order of
+//!   SimAI, with data parallelism last ([`RankOrder`](super::RankOrder)). A collective without a suffix is in the tensor group
+//!   for F and I, and in the data group for W; `_EP` is in the expert groups, which join neighbouring tensor groups, and
+//!   `_DP_EP` joins the ranks at equal positions of all expert groups. In SimAI's order with several stages expert groups
+//!   reach over stages, and its groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so that these are refused.
 //! - A header without `all_gpus`, as in older files of AICB, is for as many ranks as there are hosts, like SimAI, which uses
 //!   the GPUs of its topology (`Sys.cc`, `mock_nccl_comms_init`).
 //! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings by default; `ALLTOALL` sends to all ranks at once. A
@@ -27,8 +29,8 @@
 mod groups;
 mod layer;
 
-use super::CollectiveRules;
 use super::graph::{Collective, Graph, Node, Op};
+use super::{CollectiveRules, RankOrder};
 use crate::collective::Algorithm;
 use crate::text;
 use crate::{MAX_MESSAGES, WorkloadError};
@@ -45,6 +47,8 @@ pub struct Share {
     pub layers: Option<[u32; 2]>,
     /// The number of simulated ranks, from the first on. If the file gives no number of ranks, this is it.
     pub ranks: Option<u32>,
+    /// The order of the ranks.
+    pub order: RankOrder,
     /// The number of ranks with explicit hosts. If neither the file nor `ranks` gives the number of ranks, this is it.
     pub named: Option<u32>,
     /// The number of free hosts, and the number of ranks if nothing else gives it.
@@ -95,6 +99,7 @@ pub fn parse(
         }
     };
     let groups = groups.shared(share)?;
+    groups.check_overlap(file, layers)?;
     groups.check_size(file, layers, rules.chunk)?;
     Ok(groups.graph(layers, rules.chunk))
 }
@@ -185,6 +190,24 @@ impl<'a> Head<'a> {
 }
 
 impl Groups {
+    /// Refuses collectives of groups that overlap.
+    fn check_overlap(self, file: &str, layers: &[Layer]) -> Result<(), WorkloadError> {
+        let overlaps = |part: &Part| {
+            self.collective(part).is_some_and(|(_, group, _)| self.overlap(group) && self.size(group) > 1)
+        };
+        let Some(layer) = layers.iter().find(|layer| layer.parts().into_iter().any(overlaps)) else {
+            return Ok(());
+        };
+        let what = Problem::with_text(
+            format!(
+                "in SimAI's order of ranks its groups of _DP_EP overlap, with {} stages and groups of {} experts",
+                self.stages, self.expert
+            ),
+            "rank_order = \"tp-dp-pp\" in [workload]",
+        );
+        Err(WorkloadError::line(file, layer.line, what))
+    }
+
     fn check_size(self, file: &str, layers: &[Layer], chunk: u64) -> Result<(), WorkloadError> {
         let mut messages = 0_u64;
         for part in layers.iter().flat_map(Layer::parts) {

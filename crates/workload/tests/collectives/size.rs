@@ -20,7 +20,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         host_rate: Rate(400_000_000_000),
         tor_of: (0..2048).map(|h| h / 32).collect(),
         dcs: 1,
-        file_nodes: Vec::new(),
+        ..Fabric::default()
     };
     let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
     let (messages, bytes) = (built.messages.len(), built.memory_bytes());

@@ -53,7 +53,7 @@ impl Collective {
             host_rate: Rate(1),
             tor_of: vec![0; ranks as usize],
             dcs: 1,
-            file_nodes: Vec::new(),
+            ..Fabric::default()
         };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
         let mut plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);

@@ -8,6 +8,7 @@ use crate::scenario::read::key_path;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::{builtin, setting};
+use crate::scenario::resolve::simai_conf;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate, Span};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Limits, Scheme, Several};
 use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
@@ -84,12 +85,16 @@ impl WithoutEffect {
         workload: &Workload,
         files: &BTreeMap<String, String>,
     ) {
+        let setups = files.iter().filter(|(name, _)| name.ends_with(".conf"));
+        self.notes.extend(setups.flat_map(|(name, text)| simai_conf::notes(name, text)));
         let traces = match spec {
             WorkloadSpec::Trace(trace) => std::slice::from_ref(trace),
             WorkloadSpec::Jobs { job } => job,
             _ => &[],
         };
         for (trace, job) in traces.iter().zip(&workload.jobs) {
+            let system = trace.system.as_ref().and_then(|system| files.get(system));
+            self.notes.extend(system.and_then(|text| trace.notes_of_system(text)));
             let Some(text) = files.get(&trace.file) else { continue };
             self.notes.extend(trace.notes(text, job.hosts.len() as u32));
         }

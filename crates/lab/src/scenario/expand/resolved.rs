@@ -2,6 +2,7 @@
 
 use crate::scenario::read::source_map::{Origin, SearchRange};
 use crate::scenario::read::table::fault;
+use crate::scenario::resolve::simai_conf;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, Scheme};
 use anabranch_fabric::TopologySpec;
@@ -67,7 +68,8 @@ impl Point {
             TopologySpec::Graph { file, .. } => Some(file.as_str()),
             _ => None,
         };
-        graph.into_iter().chain(anabranch_workload::files_needed(&self.workload))
+        let setup = Some(self.setup.as_str()).filter(|setup| simai_conf::is_file(setup));
+        graph.into_iter().chain(setup).chain(anabranch_workload::files_needed(&self.workload))
     }
 }
 

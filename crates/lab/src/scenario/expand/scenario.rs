@@ -14,12 +14,13 @@ use crate::scenario::resolve::scheme::file::{Draft, apply, refused};
 use crate::scenario::resolve::scheme::{builtin, misnamed, setting};
 use crate::scenario::resolve::setup::Setup;
 use crate::scenario::resolve::topology::{self, MOST_FAULTS};
-use crate::scenario::resolve::{rest, workload};
+use crate::scenario::resolve::{fabric_values, rest, simai_conf, workload};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use crate::scenario::schema::{kind_hints, parameter_path};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::Scheme;
+use anabranch_fabric::TopologySpec;
 use std::collections::BTreeSet;
 
 /// Reads a scenario, in short or in resolved form.
@@ -105,7 +106,8 @@ pub(in crate::scenario) fn resolve(
         let table = Table::open(file, "", &stepped)?;
         let fabric = section(&table, "topology")?;
         let (topology, hosts) = topology::read(&cx, &fabric)?;
-        let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
+        let (setup, schemes) =
+            read_schemes(registry, &table, (&cx, &topology), (&settings, &step.settings), over)?;
         let workload = workload::read(&cx, &section(&table, "workload")?, hosts)?;
         let faults = table.tables("fault", "fault")?;
         if let Some(beyond) = faults.get(MOST_FAULTS) {
@@ -299,17 +301,40 @@ fn schemes_of_command_line(
         .collect()
 }
 
+/// The setup of a scenario: built in, in its own table, or from a file of SimAI.
+fn read_setup(
+    registry: &Registry,
+    root: &Table,
+    (cx, topology): (&Context, &TopologySpec),
+) -> Result<Setup, Diagnostic> {
+    let word = root.node("setup").filter(|node| matches!(node.item, Item::Leaf(_)));
+    let named = word.and_then(|node| node.value().as_str().map(str::to_owned));
+    let Some(name) = named.filter(|name| simai_conf::is_file(name)) else {
+        let setup = Setup::read(root, &registry.plugins)?;
+        if simai_conf::is_file(&setup.name) {
+            // The resolved form has all values; what `check` says about the file needs the file.
+            let _ = cx.file(root, "setup", &setup.name);
+        }
+        return Ok(setup);
+    };
+    let text = cx.file(root, "setup", &name)?;
+    let of_topology = topology.file().map(|file| cx.file(root, "topology", file)).transpose()?;
+    let on = anabranch_fabric::build(topology, of_topology.as_deref());
+    let on = on.map_err(|error| fabric_values::refused(root, error))?;
+    simai_conf::read(&name, &text, &on)
+}
+
 /// The schemes that run, each on the setup with `[set]` and the sweep applied to it, and the name of the setup.
 fn read_schemes(
     registry: &Registry,
     root: &Table,
-    set: &[Setting],
-    swept: &[Setting],
+    ground: (&Context, &TopologySpec),
+    (set, swept): (&[Setting], &[Setting]),
     over: &Overrides,
 ) -> Result<(String, Vec<Scheme>), Diagnostic> {
     let file = root.file;
     refuse_names_in_scheme(root)?;
-    let setup = Setup::read(root, &registry.plugins)?;
+    let setup = read_setup(registry, root, ground)?;
     let own = own_schemes(registry, root)?;
     let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
     let own_names: Vec<&str> = own_names.chain(registry.scheme_names()).collect();

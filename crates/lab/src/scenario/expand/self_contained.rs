@@ -54,13 +54,16 @@ fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, 
     renamed
 }
 
+/// The keys that name files in the resolved form.
+const FILE_KEYS: [&str; 3] = ["file", "sizes", "system"];
+
 /// Renames what stands at the keys that name files, at any depth.
 fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table.iter_mut() {
                 match value {
-                    toml::Value::String(text) if key == "file" || key == "sizes" => {
+                    toml::Value::String(text) if FILE_KEYS.contains(&key.as_str()) => {
                         if let Some(name) = names.get(text) {
                             text.clone_from(name);
                         }

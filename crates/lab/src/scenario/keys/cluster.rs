@@ -2,7 +2,7 @@
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{self, Described, Required, Value};
-use crate::scenario::keys::section::{COUNT, Key, RATE, Section, TIME, key, kind};
+use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, Section, TIME, key, kind};
 use crate::scenario::keys::topology::{LINK, LINK_LATENCY, OVERSUBSCRIPTION, SWITCH_LATENCY};
 
 const LINKS_UP: KeyType = KeyType::Whole(Ends::from(0));
@@ -22,6 +22,33 @@ const NICS: Key = key("nics", COUNT, Value("8"), "NICs of a server, each of a ra
 const GPUS: Key = key("gpus", COUNT, Described("`nics`"), "GPUs of a server.").with_example("8");
 const NVLINK_DOMAIN: Key =
     key("nvlink_domain", COUNT, Value("1"), "Neighbouring servers whose GPUs reach each other by NVLink.");
+const SERVER: Key = key(
+    "server",
+    FILE,
+    Described("the keys beside it"),
+    "A server's topology from NCCL (`NCCL_TOPO_DUMP_FILE`): its GPUs, NICs, ports, rates and NVLink; what is said beside it \
+     goes before.",
+)
+.with_example("\"h100.xml\"");
+const GPU_NICS: Key = key(
+    "gpu_nics",
+    KeyType::List { name: "a list of numbers", of: Some(&LINKS_UP), least: 1, most: None },
+    Described("GPU g of a server has NIC g x `nics` / `gpus`"),
+    "The NIC of each GPU of a server.",
+)
+.with_example("[7, 6, 5, 4, 3, 2, 1, 0]");
+const NVLINK: Key =
+    key("nvlink", RATE, Described("none"), "Rate of a GPU's NVLinks together, per direction.")
+        .with_example("\"3600Gbps\"");
+const NVLINK_LATENCY: Key = key(
+    "nvlink_latency",
+    TIME,
+    Described("50ns"),
+    "Latency of NVLink from one GPU to another, where `nvlink` gives its rate.",
+)
+.with_example("\"50ns\"");
+const PORT_LINK: Key = key("link", RATE, Described("must be said without `server`"), "Rate of a NIC's port.")
+    .with_example("\"400Gbps\"");
 const TIERS: Key = key(
     "tiers",
     KeyType::Whole(Ends::from(1).with_high(High::To(3))),
@@ -72,19 +99,23 @@ const fn clos(
     pod: &'static str,
     oversubscriptions: [&'static str; 2],
     uplink: &'static str,
-) -> [Key; 22] {
+) -> [Key; 26] {
     [
         kind(name, "Which fabric it is."),
         SERVERS,
+        SERVER,
         NICS,
         GPUS,
+        GPU_NICS,
         key("ports", PORTS, Value(ports.0), ports.1),
         NVLINK_DOMAIN,
+        NVLINK,
+        NVLINK_LATENCY,
         key("segment", COUNT, Described(segment), "Servers of a segment, which share their leaves.")
             .with_example("8"),
         key("pod", COUNT, Described(pod), "Segments of a pod, which share their spines.").with_example("1"),
         TIERS,
-        LINK,
+        PORT_LINK,
         key("uplink", RATE, Described(uplink), "Rate of the links between leaves and spines.")
             .with_example("\"800Gbps\""),
         CORE_LINK,

@@ -40,9 +40,12 @@ pub(super) const SCENARIO: Section = Section {
             .with_example("[1, 2, 3]"),
         key(
             "setup",
-            KeyType::Either(&[KeyType::Text("a setup's name"), KeyType::Table("[setup]")]),
+            KeyType::Either(&[
+                KeyType::Text("a setup's name, or SimAI's `.conf`"),
+                KeyType::Table("[setup]"),
+            ]),
             Value("\"common\""),
-            "The ground of all schemes (`anabranch list setups`).",
+            "The ground of all schemes (`anabranch list setups`), or the packets, marks and buffers of a file of SimAI.",
         ),
         key("topology", KeyType::Table("[topology]"), Required, "The fabric."),
         key("workload", KeyType::Table("[workload]"), Required, "What the hosts send."),

@@ -4,7 +4,7 @@ use crate::scenario::keys::key_type::{Ends, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, joined, key, kind};
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
-use anabranch_workload::{Format, SendEnds, Streams};
+use anabranch_workload::{Format, RankOrder, SendEnds, Streams};
 
 /// The sections of jobs from traces, in the order of the reference.
 pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
@@ -70,6 +70,13 @@ const LAYERS: Key = key(
 .with_example("[1, 8]");
 const RANKS: Key = key("ranks", COUNT, Described("all"), "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
              data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.").with_example("32");
+const RANK_ORDER: Key = key(
+    "rank_order",
+    KeyType::Choice(&words(RankOrder::ALL)),
+    Value("\"tp-dp-pp\""),
+    "Of `simai`: which parallel groups have neighbouring ranks, and which the largest stride; SimAI's own is `tp-pp-dp`.",
+)
+.with_example("\"tp-pp-dp\"");
 const COMM_GROUPS: Key = key(
     "comm_groups",
     FILE,
@@ -77,6 +84,23 @@ const COMM_GROUPS: Key = key(
     "Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it.",
 )
 .with_example("\"comm_group.json\"");
+const SYSTEM: Key = key(
+    "system",
+    FILE,
+    Described("rings of all ranks"),
+    "Of `chakra`: ASTRA-sim's system file, by which collectives of all ranks go through the dimensions of the network in parts.",
+)
+.with_example("\"system.json\"");
+const DIMS: Key = key(
+    "dims",
+    KeyType::Either(&[
+        KeyType::List { name: "a list of numbers", of: Some(&COUNT), least: 1, most: None },
+        KeyType::File("a file of ASTRA-sim's logical dimensions"),
+    ]),
+    Described("those of the topology, if it is a network of ASTRA-sim; otherwise one"),
+    "Of `chakra`: ranks of each dimension for `system`, the one that varies fastest first.",
+)
+.with_example("[8, 2]");
 const REPLICATE: Key = key(
     "replicate",
     KeyType::Whole(Ends::from(2)),
@@ -119,7 +143,7 @@ const JOB_ALGORITHM: Key = key(
 );
 
 /// The keys of a job, alone or among others.
-const OF_JOB: [Key; 17] = [
+const OF_JOB: [Key; 20] = [
     FORMAT,
     JOB_FILE,
     PLACEMENT,
@@ -130,7 +154,10 @@ const OF_JOB: [Key; 17] = [
     WITHOUT_PIPELINE,
     LAYERS,
     RANKS,
+    RANK_ORDER,
     COMM_GROUPS,
+    SYSTEM,
+    DIMS,
     REPLICATE,
     WITHOUT_MISSING,
     WITHOUT_CONTROL,

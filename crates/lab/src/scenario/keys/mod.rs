@@ -153,8 +153,11 @@ mod tests {
     /// A scenario with the least that a section needs, whose own table is the last.
     fn least(section: &Section) -> Option<String> {
         let all = "schemes = [\"reps\"]\nseeds = [1]\n";
+        // Of a cluster the rate of the ports may be in a file of its servers.
+        let has_server = section.keys.iter().any(|key| key.name == "server");
         let own = |key: &Key| {
-            (key.default == Required).then(|| format!("{} = {}\n", key.name, value(section, key)))
+            let needed = key.default == Required || (has_server && key.name == "link");
+            needed.then(|| format!("{} = {}\n", key.name, value(section, key)))
         };
         let table: String = section.keys.iter().filter_map(own).collect();
         let table = format!("{}\n{table}", section.table);
@@ -332,6 +335,8 @@ mod tests {
                         | ("permutation" | "poisson" | "tornado", "hosts" | "senders")
                         | ("incast", "degree")
                         | ("tier", "radix_down" | "radix_up")
+                        | (_, "server" | "nvlink_latency")
+                        | ("rails" | "multi-plane" | "hpn" | "dcn-plus", "link")
                 );
                 // Some examples fit one fabric only.
                 if !alone {

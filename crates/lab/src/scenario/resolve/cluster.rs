@@ -3,10 +3,12 @@
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
+use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Rate};
 use anabranch_fabric::{
-    ClosInput, ClosKind, DragonflySpec, FullMeshSpec, SpineGroup, TopologySpec, TorusSpec, clos_defaults,
+    ClosInput, ClosKind, DragonflySpec, FullMeshSpec, NcclServer, SpineGroup, TopologySpec, TorusSpec,
+    clos_defaults,
 };
 
 const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail", SpineGroup::Rail)];
@@ -14,14 +16,23 @@ const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail",
 /// The topology with its number of hosts.
 type Read = Result<(TopologySpec, u32), Diagnostic>;
 
-pub(super) fn clos(table: &Table, kind: ClosKind) -> Read {
+pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
     only(table, &keys::of(kind.name()))?;
     let ratio = |key: &str| table.node(key).map(|_| oversubscription(table, key)).transpose();
+    let server = server(cx, table)?;
+    let of_file = server.as_ref();
+    let link = rate(table, "link")?.or(of_file.map(|server| server.link));
+    // GPUs and NICs that the scenario gives in place of the file's have no place in the file.
+    let changed = ["gpus", "nics"].iter().any(|key| table.node(key).is_some());
+    let of_gpus = of_file.filter(|_| !changed).map(|server| server.gpu_nics.clone());
     let input = ClosInput {
         servers: table.need("servers")?,
-        gpus: table.get("gpus")?,
-        nics: table.get("nics")?,
-        ports: table.get("ports")?,
+        gpus: table.get("gpus")?.or(of_file.map(|server| server.gpus)),
+        nics: table.get("nics")?.or(of_file.map(|server| server.nics)),
+        ports: table.get("ports")?.or(of_file.map(|server| server.ports)),
+        gpu_nics: table.get("gpu_nics")?.or(of_gpus).unwrap_or_default(),
+        nvlink: rate(table, "nvlink")?.or(of_file.and_then(|server| server.nvlink)),
+        nvlink_latency: table.get("nvlink_latency")?,
         nvlink_domain: table.get("nvlink_domain")?,
         segment: table.get("segment")?,
         pod: table.get("pod")?,
@@ -36,7 +47,7 @@ pub(super) fn clos(table: &Table, kind: ClosKind) -> Read {
         core_oversubscription: ratio("core_oversubscription")?,
         core_uplinks: table.get("core_uplinks")?,
         cores: table.get("cores")?,
-        link: link(table)?,
+        link: link.ok_or_else(|| table.missing("link"))?,
         uplink: rate(table, "uplink")?,
         core_link: rate(table, "core_link")?,
         link_latency: table.get("link_latency")?.unwrap_or(LATENCY),
@@ -52,6 +63,13 @@ pub(super) fn clos(table: &Table, kind: ClosKind) -> Read {
         ClosKind::DcnPlus => TopologySpec::DcnPlus(spec),
     };
     Ok((spec, hosts))
+}
+
+/// The server of a file of NCCL.
+fn server(cx: &Context, table: &Table) -> Result<Option<NcclServer>, Diagnostic> {
+    let Some(file) = table.get::<String>("server")? else { return Ok(None) };
+    let text = cx.file(table, "server", &file)?;
+    anabranch_fabric::parse_nccl(&file, &text).map(Some).map_err(|error| refused(table, error))
 }
 
 pub(super) fn dragonfly(table: &Table) -> Read {

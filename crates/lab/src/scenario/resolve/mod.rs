@@ -5,6 +5,7 @@ pub(in crate::scenario) mod fabric_values;
 pub(in crate::scenario) mod rest;
 pub(in crate::scenario) mod scheme;
 pub(in crate::scenario) mod setup;
+pub(in crate::scenario) mod simai_conf;
 pub(in crate::scenario) mod topology;
 pub(in crate::scenario) mod trace;
 pub(in crate::scenario) mod workload;

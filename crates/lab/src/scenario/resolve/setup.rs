@@ -104,6 +104,14 @@ impl Setup {
         Some(Setup { name: name.to_owned(), stack })
     }
 
+    /// The setup of that name with the values of a built-in one, but for those of `layer`.
+    pub(in crate::scenario) fn with_layer(name: &str, base: &str, mut layer: Fields) -> Setup {
+        layer.values_mut().for_each(Node::forget);
+        let mut stack = Setup::named(base).map_or_else(Vec::new, |base| base.stack);
+        stack.push(layer);
+        Setup { name: name.to_owned(), stack }
+    }
+
     /// The setup of a scenario that names none.
     pub(in crate::scenario) fn common() -> Setup {
         Setup::named(COMMON).expect("it is built in")

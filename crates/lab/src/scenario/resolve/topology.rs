@@ -6,7 +6,7 @@ use crate::scenario::resolve::cluster;
 use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Fix, Rate};
+use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::FaultSpec;
 use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
@@ -51,7 +51,11 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         return Ok((spec, hosts));
     }
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
-        (None, Some(file)) if file.ends_with(".topo") => return from_topo_file(cx, table, &file),
+        (None, Some(file))
+            if file.ends_with(".topo") && !begins_with_number(&cx.file(table, "file", &file)?) =>
+        {
+            return from_topo_file(cx, table, &file);
+        }
         (None, Some(_)) => Kind::Graph,
         _ => {
             let written = table.get::<String>("kind").ok().flatten();
@@ -70,12 +74,17 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
         Kind::SingleSwitch => single_switch(table),
         Kind::Dumbbell => dumbbell(table),
         Kind::CrossDc => cross_dc(table),
-        Kind::Clos(kind) => cluster::clos(table, kind),
+        Kind::Clos(kind) => cluster::clos(cx, table, kind),
         Kind::Dragonfly => cluster::dragonfly(table),
         Kind::Torus => cluster::torus(table),
         Kind::FullMesh => cluster::full_mesh(table),
         Kind::Graph => graph(cx, table),
     }
+}
+
+/// Whether the first word of a file is a number, as in the topologies of SimAI, whose names end in `.topo` like those of htsim.
+fn begins_with_number(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok())
 }
 
 fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), Diagnostic> {
@@ -237,7 +246,9 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     only(table, &keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
-    let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);
+    // ASTRA-sim's latencies are those of whole links.
+    let usual = if anabranch_fabric::is_astra_network(&file) { Duration::ZERO } else { LATENCY };
+    let switch_latency = table.get("switch_latency")?.unwrap_or(usual);
     let spec = TopologySpec::Graph { file, switch_latency };
     let built = anabranch_fabric::build(&spec, Some(&text)).map_err(|e| refused(table, e))?;
     Ok((spec, built.hosts))

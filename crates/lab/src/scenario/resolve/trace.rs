@@ -2,11 +2,14 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::fabric_values::refused;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
+use anabranch_workload::{
+    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec,
+};
 
 /// A job from a file of another tool. Faults in the contents of the file are found when the workload is built.
 pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
@@ -50,6 +53,15 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
     let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
     let layers = layers(table)?;
     let ranks = table.get("ranks")?;
+    let rank_order = match table.node("rank_order").is_some() {
+        true => table.word("rank_order", &RankOrder::ALL)?,
+        false => RankOrder::default(),
+    };
+    let system: Option<String> = table.get("system")?;
+    if let Some(system) = &system {
+        cx.file(table, "system", system)?;
+    }
+    let dims = dims(cx, table, system.is_some())?;
     let replicate = table.get("replicate")?;
     if let Some(replicate) = replicate {
         table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
@@ -76,7 +88,10 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         without_pipeline,
         layers,
         ranks,
+        rank_order,
         comm_groups,
+        system,
+        dims,
         replicate,
         without_missing,
         without_control,
@@ -94,7 +109,10 @@ fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Dia
         ("without_pipeline", &[Format::Simai]),
         ("layers", &[Format::Simai]),
         ("ranks", &[Format::Simai]),
+        ("rank_order", &[Format::Simai]),
         ("comm_groups", &[Format::Chakra]),
+        ("system", &[Format::Chakra]),
+        ("dims", &[Format::Chakra]),
         ("replicate", &[Format::Chakra]),
         ("without_missing", &[Format::Chakra]),
         ("without_control", &[Format::Chakra]),
@@ -178,6 +196,26 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     let lines =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.trim().starts_with('#'));
     Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
+}
+
+/// The dimensions of collectives: as a list, or in a file of ASTRA-sim's ns-3 backend.
+fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>>, Diagnostic> {
+    let Some(node) = table.node("dims") else { return Ok(None) };
+    if !has_system {
+        let message = "dims divides collectives as system says, and there is no system";
+        return Err(table.wrong("dims", message, Fix::set("system", "\"system.json\"")));
+    }
+    let dims: Vec<u32> = match node.value().as_str() {
+        None => table.need("dims")?,
+        Some(name) => {
+            let text = cx.file(table, "dims", name)?;
+            anabranch_fabric::parse_logical_dims(name, &text).map_err(|error| refused(table, error))?
+        }
+    };
+    match dims.is_empty() || dims.contains(&0) {
+        true => Err(table.wrong("dims", "a dimension has 1 rank or more", Fix::set("dims", "[8, 2]"))),
+        false => Ok(Some(dims)),
+    }
 }
 
 /// The most ranks of a trace.

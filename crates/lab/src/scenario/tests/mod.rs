@@ -11,6 +11,7 @@ mod lossless;
 mod mix;
 mod ns3_files;
 mod numbers;
+mod other_tools;
 mod programs;
 mod registry;
 mod settings;

@@ -22,6 +22,9 @@ const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
 /// The name of a `.topo` file whose links are slower: what such a file says is spelled out.
 const SLOW: &str = "\"slow.topo\"";
+/// A server of NCCL. What such a file says is spelled out.
+const NCCL: &str = "<system><cpu><pci><gpu dev=\"0\" sm=\"90\"><nvlink count=\"18\" tclass=\"0x068000\"/></gpu></pci>\
+    <pci><nic><net dev=\"0\" speed=\"100000\"/></nic></pci></cpu></system>";
 const HOSTS: &str = "3\n1\n0\n2\n";
 const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 
@@ -47,9 +50,10 @@ fn base(section: &Section) -> Option<Base> {
         ("graph", _) => Base { file: GRAPH, ..on(TRAFFIC) },
         ("tier", _) => on(&format!("{TRAFFIC}{FABRIC}")),
         ("fat-tree" | "leaf-spine" | "single-switch" | "dumbbell" | "cross-dc", _) => on(TRAFFIC),
-        ("rails" | "multi-plane" | "hpn" | "dcn-plus" | "dragonfly" | "torus" | "full-mesh", _) => {
-            on(TRAFFIC)
+        ("rails" | "multi-plane" | "hpn" | "dcn-plus", _) => {
+            Base { with: vec![("link", "\"400Gbps\"")], file: NCCL, ..on(TRAFFIC) }
         }
+        ("dragonfly" | "torus" | "full-mesh", _) => on(TRAFFIC),
         ("cm" | "ns3-flows", _) => Base { file: "of a flow or two\n", ..on(FABRIC) },
         ("trace", _) => Base { file: HOSTS, ..on(FABRIC) },
         ("jobs", _) => {
@@ -165,6 +169,10 @@ fn of_cluster(section: &str, key: &str) -> Option<Case> {
         (_, "core_uplinks") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["2"]) }),
         (_, "cores") => return Some(beside(&["8"], PODS)),
         (_, "servers") => &["32"],
+        (_, "server") => return Some(beside(&["\"other.xml\""], &[("ports", "2")])),
+        (_, "gpu_nics") => &["[0, 1, 2, 3, 4, 5, 6, 6]"],
+        (_, "nvlink") => &["\"900Gbps\""],
+        (_, "nvlink_latency") => return Some(beside(&["\"1us\""], &[("nvlink", "\"900Gbps\"")])),
         (_, "nics" | "gpus" | "nvlink_domain") => &["4"],
         (_, "ports") => &["3"],
         (_, "segment") => &["2"],
@@ -249,6 +257,7 @@ fn of_collective(section: &str, key: &str) -> Option<Case> {
     })
 }
 
+const WITH_SYSTEM: Beside = &[("format", "\"chakra\""), ("system", "\"system.json\"")];
 const SIMAI: Beside = &[("format", "\"simai\"")];
 
 fn of_job(section: &str, key: &str) -> Option<Case> {
@@ -269,8 +278,11 @@ fn of_job(section: &str, key: &str) -> Option<Case> {
             "without_pipeline" => beside(&["false"], SIMAI),
             "layers" => beside(&["[1, 2]"], SIMAI),
             "ranks" => beside(&["8"], SIMAI),
+            "rank_order" => beside(&["\"tp-dp-pp\""], SIMAI),
             "algorithm" => beside(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], SIMAI),
             "comm_groups" => of_chakra(&["\"other.json\""]),
+            "system" => of_chakra(&["\"other.json\""]),
+            "dims" => Case { with: WITH_SYSTEM, ..of_chakra(&["[4, 2]"]) },
             "replicate" => of_chakra(&["4"]),
             "streams" => of_chakra(&["\"one\""]),
             "without_missing" | "without_control" => of_chakra(&["false"]),

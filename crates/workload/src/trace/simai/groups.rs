@@ -3,7 +3,7 @@
 use super::Share;
 use crate::WorkloadError;
 use crate::text::{self, quote};
-use crate::trace::MOST_RANKS;
+use crate::trace::{MOST_RANKS, RankOrder};
 use anabranch_base::{Bytes, Problem};
 
 /// The sizes of parallel groups. The product of all but the expert groups is the number of ranks.
@@ -13,6 +13,7 @@ pub(super) struct Groups {
     pub data: u32,
     pub expert: u32,
     pub stages: u32,
+    pub order: RankOrder,
     /// The bytes between pipeline stages, which are not simulated.
     pub between: u64,
     /// Whether the file gives the number of ranks.
@@ -177,6 +178,7 @@ impl Groups {
                         data: open,
                         expert: 1,
                         stages: 1,
+                        order: share.order,
                         between: 0,
                         is_declared: false,
                         is_micro: true,
@@ -215,7 +217,8 @@ impl Groups {
             )));
         }
         let between = if stages > 1 { between } else { 0 };
-        Ok(Groups { tensor, data, expert, stages, between, is_declared, is_micro: false })
+        let order = share.order;
+        Ok(Groups { tensor, data, expert, stages, order, between, is_declared, is_micro: false })
     }
 
     /// The groups of the simulated ranks.
@@ -227,8 +230,18 @@ impl Groups {
     }
 
     /// The groups of the first `ranks` ranks, which are whole pipeline stages, or a part of one with fewer data-parallel
-    /// ranks.
+    /// ranks. In SimAI's order they are all stages with fewer data-parallel ranks.
     fn first(self, ranks: u32) -> Result<Self, Problem> {
+        if self.order == RankOrder::TpPpDp {
+            let (all, least) = (self.ranks(), self.tensor * self.stages * self.expert);
+            if ranks > 0 && ranks <= all && ranks.is_multiple_of(least) {
+                return Ok(Groups { data: ranks / (self.tensor * self.stages), ..self });
+            }
+            let message = format!(
+                "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {all}"
+            );
+            return Err(Problem::with_value(message, (ranks.min(all) / least).max(1) * least));
+        }
         let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
         if ranks > 0 && ranks <= stage && ranks.is_multiple_of(least) {
             return Ok(Groups { data: ranks / self.tensor, stages: 1, between: 0, ..self });
@@ -263,42 +276,84 @@ impl Groups {
         }
     }
 
-    /// All groups of a kind, each in the order of its ranks.
+    /// Whether groups of a kind share ranks: in SimAI's order those of `_DP_EP` do, where expert groups reach over stages.
+    pub fn overlap(self, group: Group) -> bool {
+        self.order == RankOrder::TpPpDp && group == Group::DataOfExpert && self.stages > 1 && self.expert > 1
+    }
+
+    /// All groups of a kind, each in the order of its ranks. Not for kinds whose groups [overlap](Self::overlap).
     pub fn members(self, group: Group) -> Vec<Vec<u32>> {
         let (tensor, data, expert) = (self.tensor, self.data, self.expert);
-        let rank = |stage: u32, position: u32, shard: u32| (stage * data + position) * tensor + shard;
-        let mut all = Vec::new();
-        for stage in 0..self.stages {
-            match group {
-                Group::Tensor => all.extend((0..data).map(|position| {
-                    (0..tensor).map(|shard| rank(stage, position, shard)).collect::<Vec<_>>()
-                })),
-                Group::Data => {
-                    all.extend((0..tensor).map(|shard| {
-                        (0..data).map(|position| rank(stage, position, shard)).collect::<Vec<_>>()
-                    }))
-                }
-                Group::Expert => {
-                    for first in (0..data).step_by(expert as usize) {
-                        all.extend((0..tensor).map(|shard| {
-                            (first..first + expert)
-                                .map(|position| rank(stage, position, shard))
-                                .collect::<Vec<_>>()
-                        }));
-                    }
-                }
-                Group::DataOfExpert => {
-                    for first in 0..expert {
-                        all.extend((0..tensor).map(|shard| {
-                            (first..data)
-                                .step_by(expert as usize)
-                                .map(|position| rank(stage, position, shard))
-                                .collect::<Vec<_>>()
-                        }));
-                    }
-                }
+        // Tensor groups are numbered in the order of their ranks.
+        let tensor_group = |stage: u32, position: u32| match self.order {
+            RankOrder::TpDpPp => stage * data + position,
+            RankOrder::TpPpDp => position * self.stages + stage,
+        };
+        let joined = |groups: &[u32], shard: u32| -> Vec<u32> {
+            groups.iter().map(|number| number * tensor + shard).collect()
+        };
+        let across: Vec<Vec<u32>> = match group {
+            Group::Tensor => {
+                let all = 0..data * self.stages;
+                return all
+                    .map(|number| (0..tensor).map(|shard| number * tensor + shard).collect())
+                    .collect();
             }
-        }
-        all
+            Group::Data => (0..self.stages)
+                .map(|stage| (0..data).map(|position| tensor_group(stage, position)).collect())
+                .collect(),
+            Group::Expert => (0..data * self.stages)
+                .step_by(expert as usize)
+                .map(|first| (first..first + expert).collect())
+                .collect(),
+            Group::DataOfExpert => (0..self.stages)
+                .flat_map(|stage| (0..expert).map(move |first| (stage, first)))
+                .map(|(stage, first)| {
+                    let positions = (first..data).step_by(expert as usize);
+                    positions.map(|position| tensor_group(stage, position)).collect()
+                })
+                .collect(),
+        };
+        across.iter().flat_map(|groups| (0..tensor).map(|shard| joined(groups, shard))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(order: RankOrder) -> Groups {
+        let header = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 2 all_gpus: 16";
+        let share = Share { order, ..Share::default() };
+        Groups::read(header, share).unwrap_or_else(|_| panic!("{header}"))
+    }
+
+    #[test]
+    fn data_parallelism_has_the_largest_stride_in_the_order_of_simai() {
+        let simai = groups(RankOrder::TpPpDp);
+        assert_eq!(simai.members(Group::Tensor)[..3], [[0, 1], [2, 3], [4, 5]]);
+        assert_eq!(
+            simai.members(Group::Data),
+            [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]
+        );
+        // Neighbouring tensor groups are of different stages.
+        assert_eq!(simai.members(Group::Expert)[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert!(simai.overlap(Group::DataOfExpert) && !simai.overlap(Group::Expert));
+        assert!(!Groups { stages: 1, ..simai }.overlap(Group::DataOfExpert));
+        assert_eq!(simai.first(8).map(|groups| (groups.data, groups.stages)), Ok((2, 2)));
+        assert_eq!(simai.first(6).unwrap_err().fix, Some(anabranch_base::Fix::value(8)));
+    }
+
+    #[test]
+    fn stages_have_the_largest_stride_otherwise() {
+        let ours = groups(RankOrder::TpDpPp);
+        assert_eq!(ours.members(Group::Tensor), groups(RankOrder::TpPpDp).members(Group::Tensor));
+        assert_eq!(ours.members(Group::Data), [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15]]);
+        assert_eq!(ours.members(Group::Expert)[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert_eq!(
+            ours.members(Group::DataOfExpert),
+            [[0, 4], [1, 5], [2, 6], [3, 7], [8, 12], [9, 13], [10, 14], [11, 15]]
+        );
+        assert!(!ours.overlap(Group::DataOfExpert));
     }
 }
