@@ -55,6 +55,8 @@ pub enum Purpose {
     TimerJitter = 23,
     /// The frequency error of a device's clock.
     Clock = 24,
+    /// The times at which a cable or a switch fails that fails at a rate.
+    FaultTimes = 25,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

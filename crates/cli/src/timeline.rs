@@ -166,7 +166,9 @@ impl Writer {
             let track = self.track(&format!("fault {place}"), Some(process), false);
             for at in &fault.at.0 {
                 let from = Time::ZERO + *at;
-                let until = fault.duration.map_or(self.end, |duration| (from + duration).min(self.end));
+                // Failures at a rate happen at any time from here on.
+                let until = fault.duration.filter(|_| fault.per_hour.is_none());
+                let until = until.map_or(self.end, |duration| (from + duration).min(self.end));
                 if from < self.end {
                     let on = text("on", fault.kind.names().0.to_string());
                     self.slice(track, from, until.max(from), fault.kind.word().to_owned(), vec![on]);

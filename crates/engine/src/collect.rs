@@ -191,7 +191,8 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             fault: u32::from(fault),
             kind: spec.kind.word().to_owned(),
             on: spec.kind.names().0.to_string(),
-            at_us: spec.at.0.iter().min().map_or(0.0, |at| at.as_us()),
+            // A fault at a rate that never began in this run is one after its end.
+            at_us: engine.fault_begin(fault).map_or(point.limits.max_time.as_us(), |at| at.as_us()),
             packets_lost: hits.lost,
             packets_refused: hits.dropped,
             packets_slowed: hits.slowed,

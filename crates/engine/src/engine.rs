@@ -156,7 +156,13 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut table = LinkKindTable::new(sizes, &scheme.fabric, &facts);
         let link_kind_of: Vec<u16> =
             (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link))).collect();
-        let faults = FaultPlan::new(faults, scheme.fabric.routing_delay, topology, seed, &mut table)?;
+        let faults = FaultPlan::new(
+            faults,
+            (scheme.fabric.routing_delay, limits.max_time),
+            topology,
+            seed,
+            &mut table,
+        )?;
         let link_kinds = table.kinds;
         let network = Network::new(NetworkInputs {
             topology,

@@ -199,7 +199,8 @@ impl Stalled<'_> {
     fn holds_since(&self, fault: &FaultSpec) -> Option<Duration> {
         fault.at.0.iter().copied().find(|&at| {
             let from = Time::ZERO + at;
-            from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
+            let is_over = |duration| fault.per_hour.is_none() && from + duration <= self.at;
+            from <= self.at && !fault.duration.is_some_and(is_over)
         })
     }
 
@@ -339,9 +340,11 @@ fn strength(fault: &FaultSpec) -> String {
 /// The interval of a fault that began at `at`.
 fn since(fault: &FaultSpec, at: Duration) -> String {
     let from = if at == Duration::ZERO { "from the start".to_owned() } else { format!("from {at} on") };
-    match fault.duration {
-        Some(duration) => format!("{from} until {}", at + duration),
-        None => format!("{from} for good"),
+    match (fault.per_hour, fault.duration) {
+        (Some(per_hour), Some(duration)) => format!("{from}, {per_hour} times an hour for {duration}"),
+        (Some(per_hour), None) => format!("{from}, at a rate of {per_hour} an hour, for good"),
+        (None, Some(duration)) => format!("{from} until {}", at + duration),
+        (None, None) => format!("{from} for good"),
     }
 }
 

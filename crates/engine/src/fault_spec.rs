@@ -17,6 +17,10 @@ pub struct FaultSpec {
     /// The duration from each begin; without it, until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
+    /// The mean number of failures per hour of simulated time, of each selected cable or switch by itself: failures are
+    /// random from the begin on, and each lasts for the duration. Without it there is one failure at each begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<f64>,
 }
 
 impl FaultSpec {
@@ -27,7 +31,7 @@ impl FaultSpec {
             both_directions: None,
             probability: rate.probability,
         };
-        FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
+        FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }
     }
 
     /// The error rates of a topology file by which a packet loss names its links: it replaces the losses that the file

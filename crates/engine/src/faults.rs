@@ -4,6 +4,7 @@
 //! needed for a link that goes down while packets are on it. The plan is shared and does not change. Random losses are
 //! drawn from a stream of the link, which its sending node owns.
 
+mod random_begins;
 mod schedule;
 
 use crate::fault_spec::{FaultKind, FaultSpec, FaultTargets};
@@ -22,6 +23,8 @@ pub struct FaultPlan {
     /// Tasks in order of time, except those of periodic faults.
     agenda: Vec<(Time, Task)>,
     flaps: Vec<Flapping>,
+    /// By fault: the time at which it begins first, if it does.
+    first_begins: Vec<Option<Time>>,
 }
 
 /// The tasks whenever the links of a periodic fault go down or up.
@@ -121,23 +124,32 @@ impl AddAssign<&Hits> for Hits {
 
 impl FaultPlan {
     /// The plan of the faults `specs`, with the links and switches that they select, at random where they leave it open.
-    /// Routing follows `routing_delay` later; without it never.
+    /// Routing follows `routing_delay` later; without it never. Faults at a rate begin before `max_time`.
     ///
     /// # Errors
     /// A selector that names nothing on the fabric.
     pub fn new(
         specs: &[FaultSpec],
-        routing_delay: Option<Duration>,
+        (routing_delay, max_time): (Option<Duration>, Duration),
         topology: &Topology,
         seed: u64,
         kinds: &mut LinkKindTable<'_>,
     ) -> Result<FaultPlan, SelectorError> {
-        let mut plan =
-            FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new(), flaps: Vec::new() };
+        let mut plan = FaultPlan {
+            health_of: Vec::new(),
+            links: Vec::new(),
+            agenda: Vec::new(),
+            flaps: Vec::new(),
+            first_begins: Vec::new(),
+        };
         for (number, spec) in specs.iter().enumerate() {
             let targets = spec.targets(number, topology, seed)?;
             let fault = u16::try_from(number).unwrap_or(u16::MAX);
-            plan.add(fault, spec, targets, routing_delay, topology, kinds);
+            let begins = random_begins::begins(spec, fault, targets, topology, (seed, max_time));
+            plan.first_begins.push(begins.iter().map(|(from, _)| *from).min());
+            for (from, targets) in begins {
+                plan.add((fault, from), spec, targets, routing_delay, topology, kinds);
+            }
         }
         plan.agenda.sort_by_key(|(time, task)| (*time, *task));
         plan.agenda.dedup();
@@ -146,7 +158,7 @@ impl FaultPlan {
 
     fn add(
         &mut self,
-        fault: u16,
+        (fault, from): (u16, Time),
         spec: &FaultSpec,
         FaultTargets { switches, links }: FaultTargets,
         routing_delay: Option<Duration>,
@@ -161,39 +173,36 @@ impl FaultPlan {
             FaultKind::LinkFlap { period, down_for, .. } => Some((*period, *down_for)),
             _ => None,
         };
-        for &at in &spec.at.0 {
-            let from = Time::ZERO + at;
-            let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
-            let schedule = Schedule { from, until, flap };
-            self.agenda.extend(switches.iter().map(|&node| (from, Task::Purge(node, fault))));
-            for &link in &links {
-                let effect = match &spec.kind {
-                    FaultKind::LinkDown { .. }
-                    | FaultKind::LinkFlap { .. }
-                    | FaultKind::SwitchDown { .. } => Effect::Down,
-                    FaultKind::Rate { rate, .. } => Effect::Kind(kinds.kind_at_rate(topology, link, *rate)),
-                    FaultKind::PacketLoss { probability, .. } => Effect::PacketLoss(*probability),
-                    FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
-                    FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
-                };
-                self.health(link, topology, kinds).faults.push(Interval { fault, schedule, effect });
-                if goes_down && flap.is_none() {
-                    self.settle_pauses(topology, link, from, until);
+        let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
+        let schedule = Schedule { from, until, flap };
+        self.agenda.extend(switches.iter().map(|&node| (from, Task::Purge(node, fault))));
+        for &link in &links {
+            let effect = match &spec.kind {
+                FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. } | FaultKind::SwitchDown { .. } => {
+                    Effect::Down
+                }
+                FaultKind::Rate { rate, .. } => Effect::Kind(kinds.kind_at_rate(topology, link, *rate)),
+                FaultKind::PacketLoss { probability, .. } => Effect::PacketLoss(*probability),
+                FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
+                FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
+            };
+            self.health(link, topology, kinds).faults.push(Interval { fault, schedule, effect });
+            if goes_down && flap.is_none() {
+                self.settle_pauses(topology, link, from, until);
+            }
+        }
+        match (goes_down, flap, routing_delay) {
+            (true, Some(_), _) => {
+                let links = links.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
+                self.flaps.push(Flapping { schedule, links, routing_delay });
+            }
+            (true, None, Some(delay)) => {
+                self.agenda.push((from + delay, Task::Reroute(from)));
+                if until < Time::NEVER {
+                    self.agenda.push((until + delay, Task::Reroute(until)));
                 }
             }
-            match (goes_down, flap, routing_delay) {
-                (true, Some(_), _) => {
-                    let links = links.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
-                    self.flaps.push(Flapping { schedule, links, routing_delay });
-                }
-                (true, None, Some(delay)) => {
-                    self.agenda.push((from + delay, Task::Reroute(from)));
-                    if until < Time::NEVER {
-                        self.agenda.push((until + delay, Task::Reroute(until)));
-                    }
-                }
-                _ => {}
-            }
+            _ => {}
         }
     }
 
@@ -225,6 +234,11 @@ impl FaultPlan {
             let both = [link, topology.reverse(link)];
             self.agenda.extend(both.map(|link| (time, Task::SettlePause(link))));
         }
+    }
+
+    /// The time at which the fault of this number begins first; none if it does not.
+    pub fn first_begin(&self, fault: u16) -> Option<Time> {
+        self.first_begins.get(usize::from(fault)).copied().flatten()
     }
 
     /// Whether `link` has a fault at any time.

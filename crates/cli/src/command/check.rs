@@ -200,8 +200,12 @@ impl ListedFault<'_> {
     /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; a random fault has its
     /// probability, and one from a topology's file its lines there.
     fn line(&self) -> String {
-        let FaultSpec { kind, at, duration } = self.fault;
+        let FaultSpec { kind, at, duration, per_hour } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
+        let rate = per_hour.map_or_else(String::new, |rate| {
+            let each = if self.switches.is_empty() { "cable" } else { "switch" };
+            format!(" {rate} times an hour and {each}, from")
+        });
         let names = if self.switches.is_empty() { &self.links } else { &self.switches };
         let named = names[..names.len().min(MOST_NAMED)].join(", ");
         let rest = match names.len() > MOST_NAMED {
@@ -212,7 +216,7 @@ impl ListedFault<'_> {
             kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
         let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));
         let number = format!("fault.{}", self.number);
-        format!("{number:<11}{kind}{chance} at {at} {lasts}: {named}{rest}{place}\n")
+        format!("{number:<11}{kind}{chance}{rate} at {at} {lasts}: {named}{rest}{place}\n")
     }
 
     fn json(&self) -> serde_json::Value {
@@ -223,6 +227,7 @@ impl ListedFault<'_> {
             "probability": self.fault.kind.probability(),
             "in_file": self.in_file,
             "at_us": self.fault.at.0.iter().map(|at| at.as_us()).collect::<Vec<_>>(),
+            "per_hour": self.fault.per_hour,
             "duration_us": self.fault.duration.map(|duration| duration.as_us()),
             "switches": self.switches,
             "links": self.links,

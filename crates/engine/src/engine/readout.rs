@@ -27,6 +27,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         hits_of(&self.locked())
     }
 
+    /// The time at which the fault of this number begins first; none if it does not.
+    pub fn fault_begin(&self, fault: u16) -> Option<Time> {
+        self.network.faults.first_begin(fault)
+    }
+
     /// The time for which data classes were paused, summed over all links.
     pub fn pause_time(&self) -> Duration {
         let now = self.now();

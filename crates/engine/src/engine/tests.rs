@@ -384,7 +384,7 @@ fn a_run_in_which_nothing_new_arrives_stalls() {
     let mut run = TestRun::new(REPS);
     let links = "tor:0/down:0".to_owned();
     let kind = FaultKind::PacketLoss { links: links.into(), both_directions: Some(false), probability: 1.0 };
-    run.faults = vec![FaultSpec { kind, at: Duration::ZERO.into(), duration: None }];
+    run.faults = vec![FaultSpec { kind, at: Duration::ZERO.into(), duration: None, per_hour: None }];
     for threads in [1, 3] {
         let mut engine = run.engine(threads);
         assert_eq!(engine.run(&Control::default()), Err(Failure::Stalled));

@@ -44,7 +44,7 @@ fn explained_cut_off(
     duration: Option<Duration>,
     cut_off: Option<([HostId; 2], usize)>,
 ) -> String {
-    let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
+    let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration, per_hour: None }];
     stalled_cut_off(transport, faults, &lossy(0.25), &Limits::default(), cut_off)
 }
 
@@ -212,7 +212,8 @@ fn longer_limits_are_values() {
     let limits = |transport: TransportConfig, probability| {
         let loss =
             FaultKind::PacketLoss { probability, links: "all".to_owned().into(), both_directions: None };
-        let faults = [FaultSpec { kind: loss, at: Duration::from_us(1).into(), duration: None }];
+        let faults =
+            [FaultSpec { kind: loss, at: Duration::from_us(1).into(), duration: None, per_hour: None }];
         let topology = lossy(0.25);
         stall(&transport, &faults, &topology, &Limits::default(), None).explain().1
     };

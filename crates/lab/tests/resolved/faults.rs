@@ -27,7 +27,7 @@ fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
         let text = point.topology.file().map(beside);
         let topology = build(&point.topology, text.as_deref()).unwrap();
         for (number, fault) in point.faults.iter().enumerate() {
-            let FaultSpec { kind, at, duration } = fault;
+            let FaultSpec { kind, at, duration, .. } = fault;
             let lasts = duration.map_or("the end".to_owned(), |duration| duration.to_string());
             let what = format!("{} at {at} for {lasts}", kind.word());
             let taken = fault.targets(number, &topology, point.seed).unwrap().links;

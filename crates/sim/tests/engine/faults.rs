@@ -50,6 +50,42 @@ fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
     )
 }
 
+/// Failures at a rate differ by seed and not by threads, and count as one fault that begins with the first of them.
+#[test]
+fn failures_at_a_rate_are_drawn_for_each_seed() {
+    let text = r#"
+        schemes = ["reps"]
+        seeds = [1, 2, 3]
+        [topology]
+        kind = "fat-tree"
+        tiers = 2
+        hosts = 16
+        link = "100Gbps"
+        [workload]
+        kind = "permutation"
+        bytes = "1MB"
+        [[fault]]
+        kind = "link-down"
+        links = "tor-uplinks"
+        at = "10us"
+        per_hour = 72e6
+        duration = "5us"
+        "#;
+    let runs = [1, 3].map(|threads| {
+        let control = anabranch_sim::Control { threads, ..Default::default() };
+        let run = |point| anabranch_sim::run(point, &control).unwrap().run;
+        points(text, &[]).iter().map(run).collect::<Vec<_>>()
+    });
+    let begins: BTreeSet<u64> = runs[0].iter().map(|run| (run.faults[0].at_us * 1e6) as u64).collect();
+    assert_eq!(begins.len(), 3, "{begins:?}");
+    for (one, three) in runs[0].iter().zip(&runs[1]) {
+        assert_eq!((&one.digest, one.flows_finished), (&three.digest, one.flows));
+        // Some 50 cables-times-milliseconds of 20 failures each, of which the first comes within a few microseconds.
+        assert!((10.0..30.0).contains(&one.faults[0].at_us), "{}", one.faults[0].at_us);
+        assert!(one.faults[0].packets_lost > 100, "{}", one.faults[0].packets_lost);
+    }
+}
+
 /// The times at which the i-th packet on the switch's link to the receiver starts, and at which its last bit arrives. The link
 /// is never idle after the first packet.
 fn on_last_link(i: u64) -> RangeInclusive<u64> {

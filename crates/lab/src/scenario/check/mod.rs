@@ -2,6 +2,7 @@
 
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
+mod failure_rates;
 pub(in crate::scenario) mod ignored_lines;
 pub(in crate::scenario) mod losses;
 pub(in crate::scenario) mod no_effect;
@@ -185,6 +186,7 @@ impl Scenario {
         let mut targets_of = Vec::with_capacity(step.faults.len());
         for (i, fault) in step.faults.iter().enumerate() {
             let targets = self.find_fault(i, fault, &ground.topology, self.first_seed())?;
+            failure_rates::check((i, fault), &targets, &ground.topology, self.limits.max_time, &self.origin)?;
             checks.without.look_at_fault(i, fault, &targets, on);
             targets_of.push((fault, targets));
         }

@@ -61,7 +61,9 @@ fn fault(spec: &FaultSpec) -> FaultFacts {
         _ => (names, Vec::new()),
     };
     let (period, down_for) = match spec.kind {
-        FaultKind::LinkFlap { period, down_for, .. } => (Some(period), Some(down_for)),
+        FaultKind::LinkFlap { period, down_for, .. } if spec.per_hour.is_none() => {
+            (Some(period), Some(down_for))
+        }
         _ => (None, None),
     };
     FaultFacts {
@@ -70,7 +72,8 @@ fn fault(spec: &FaultSpec) -> FaultFacts {
         switches,
         probability: spec.kind.probability(),
         starts_us: spec.at.0.iter().map(|at| at.as_us()).collect(),
-        duration_us: spec.duration.map(|duration| duration.as_us()),
+        // Failures at a rate happen at any time to the end of the run.
+        duration_us: spec.duration.filter(|_| spec.per_hour.is_none()).map(|duration| duration.as_us()),
         period_us: period.map(|period| period.as_us()),
         down_for_us: down_for.map(|down_for| down_for.as_us()),
     }

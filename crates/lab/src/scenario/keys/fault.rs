@@ -47,6 +47,18 @@ const UNTIL: Key = key(
 )
 .with_example("\"1ms\"");
 
+const PER_HOUR: Key = key(
+    "per_hour",
+    KeyType::Number(Ends::ABOVE_ZERO.with_high(High::To(MOST_PER_HOUR))),
+    Described("once at each `at`"),
+    "How often each cable or switch by itself fails in an hour of simulated time, on average: at random times from `at` on, \
+     each time for `duration`.",
+)
+.with_example("3600000.0");
+
+/// The most failures per hour of a cable or switch: one in a microsecond.
+pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
+
 /// The keys of every fault of links of this kind, and those of the kind alone.
 const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
@@ -57,7 +69,7 @@ const LINK_DOWN: Section = Section {
     table: "[[fault]]",
     kind: Some("link-down"),
     meaning: "Links carry nothing and lose what is on them.",
-    keys: &of_links::<6>("link-down", &[]),
+    keys: &of_links::<7>("link-down", &[PER_HOUR]),
 };
 
 const LINK_FLAP: Section = Section {
@@ -65,9 +77,10 @@ const LINK_FLAP: Section = Section {
     table: "[[fault]]",
     kind: Some("link-flap"),
     meaning: "Links go down and come up again, period after period.",
-    keys: &of_links::<8>(
+    keys: &of_links::<9>(
         "link-flap",
         &[
+            PER_HOUR,
             key(
                 "period",
                 KeyType::Time(Ends::from(SHORTEST_PERIOD)),
@@ -96,6 +109,7 @@ const SWITCH_DOWN: Section = Section {
         AT,
         DURATION,
         UNTIL,
+        PER_HOUR,
         key("switches", KeyType::OneOrMore(&SWITCH_NAMES), Required, "What breaks: `spine:0`, `tor:25%`.")
             .with_example("\"tor:0\""),
     ],

@@ -1,7 +1,7 @@
 //! `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
 use crate::scenario::keys;
-use crate::scenario::keys::fault::SHORTEST_PERIOD;
+use crate::scenario::keys::fault::{MOST_PER_HOUR, SHORTEST_PERIOD};
 use crate::scenario::keys::series::{PointsOf, SeriesKind};
 use crate::scenario::read::table::{Table, example};
 use crate::scenario::schema::unknown_keys::only;
@@ -48,8 +48,29 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
             Fix::set("at", "\"100us\""),
         ));
     }
+    let per_hour = per_hour(table, &at)?;
     let duration = duration(table, &at)?;
-    Ok(FaultSpec { kind, at, duration })
+    Ok(FaultSpec { kind, at, duration, per_hour })
+}
+
+/// The number of failures per hour, of which `at` is the first possible time, and which `until` does not end.
+fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagnostic> {
+    let Some(per_hour) = table.get::<f64>("per_hour")? else { return Ok(None) };
+    if !(per_hour > 0.0 && per_hour <= MOST_PER_HOUR) {
+        let message =
+            format!("per_hour must be a number above 0 and at most {MOST_PER_HOUR:e}, not {per_hour}");
+        return Err(table.wrong("per_hour", message, Fix::set("per_hour", "3600000.0")));
+    }
+    if at.0.len() > 1 {
+        let message = "failures at a rate are random from one time on, but at has several";
+        let first = at.0.first().copied().unwrap_or_default();
+        return Err(table.wrong("at", message, Fix::set("at", format!("\"{first}\""))));
+    }
+    if table.node("until").is_some() {
+        let message = "until ends one failure, and failures at a rate begin at random times";
+        return Err(table.wrong("until", message, "duration = \"200us\" instead of until, for each of them"));
+    }
+    Ok(Some(per_hour))
 }
 
 /// Other words for a thing that is down.

@@ -435,6 +435,50 @@ at = []
         r#"[[fault]]
 kind = "link-down"
 links = "tor:0/up:0"
+per_hour = 0
+[workload]"#,
+        r#"perm.toml:11:1: per_hour must be a number above 0 and at most 3.6e9, not 0
+  write: per_hour = 3600000.0"#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
+at = ["1us", "5us"]
+per_hour = 3600000.0
+duration = "1us"
+[workload]"#,
+        r#"perm.toml:11:1: failures at a rate are random from one time on, but at has several
+  write: at = "1us""#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
+per_hour = 3600000.0
+until = "5us"
+[workload]"#,
+        r#"perm.toml:12:1: until ends one failure, and failures at a rate begin at random times
+  write: duration = "200us" instead of until, for each of them"#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "host-links:100%"
+per_hour = 3.6e9
+duration = "1us"
+[workload]"#,
+        r#"perm.toml:11:1: fault.0 would fail about 3.2e7 times by max_time = "1s", on 32 cables or switches; at most 1e6 failures are simulated
+  write: per_hour = 112500000.0"#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
 until = "job end"
 [workload]"#,
         r#"perm.toml:11:1: until must be a time, not "job end"

@@ -302,6 +302,7 @@ fn of_fault(section: &str, key: &str) -> Option<Case> {
         (_, "until") => others(&["\"2ms\""]),
         (_, "links") => others(&["[\"tor:0/up:0\", \"cable:tor:1/up\"]"]),
         (_, "both_directions") => beside(&["false"], &[("links", "\"tor:0/up:0\"")]),
+        (_, "per_hour") => beside(&["36000.0"], &[("duration", "\"50us\"")]),
         ("link-flap", "period") => others(&["\"100us\""]),
         ("link-flap", "down_for") => others(&["\"10us\""]),
         ("switch-down", "switches") => others(&["[\"spine:0\", \"tor:25%\"]"]),
