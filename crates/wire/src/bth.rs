@@ -53,6 +53,8 @@ pub mod opcode {
     pub const CUSTOM: u8 = 0xc3;
     /// A trimmed packet on its way back to the sender, outside of DCP's headers.
     pub const RETURNED: u8 = 0xc4;
+    /// The fields of STrack's figure 7 without an AETH, outside of STrack's headers.
+    pub const SACK: u8 = 0xc5;
 }
 
 /// AETH syndrome of an ACK without credits.

@@ -30,8 +30,9 @@
 use crate::bth::{Bth, EXTENSION_BIT, Position, RETRY_BIT, opcode, put_reth, read_reth};
 use crate::bytes::{Cursor, put_u24, u24_bytes};
 use crate::error::{Fault, WireError};
-use crate::frame::RoceFrame;
-use crate::link::{Addresses, Entropy, shorten};
+use crate::extension::Extension;
+use crate::frame::{FrameParts, RoceFrame};
+use crate::link::{Addresses, Entropy, Link, shorten};
 use anabranch_proto::Msn;
 use anabranch_proto::transport::dcp_reception::Operation;
 
@@ -128,6 +129,38 @@ impl DataHeaders {
         };
         Ok(DataHeaders { msn, position, operation })
     }
+}
+
+/// Writes a data packet of any operation to `out`, which is emptied first. `bth` is that of `headers`
+/// ([`DataHeaders::bth`]), the DSCP of `link` has the tag of data.
+///
+/// # Errors
+/// A number does not fit its field, or the frame is longer than an IP packet may be.
+pub fn encode_data(
+    link: Link,
+    entropy: Entropy,
+    bth: Bth,
+    headers: &DataHeaders,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let extension = Extension::default();
+    let parts = FrameParts { link, entropy, bth, extension, payload, has_icrc: true };
+    parts.put(out, |out| headers.put(out))
+}
+
+/// Reads the headers of a data packet of any operation, and its payload.
+///
+/// # Errors
+/// It is no data packet of DCP, or its ICRC is wrong.
+pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension, &'a [u8]), WireError> {
+    if Tag::of_dscp(frame.link.dscp) != Tag::Data {
+        return Err(wrong_tag(frame));
+    }
+    let mut cursor = frame.fields()?;
+    let headers = DataHeaders::read(frame, &mut cursor)?;
+    let extension = frame.extension(&mut cursor)?;
+    Ok((headers, extension, cursor.rest()))
 }
 
 /// The BTH of a header-only packet, apart from trimming: the original opcode is unknown, and receivers ignore it.

@@ -184,9 +184,10 @@ impl<'a> Reader<'a, '_> {
                         Repr::Custom { content, to_receiver: flags & 1 != 0, with_data: flags & 2 != 0 }
                     }
                     opcode::RETURNED => Repr::header_only(self.psn()),
+                    opcode::SACK => self.sack(cursor)?,
                     _ => {
                         let at = self.frame.link.route.ip.bth();
-                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc4";
+                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc5";
                         return Err(WireError::value("BTH opcode", at, other, expected));
                     }
                 };
@@ -246,14 +247,8 @@ impl<'a> Reader<'a, '_> {
                 found.repr = self.ack(&found.extension, cumulative).with_received(base, 1);
             }
             Headers::Strack if !is_nack => {
-                let ev_at = cursor.at();
-                let (fields, ev) = strack::read(cursor, self.reference, self.format.tick)?;
-                if ev != self.frame.link.ev {
-                    let expected = "the entropy value of the packet";
-                    return Err(WireError::value("echo_entropy", ev_at, ev, expected));
-                }
+                found.repr = self.sack(cursor)?;
                 found.extension = self.frame.extension(cursor)?;
-                found.repr = fields.repr();
             }
             _ => {
                 found.extension = self.frame.extension(cursor)?;
@@ -265,6 +260,15 @@ impl<'a> Reader<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    fn sack(&self, cursor: &mut Cursor<'a>) -> Result<Repr, WireError> {
+        let at = cursor.at();
+        let (fields, ev) = strack::read(cursor, self.reference, self.format.tick)?;
+        if ev == self.frame.link.ev {
+            return Ok(fields.repr());
+        }
+        Err(WireError::value("echo_entropy", at, ev, "the entropy value of the packet"))
     }
 
     fn ack(&self, extension: &Extension, cumulative: u32) -> Repr {

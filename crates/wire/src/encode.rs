@@ -33,13 +33,13 @@ pub fn encode(
     payload: &Payload<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    let is_data = matches!(packet.repr, Repr::Data { .. });
+    let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
+    check_kind(format.headers, &packet.repr, at)?;
     let dscp = dscp(format, packet);
     let is_cut = match format.headers {
         Headers::Dcp => dcp::Tag::of_dscp(dscp) == dcp::Tag::HeaderOnly && has_dcp_form(&packet.repr),
         _ => matches!(packet.repr, Repr::Trimmed { .. }),
     };
-    let at = route.ip.bth();
     let link = Link { route: *route, ev: packet.ev, dscp, ecn: ecn(packet) };
     let mut extension = extension(format, at, packet, payload)?;
     if is_cut && format.headers == Headers::Dcp {
@@ -55,6 +55,17 @@ pub fn encode(
         has_icrc: !is_cut,
     };
     parts.put(out, |out| put_headers(format, packet, payload, out))
+}
+
+/// Fails for an answer that the transport with these headers does not send, and whose bytes would be read as another one.
+fn check_kind(headers: Headers, repr: &Repr, at: usize) -> Result<(), WireError> {
+    let field = match (headers, repr) {
+        (Headers::Strack, Repr::Ack { .. }) => "ACK",
+        // Its acknowledgement beyond a gap is the NACK.
+        (Headers::Irn, Repr::Nack { .. }) => "NACK",
+        _ => return Ok(()),
+    };
+    Err(WireError::new(field, at, Fault::NoSuchPacket))
 }
 
 /// ECT(0) for packets that switches may mark, CE for those they marked, and no ECN for the rest.
@@ -112,7 +123,11 @@ fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Re
         }
         Repr::Nack { psn, .. } => header(opcode::ACKNOWLEDGE, psn),
         Repr::Cnp => Bth { becn: true, ..header(opcode::CNP, 0) },
-        Repr::Sack { expected, .. } => header(opcode::ACKNOWLEDGE, expected.wrapping_sub(1)),
+        Repr::Sack { expected, .. } => {
+            let is_ack = format.headers == Headers::Strack;
+            let opcode = if is_ack { opcode::ACKNOWLEDGE } else { opcode::SACK };
+            header(opcode, expected.wrapping_sub(1))
+        }
         // A Write of no bytes, which is answered at once.
         Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
         Repr::Pull { .. } => header(opcode::PULL, 0),
@@ -193,7 +208,9 @@ fn put_headers(
         Repr::Nack { .. } => Aeth { syndrome: NACK, msn: 0 }.put(out)?,
         Repr::Cnp => out.extend([0; CNP_BYTES]),
         Repr::Sack { .. } => {
-            ack.put(out)?;
+            if format.headers == Headers::Strack {
+                ack.put(out)?;
+            }
             let fields = SackFields::of(&packet.repr);
             fields.map_or(Ok(()), |fields| fields.put(packet.ev, format.tick, out))?;
         }

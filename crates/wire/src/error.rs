@@ -61,6 +61,9 @@ pub enum Fault {
         /// Size of the field.
         bits: u8,
     },
+    /// These headers have no such packet: their transport never sends it.
+    #[error("these headers have none")]
+    NoSuchPacket,
     /// These headers have no field for this value.
     #[error("{value:#x} has no room in these headers")]
     NoRoom {
