@@ -84,7 +84,9 @@ pub fn check_range(
     let Repr::Data { psn, message, message_packets, .. } = packet.repr else { return Ok(()) };
     let Some(range) = range else { return Err(TestCaseError::fail("the sender does not know its payload")) };
     let index = (0..messages.len()).find(|&index| message_id(index) == message).expect("it was posted");
-    let first: u32 = messages[..index].iter().map(|post| post.packets).sum();
+    // Messages take PSNs in the order of their posting.
+    let is_before = |(other, post): &(usize, &Post)| (post.at, *other) < (messages[index].at, index);
+    let first: u32 = messages.iter().enumerate().filter(is_before).map(|(_, post)| post.packets).sum();
     let (offset, bytes) = (u64::from(psn - first) * PAYLOAD, messages[index].bytes());
     let expected = PayloadRange {
         message,
