@@ -23,6 +23,7 @@ mod link;
 mod number;
 mod pfc;
 pub mod strack;
+pub mod uet;
 
 pub use bth::{
     ACK, AETH_BYTES, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, EXTENSION_BIT, NACK, Position, RETH_BYTES,

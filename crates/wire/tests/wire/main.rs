@@ -7,3 +7,4 @@ mod pause;
 mod roce;
 mod strack;
 mod support;
+mod uet;
