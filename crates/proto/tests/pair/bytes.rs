@@ -1,4 +1,4 @@
-//! Each packet of a run survives its bytes, and each payload lies where the sender says.
+//! The packets of a run survive their bytes, and each payload lies where the sender says.
 
 use crate::pair::schedule::{PAYLOAD, Post, message_id};
 use anabranch_base::{Duration, HostId, Time};

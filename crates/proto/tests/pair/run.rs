@@ -12,6 +12,9 @@ use std::collections::BinaryHeap;
 /// A schedule that is not through after this many events never ends.
 const MOST_EVENTS: usize = 4_000_000;
 
+/// Every so many packets each way are taken through their bytes: all of them would double the time of a run.
+const CHECKED: u64 = 4;
+
 /// A sending end beside a model of it. Messages go by their index in the schedule.
 pub trait Sending {
     fn post(&mut self, now: Time, message: usize) -> Result<(), TestCaseError>;
@@ -259,7 +262,9 @@ impl<'a, E: Ends> Run<'a, E> {
         let arrived: Vec<Time> = arrivals[..copies].iter().filter(arrives).copied().collect();
         self.lost += u64::from(arrived.is_empty() && matches!(packet.repr, Repr::Data { .. }));
         for arrival in arrived {
-            check_packet(E::HEADERS, &packet, range, arrival)?;
+            if nth % CHECKED == 1 {
+                check_packet(E::HEADERS, &packet, range, arrival)?;
+            }
             self.last_arrival[way] = arrival;
             self.at(arrival, if forth { Event::AtReceiver(packet) } else { Event::AtSender(packet) });
         }
