@@ -69,26 +69,31 @@ impl Wire<'_> {
     }
 
     /// The part of its message that a data packet carries. The length of a split message, and of a request of DCP, is in
-    /// whole packets.
+    /// whole packets, except in its last packet.
     fn range(&self, packet: &Packet) -> PayloadRange {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return PayloadRange::default() };
         let framing = self.point.scheme.transport.framing();
-        let [in_message, in_request] =
-            self.firsts.places(packet).map(|place| u64::from(place) * framing.payload.0);
-        let request_bytes = u64::from(message_packets) * framing.payload.0;
-        let posted = self.built.workload.messages.get(message.index());
-        let message_bytes = match posted {
-            Some(posted) if self.point.scheme.qps == 1 => posted.bytes,
-            _ => request_bytes,
+        let places = self.firsts.places(packet);
+        let [in_message, in_request] = places.map(|place| u64::from(place) * framing.payload.0);
+        let bytes = packet.wire_bytes.saturating_sub(framing.header.0 as u16);
+        let whole = match places[1] + 1 == message_packets {
+            true => in_request + u64::from(bytes),
+            false => u64::from(message_packets) * framing.payload.0,
         };
+        let message_bytes = match self.built.workload.messages.get(message.index()) {
+            Some(posted) if self.point.scheme.qps == 1 => posted.bytes,
+            _ => whole,
+        };
+        let request_bytes = if self.firsts.is_dcp { whole } else { message_bytes };
+        // A RETH has 32 bits for a length, and the lower half of its address is the offset here.
+        let low = |number: u64| number & u64::from(u32::MAX);
         PayloadRange {
             message,
-            // The lower half of the address, as of a RETH.
-            offset: in_message & u64::from(u32::MAX),
-            bytes: packet.wire_bytes.saturating_sub(framing.header.0 as u16),
+            offset: low(in_message),
+            bytes,
             message_bytes: message_bytes.min(u32::MAX.into()),
-            request_offset: in_request & u64::from(u32::MAX),
-            request_bytes: if self.firsts.is_dcp { request_bytes } else { message_bytes },
+            request_offset: low(in_request),
+            request_bytes: request_bytes.min(u32::MAX.into()),
         }
     }
 }
