@@ -123,6 +123,23 @@ impl FrameParts<'_> {
     }
 }
 
+/// Makes a frame of a datagram that came through a UDP socket: of the bytes from the BTH on, ICRC included. With
+/// [`Entropy::Port`] the headers are those that sockets write for packets that may not be fragmented. In the other
+/// direction, the datagram is what stands in a frame from [`Addresses::bth`](crate::Addresses::bth) on.
+///
+/// # Errors
+/// The frame is longer than an IP packet may be.
+pub fn frame_of_datagram(
+    link: &Link,
+    entropy: Entropy,
+    datagram: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    link::reserve(out, &link.route.ip);
+    out.extend_from_slice(datagram);
+    link::seal(out, link, entropy, false)
+}
+
 /// Writes a RoCEv2 frame to `out`, which is emptied first: `headers` behind the BTH, the payload filled up to a multiple of
 /// four bytes, and the ICRC.
 ///

@@ -33,7 +33,7 @@ pub use decode::{Received, decode, trim};
 pub use encode::encode;
 pub use error::{Fault, WireError};
 pub use format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Memory, Payload, TRIMMED_CLASS, qpn};
-pub use frame::{RoceFrame, encode_roce};
+pub use frame::{RoceFrame, encode_roce, frame_of_datagram};
 pub use icrc::{ICRC_BYTES, icrc};
 pub use link::{Addresses, CE, ECT0, ETHERNET_BYTES, Entropy, FCS_BYTES, Link, Route, SHORTEST, UDP_PORT};
 pub use number::{Reference, nearest_psn};

@@ -5,7 +5,8 @@ use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use anabranch_proto::transport::{Headers, PayloadRange};
 use anabranch_proto::{CarriedEvs, Msn, Packet, Repr, SackCause};
 use anabranch_wire::{
-    Addresses, Entropy, Format, Memory, Payload, Reference, Route, WireError, decode, encode, trim,
+    Addresses, Entropy, Format, Memory, Payload, Reference, RoceFrame, Route, WireError, decode, encode,
+    frame_of_datagram, trim,
 };
 use proptest::prelude::*;
 
@@ -216,6 +217,15 @@ proptest! {
         // What fills up a short frame is not read.
         let padded = [&frame[..], &[0; 9]].concat();
         prop_assert_eq!(decode(&case.format, &case.reference, &padded), Ok(read));
+    }
+
+    #[test]
+    fn a_datagram_becomes_the_frame_again(case in case()) {
+        let frame = case.encode();
+        let link = RoceFrame::decode(&frame, case.format.entropy).unwrap().link;
+        let mut again = Vec::new();
+        frame_of_datagram(&link, case.format.entropy, &frame[case.route.ip.bth()..], &mut again).unwrap();
+        prop_assert_eq!(again, frame);
     }
 
     #[test]
