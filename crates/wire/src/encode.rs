@@ -35,14 +35,16 @@ pub fn encode(
 ) -> Result<(), WireError> {
     let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
     check_kind(format.headers, &packet.repr, at)?;
-    let dscp = dscp(format, packet);
-    let is_cut = match format.headers {
-        Headers::Dcp => dcp::Tag::of_dscp(dscp) == dcp::Tag::HeaderOnly && has_dcp_form(&packet.repr),
-        _ => matches!(packet.repr, Repr::Trimmed { .. }),
+    let is_dcp = format.headers == Headers::Dcp;
+    let is_cut = match packet.repr {
+        Repr::Trimmed { .. } => true,
+        // DCP's is the trimmed packet itself.
+        Repr::HeaderOnly { .. } => is_dcp,
+        _ => false,
     };
-    let link = Link { route: *route, ev: packet.ev, dscp, ecn: ecn(packet) };
+    let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
     let mut extension = extension(format, at, packet, payload)?;
-    if is_cut && format.headers == Headers::Dcp {
+    if is_cut && is_dcp {
         no_room("tag", at + BTH_BYTES, extension.tag)?;
         extension = Extension::default();
     }
@@ -92,11 +94,6 @@ fn dscp(format: &Format, packet: &Packet) -> u8 {
         _ if packet.is_control() => CONTROL_CLASS,
         _ => DATA_CLASS,
     }
-}
-
-/// Whether DCP defines the headers of this packet. Others are those of all transports.
-fn has_dcp_form(repr: &Repr) -> bool {
-    matches!(repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::HeaderOnly { .. } | Repr::Ack { .. })
 }
 
 /// The BTH, which is to stand `at` these bytes of the frame, without what depends on the extension header and the payload.
