@@ -58,10 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-capi", &["anabranch-base", "anabranch-sim"]),
     ("anabranch-play", &["anabranch-results", "anabranch-sim", "anabranch-report"]),
     ("anabranch-proto-tests", &["anabranch-base", "anabranch-proto", "anabranch-wire"]),
-    (
-        "anabranch-sim-tests",
-        &["anabranch-base", "anabranch-proto", "anabranch-wire", "anabranch-results", "anabranch-sim"],
-    ),
+    ("anabranch-sim-tests", &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-sim"]),
     ("xtask", &[]),
 ];
 
