@@ -160,7 +160,7 @@ pub enum Position {
 impl Position {
     /// The position of the bytes `offset..offset + bytes` in a message of `length` bytes.
     pub fn of(offset: u64, bytes: u64, length: u64) -> Position {
-        match (offset == 0, offset + bytes >= length) {
+        match (offset == 0, offset.saturating_add(bytes) >= length) {
             (true, true) => Position::Only,
             (true, false) => Position::First,
             (false, false) => Position::Middle,
