@@ -1,35 +1,40 @@
-//! Packets of DCP: a valid packet is equal after encoding and decoding, and can be trimmed and returned.
+//! Data packets of DCP: a valid packet is equal after encoding and decoding, and can be trimmed and returned.
 #![no_main]
 
-use anabranch_proto::wire::dcp::{Frame, HEADER_ONLY_BYTES, decode, trim, turn_round};
+use anabranch_wire::dcp::{HEADER_ONLY_BYTES, decode_data, encode_data, trim, turn_round};
+use anabranch_wire::{Addresses, ETHERNET_BYTES, Entropy, ICRC_BYTES, RoceFrame, icrc};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
-    if let Some(bytes) = with_valid_ip_header(bytes) {
+    if let Some(bytes) = with_valid_checksums(bytes) {
         check(&bytes);
     }
 });
 
 fn check(bytes: &[u8]) {
-    let frame = decode(bytes);
-    if let Ok(frame) = frame {
-        let again = frame.encode().expect("what was read fits its fields");
-        assert_eq!(decode(&again), Ok(frame));
+    let Ok(frame) = RoceFrame::decode(bytes, Entropy::Port) else { return };
+    let Ok((headers, _, payload)) = decode_data(&frame) else { return };
+    let bth = headers.bth(42, frame.bth.qpn, frame.bth.psn, frame.bth.ack_request).expect("its opcode is known");
+    let mut again = Vec::new();
+    encode_data(frame.link, Entropy::Port, bth, &headers, payload, &mut again).expect("what was read fits its fields");
+    let same = RoceFrame::decode(&again, Entropy::Port).expect("what was written is a frame");
+    let (found, extension, bytes) = decode_data(&same).expect("what was written is data");
+    assert!(extension.is_empty());
+    assert_eq!((found, bytes, same.link), (headers, payload, frame.link));
+    trim(&mut again).expect("it is data");
+    if matches!(frame.link.route.ip, Addresses::V4 { .. }) {
+        assert_eq!(again.len(), HEADER_ONLY_BYTES);
     }
-    if let (Ok(Frame::Data(data, _)), Ok(mut left)) = (frame, trim(bytes)) {
-        let route = data.route;
-        assert_eq!(decode(&left), Ok(Frame::HeaderOnly { route, psn: data.psn, msn: data.msn }));
-        turn_round(&mut left, 7).expect("it is a header-only packet");
-        let Ok(Frame::HeaderOnly { route: back, psn, msn }) = decode(&left) else { panic!("{left:?}") };
-        assert_eq!((back.from, back.to, back.qpn, psn, msn), (route.to, route.from, 7, data.psn, data.msn));
-    }
+    turn_round(&mut again, 7).expect("it is a header-only packet");
+    let back = RoceFrame::decode(&again, Entropy::Port).expect("a header-only packet");
+    assert_eq!((back.bth.qpn, back.bth.psn, back.link.route.to_mac), (7, frame.bth.psn, frame.link.route.from_mac));
 }
 
-/// The packet with a correct IP length and checksum, which random bytes hardly have.
-fn with_valid_ip_header(bytes: &[u8]) -> Option<Vec<u8>> {
-    const IP: usize = 14;
-    if bytes.len() < HEADER_ONLY_BYTES {
+/// The frame with a correct IPv4 length, checksum and ICRC, which random bytes hardly have.
+fn with_valid_checksums(bytes: &[u8]) -> Option<Vec<u8>> {
+    const IP: usize = ETHERNET_BYTES;
+    if bytes.len() < HEADER_ONLY_BYTES + ICRC_BYTES {
         return None;
     }
     let mut valid = bytes.to_vec();
@@ -40,5 +45,8 @@ fn with_valid_ip_header(bytes: &[u8]) -> Option<Vec<u8>> {
     let folded = (sum & 0xffff) + (sum >> 16);
     let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
     valid[IP + 10..IP + 12].copy_from_slice(&checksum.to_be_bytes());
+    let at = valid.len() - ICRC_BYTES;
+    let crc = icrc(&valid[IP..at]);
+    valid[at..].copy_from_slice(&crc.to_le_bytes());
     Some(valid)
 }

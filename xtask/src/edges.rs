@@ -12,6 +12,7 @@ use std::path::Path;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-base", &[]),
     ("anabranch-proto", &["anabranch-base"]),
+    ("anabranch-wire", &["anabranch-base", "anabranch-proto"]),
     ("anabranch-results", &["anabranch-base"]),
     ("anabranch-fabric", &["anabranch-base"]),
     ("anabranch-workload", &["anabranch-base", "anabranch-fabric"]),
@@ -45,11 +46,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-report", &["anabranch-base", "anabranch-results"]),
     (
         "anabranch-cli",
-        &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-sim", "anabranch-report"],
+        &[
+            "anabranch-base",
+            "anabranch-proto",
+            "anabranch-wire",
+            "anabranch-results",
+            "anabranch-sim",
+            "anabranch-report",
+        ],
     ),
     ("anabranch-capi", &["anabranch-base", "anabranch-sim"]),
     ("anabranch-play", &["anabranch-results", "anabranch-sim", "anabranch-report"]),
-    ("anabranch-proto-tests", &["anabranch-base", "anabranch-proto"]),
+    ("anabranch-proto-tests", &["anabranch-base", "anabranch-proto", "anabranch-wire"]),
     ("anabranch-sim-tests", &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-sim"]),
     ("xtask", &[]),
 ];
@@ -161,6 +169,8 @@ mod tests {
             ("anabranch-base", "anabranch-proto"),
             ("anabranch-proto", "anabranch-sim"),
             ("anabranch-proto", "anabranch-results"),
+            ("anabranch-proto", "anabranch-wire"),
+            ("anabranch-wire", "anabranch-sim"),
             ("anabranch-fabric", "anabranch-proto"),
             ("anabranch-fabric", "anabranch-workload"),
             ("anabranch-workload", "anabranch-proto"),

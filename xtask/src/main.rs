@@ -163,7 +163,7 @@ fn architecture() -> Result<()> {
     shares::check(&root)?;
     api::check(&root)?;
     // base is checked alone too: a module keeps only what its crate uses of the others.
-    for package in ["anabranch-base", "anabranch-proto"] {
+    for package in ["anabranch-base", "anabranch-proto", "anabranch-wire"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }
     println!("architecture: crates, files and purity are as they should be");

@@ -1,16 +1,17 @@
 //! The packets on chosen links, as a pcapng file.
 //!
-//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`mod@file`]
-//! writes them down.
+//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them by the crate
+//! `anabranch-wire`, and [`mod@file`] writes them down.
 
 mod file;
 mod frames;
 #[cfg(test)]
 mod tests;
 
-use anabranch_base::{LinkId, NodeId, QpId, Time};
+use anabranch_base::{LinkId, MessageId, NodeId, QpId, Time};
+use anabranch_proto::transport::Headers;
 use anabranch_proto::{Packet, Repr};
-use anabranch_sim::proto::TransportConfig;
+
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{Built, Observer};
@@ -55,15 +56,14 @@ pub struct Capture<'c> {
     /// The request to end the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
-    /// By queue pair and message, or request of DCP: the lowest PSN that its host has sent.
-    first: BTreeMap<(QpId, u32), u32>,
+    /// The lowest PSN of each message that its host has sent.
+    firsts: Firsts,
 }
 
 /// The role of each link.
 struct Links {
     of_host: Vec<bool>,
     wanted: Vec<bool>,
-    is_dcp: bool,
 }
 
 impl<'c> Capture<'c> {
@@ -75,15 +75,12 @@ impl<'c> Capture<'c> {
         most: u64,
         (count, cancel): (&'c AtomicU64, &'c AtomicBool),
     ) -> Self {
-        let mut links = Links {
-            of_host: vec![false; topology.ports.len()],
-            wanted: vec![false; topology.ports.len()],
-            is_dcp: is_dcp(point),
-        };
+        let mut links =
+            Links { of_host: vec![false; topology.ports.len()], wanted: vec![false; topology.ports.len()] };
         wanted.iter().for_each(|link| links.wanted[link.index()] = true);
         (0..topology.hosts).for_each(|host| links.of_host[topology.link(NodeId(host), 0).index()] = true);
-        let (sent, first) = (Vec::new(), BTreeMap::new());
-        Capture { links: Arc::new(links), most, count, cancel, sent, first }
+        let firsts = Firsts::new(point.scheme.transport.headers() == Headers::Dcp);
+        Capture { links: Arc::new(links), most, count, cancel, sent: Vec::new(), firsts }
     }
 
     /// Whether the run was ended because there were more frames than requested.
@@ -96,7 +93,7 @@ impl<'c> Capture<'c> {
         // One link has one frame at a time.
         self.sent.sort_by_key(|sent| (sent.at, sent.link));
         self.sent.truncate(usize::try_from(self.most).unwrap_or(usize::MAX));
-        (self.sent, Firsts { by_message: self.first, is_dcp: self.links.is_dcp })
+        (self.sent, self.firsts)
     }
 
     fn record(&mut self, at: Time, link: LinkId, content: FrameContent) {
@@ -112,21 +109,19 @@ impl<'c> Capture<'c> {
 impl Observer for Capture<'_> {
     fn fork(&self) -> Self {
         let Capture { links, most, count, cancel, .. } = self;
-        let (sent, first) = (Vec::new(), BTreeMap::new());
-        Capture { links: links.clone(), most: *most, count, cancel, sent, first }
+        let firsts = Firsts::new(self.firsts.is_dcp);
+        Capture { links: links.clone(), most: *most, count, cancel, sent: Vec::new(), firsts }
     }
 
     fn join(&mut self, mut other: Self) {
         self.sent.append(&mut other.sent);
-        self.first.append(&mut other.first);
+        self.firsts.by_message.append(&mut other.firsts.by_message);
+        self.firsts.by_request.append(&mut other.firsts.by_request);
     }
 
     fn sent(&mut self, link: LinkId, from: Time, _until: Time, packet: &Packet) {
-        if self.links.of_host[link.index()]
-            && let Some((number, psn)) = numbered(packet, self.links.is_dcp)
-        {
-            let first = self.first.entry((packet.qp, number)).or_insert(psn);
-            *first = psn.min(*first);
+        if self.links.of_host[link.index()] {
+            self.firsts.record(packet);
         }
         self.record(from, link, FrameContent::Packet(*packet));
     }
@@ -136,32 +131,37 @@ impl Observer for Capture<'_> {
     }
 }
 
-/// The PSN at which each message begins.
+/// The PSNs at which messages begin, and requests of DCP.
 pub struct Firsts {
-    by_message: BTreeMap<(QpId, u32), u32>,
+    by_message: BTreeMap<(QpId, MessageId), u32>,
+    /// By the number of the request.
+    by_request: BTreeMap<(QpId, u32), u32>,
     is_dcp: bool,
 }
 
 impl Firsts {
-    /// The place of a data packet in its message (DCP: its request), from 0.
-    fn place(&self, packet: &Packet) -> u32 {
-        let first = numbered(packet, self.is_dcp)
-            .and_then(|(number, psn)| Some(psn - self.by_message.get(&(packet.qp, number))?));
-        first.unwrap_or(0)
+    fn new(is_dcp: bool) -> Self {
+        Firsts { by_message: BTreeMap::new(), by_request: BTreeMap::new(), is_dcp }
     }
-}
 
-/// The number of the message or DCP request of a data packet, and its PSN.
-fn numbered(packet: &Packet, is_dcp: bool) -> Option<(u32, u32)> {
-    match packet.repr {
-        Repr::Data { psn, msn, .. } if is_dcp => Some((msn.number(), psn)),
-        Repr::Data { psn, message, .. } => Some((message.0, psn)),
-        _ => None,
+    fn record(&mut self, packet: &Packet) {
+        let Repr::Data { psn, msn, message, .. } = packet.repr else { return };
+        let of_message = self.by_message.entry((packet.qp, message)).or_insert(psn);
+        *of_message = psn.min(*of_message);
+        if self.is_dcp {
+            let of_request = self.by_request.entry((packet.qp, msn.number())).or_insert(psn);
+            *of_request = psn.min(*of_request);
+        }
     }
-}
 
-fn is_dcp(point: &RunPoint) -> bool {
-    matches!(point.scheme.transport, TransportConfig::Dcp(_))
+    /// The places of a data packet in its message and in its request, in packets from 0. Without requests they are the same.
+    fn places(&self, packet: &Packet) -> [u32; 2] {
+        let Repr::Data { psn, msn, message, .. } = packet.repr else { return [0; 2] };
+        let place = |first: Option<&u32>| first.map_or(0, |first| psn - first);
+        let in_message = place(self.by_message.get(&(packet.qp, message)));
+        let in_request = place(self.by_request.get(&(packet.qp, msn.number())));
+        [in_message, if self.is_dcp { in_request } else { in_message }]
+    }
 }
 
 /// The context that turns a run's packets into bytes.
@@ -169,12 +169,11 @@ pub struct Wire<'r> {
     point: &'r RunPoint,
     built: &'r Built,
     firsts: Firsts,
-    is_dcp: bool,
 }
 
 impl<'r> Wire<'r> {
     /// The context of a run; `firsts` has the PSN at which each message begins.
     pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
-        Wire { point, built, firsts, is_dcp: is_dcp(point) }
+        Wire { point, built, firsts }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Sent, Wire};
 use anabranch_base::LinkId;
+use anabranch_wire::WireError;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -20,10 +21,21 @@ const NANOSECONDS: u8 = 9;
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 
+/// A capture that was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file cannot be written.
+    #[error(transparent)]
+    File(#[from] PcapError),
+    /// A packet has no bytes.
+    #[error("a packet has no bytes: {0}")]
+    Packet(#[from] WireError),
+}
+
 /// Writes `sent` of `links` to `out`. `about` says which run it was.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// When `out` cannot be written, or a packet has no bytes.
 pub fn pcapng(
     out: impl Write,
     wire: &Wire<'_>,
@@ -31,7 +43,7 @@ pub fn pcapng(
     sent: &[Sent],
     Snapped(snaplen): Snapped,
     about: &str,
-) -> Result<(), PcapError> {
+) -> Result<(), CaptureError> {
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
         options: vec![
@@ -60,14 +72,16 @@ pub fn pcapng(
         })?;
     }
     let interface: BTreeMap<LinkId, u32> = links.iter().copied().zip(0..).collect();
+    let mut frame = Vec::new();
     for sent in sent {
-        let mut frame = wire.frame(sent);
-        frame.bytes.resize(frame.length.min(snaplen) as usize, 0);
+        wire.frame(sent, &mut frame)?;
+        let original_len = frame.len() as u32;
+        frame.truncate(snaplen as usize);
         writer.write_pcapng_block(EnhancedPacketBlock {
             interface_id: interface[&sent.link],
             timestamp: std::time::Duration::from_nanos(sent.at.0 / 1_000),
-            original_len: frame.length,
-            data: Cow::Borrowed(&frame.bytes),
+            original_len,
+            data: Cow::Borrowed(&frame),
             options: Vec::new(),
         })?;
     }

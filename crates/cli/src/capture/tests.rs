@@ -1,6 +1,7 @@
 use super::*;
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, RunError, run, run_observed};
+use anabranch_wire::{Format, Reference, decode};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
@@ -130,6 +131,50 @@ fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBloc
     bytes
 }
 
+/// Each frame decodes to the packet that it was made from, with its place in the message.
+#[test]
+fn every_frame_is_read_back() {
+    for point in points(INCAST) {
+        let built = anabranch_sim::build(&point).unwrap();
+        let (sent, firsts, _) = captured(&point, 1, 20_000);
+        let payload = point.scheme.transport.framing().payload.0;
+        let format = Format::new(point.scheme.transport.headers());
+        let wire = Wire::new(&point, &built, firsts);
+        let mut bytes = Vec::new();
+        let mut placed = 0;
+        for sent in &sent {
+            let FrameContent::Packet(packet) = sent.content else { continue };
+            wire.frame(sent, &mut bytes).unwrap();
+            let psn = match packet.repr {
+                Repr::Data { psn, .. } | Repr::Trimmed { psn, .. } | Repr::HeaderOnly { psn, .. } => psn,
+                _ => 0,
+            };
+            let dst = packet.dst;
+            let at_receiver = packet.is_for_receiver();
+            let reference = Reference { dst, at_receiver, psn, now: sent.at };
+            let read =
+                decode(&format, &reference, &bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
+            let fields = |packet: &Packet| {
+                let kind = std::mem::discriminant(&packet.repr);
+                (packet.qp, packet.dst, packet.ev, packet.marked, packet.tag, kind)
+            };
+            assert_eq!(fields(&read.packet), fields(&packet));
+            if let (Repr::Data { psn, message, .. }, Some(offset)) = (packet.repr, read.offset) {
+                let Repr::Data { psn: found, message: of, sent_at, .. } = read.packet.repr else {
+                    panic!("no data")
+                };
+                assert_eq!((found, of), (psn, message), "{packet:?}");
+                assert!(sent_at <= sent.at);
+                // One queue pair per sender and one message: PSNs begin at 0.
+                assert_eq!(u64::from(offset), u64::from(psn) * payload, "{packet:?}");
+                placed += 1;
+            }
+        }
+        let is_plain = matches!(format.headers, Headers::InOrder | Headers::Direct);
+        assert_eq!(placed == 0, is_plain, "{}", point.scheme.name);
+    }
+}
+
 /// The content of a user-defined transport's packet stands behind the BTH, and its class in the DSCP.
 #[test]
 fn a_custom_packet_has_its_content_behind_the_bth() {
@@ -143,9 +188,10 @@ fn a_custom_packet_has_its_content_behind_the_bth() {
         let repr = Repr::Custom { content, to_receiver: true, with_data };
         let packet = Packet::new(QpId(0), built.workload.qps[0].dst, repr).with_bytes(90).with_ev(7);
         let sent = Sent { at: Time::ZERO, link: LinkId(0), content: FrameContent::Packet(packet) };
-        let frame = wire.frame(&sent);
-        assert_eq!(frame.length, 90 - 4, "the check sequence is left out");
-        let parts = SlicedPacket::from_ethernet(&frame.bytes).unwrap();
+        let mut frame = Vec::new();
+        wire.frame(&sent, &mut frame).unwrap();
+        assert_eq!(frame.len(), 90 - 4, "the check sequence is left out");
+        let parts = SlicedPacket::from_ethernet(&frame).unwrap();
         let Some(NetSlice::Ipv4(ip)) = parts.net else { panic!("no IPv4") };
         assert_eq!(ip.header().dcp().value(), if with_data { 26 } else { 48 });
         let Some(TransportSlice::Udp(udp)) = parts.transport else { panic!("no UDP") };

@@ -26,7 +26,7 @@ pub use interface::{
 };
 pub use nack_drop::{NackDrop, NackDropConfig};
 pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
-pub use themis_spraying::{ThemisSpraying, ThemisSprayingConfig};
+pub use themis_spraying::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSpraying, ThemisSprayingConfig};
 
 kinds! {
     /// A program and its parameters.

@@ -18,7 +18,9 @@ use crate::state::StateField;
 use crate::{Conflict, PathFacts, Size, Span};
 use anabranch_base::{Parameters, Purpose, Registered, Stream, foreign, kinds, stream};
 
-pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use common::{
+    Ends, Framing, Headers, NumberSpace, OutOfPsns, PayloadRange, Receiver, Sender, SenderCounters,
+};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
 pub use eqds::{EqdsConfig, EqdsReceiver, EqdsSender, PullPacer};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
@@ -283,9 +285,9 @@ interface! {
         fn forwards_telemetry(&self) -> bool {
             false
         }
-        /// Whether the receiver accepts packets in the order of their PSNs only.
-        fn is_in_order(&self) -> bool {
-            false
+        /// The headers of its packets.
+        fn headers(&self) -> Headers {
+            Headers::Extended
         }
         /// The counters that its senders have besides retransmissions and timeouts.
         fn counters(&self) -> &'static [SenderCounter] {

@@ -6,7 +6,6 @@ mod reception;
 mod sender;
 mod timeouts;
 mod turns;
-mod wire;
 
 use crate::support::{ENDS, ids, us, wide_facts};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};

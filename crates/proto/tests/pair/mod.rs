@@ -4,6 +4,7 @@
 //! 2,000 random schedules a property, and 100,000 when the environment variable `ANABRANCH_LONG` is set. Failing
 //! schedules are shrunk and printed; nothing is written to disk.
 
+mod bytes;
 mod congestion;
 mod dcp;
 mod eqds;

@@ -1,8 +1,9 @@
 //! Two ends, the path between them, and what is due when: the same for every transport.
 
+use crate::pair::bytes::{check_packet, check_range};
 use crate::pair::schedule::{Ends, Schedule};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::SenderCounters;
+use anabranch_proto::transport::{PayloadRange, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -11,9 +12,13 @@ use std::collections::BinaryHeap;
 /// A schedule that is not through after this many events never ends.
 const MOST_EVENTS: usize = 4_000_000;
 
+/// Every so many packets each way are taken through their bytes: all of them would double the time of a run.
+const CHECKED: u64 = 4;
+
 /// A sending end beside a model of it. Messages go by their index in the schedule.
 pub trait Sending {
     fn post(&mut self, now: Time, message: usize) -> Result<(), TestCaseError>;
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange>;
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError>;
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError>;
     fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError>;
@@ -152,7 +157,7 @@ impl<'a, E: Ends> Run<'a, E> {
             Event::AtReceiver(packet) => {
                 let before = self.receiver.fresh_packets();
                 for answer in self.receiver.handle_packet(self.now, &packet)? {
-                    self.carry(answer);
+                    self.carry(answer)?;
                 }
                 let more = self.receiver.fresh_packets() - before;
                 let most = u64::from(matches!(packet.repr, Repr::Data { .. }));
@@ -175,7 +180,7 @@ impl<'a, E: Ends> Run<'a, E> {
             Event::ReceiverTimer => {
                 self.receiver_timer = None;
                 for packet in self.receiver.handle_timeout(self.now)? {
-                    self.carry(packet);
+                    self.carry(packet)?;
                 }
                 Ok(())
             }
@@ -190,7 +195,7 @@ impl<'a, E: Ends> Run<'a, E> {
             self.wire_is_busy = true;
             self.at(self.now + self.schedule.path.wire, Event::WireIsFree);
             self.probes += u64::from(matches!(packet.repr, Repr::Probe { .. }));
-            self.carry(packet);
+            self.carry(packet)?;
         }
         Ok(())
     }
@@ -220,7 +225,12 @@ impl<'a, E: Ends> Run<'a, E> {
     }
 
     /// Lets the path have its way with a packet that is sent now.
-    fn carry(&mut self, mut packet: Packet) {
+    fn carry(&mut self, mut packet: Packet) -> Result<(), TestCaseError> {
+        let range = match packet.repr {
+            Repr::Data { psn, .. } => self.sender.payload_range(psn),
+            _ => None,
+        };
+        check_range(&self.schedule.messages, &packet, range)?;
         let (path, forth) = (&self.schedule.path, packet.is_for_receiver());
         let way = usize::from(!forth);
         self.sent[way] += 1;
@@ -252,9 +262,13 @@ impl<'a, E: Ends> Run<'a, E> {
         let arrived: Vec<Time> = arrivals[..copies].iter().filter(arrives).copied().collect();
         self.lost += u64::from(arrived.is_empty() && matches!(packet.repr, Repr::Data { .. }));
         for arrival in arrived {
+            if nth % CHECKED == 1 {
+                check_packet(E::HEADERS, &packet, range, arrival)?;
+            }
             self.last_arrival[way] = arrival;
             self.at(arrival, if forth { Event::AtReceiver(packet) } else { Event::AtSender(packet) });
         }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::pair::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
-use anabranch_proto::transport;
+use anabranch_proto::transport::{self, Headers};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -32,6 +32,8 @@ pub struct Schedule<E> {
 pub trait Ends: Clone + Debug {
     type Sender: Sending;
     type Receiver: Receiving;
+    /// The headers of its packets.
+    const HEADERS: Headers;
     fn build(schedule: &Schedule<Self>) -> (Self::Sender, Self::Receiver);
     /// When everything must be acknowledged.
     fn deadline(schedule: &Schedule<Self>) -> Time;

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use source::Source;
 
 /// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
-const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
+pub const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
 /// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. Themis-D works at egress, where this bit
 /// distinguishes packets from other ToRs from those of its own hosts (section 5: only the former count).
-const SPRAYED: u16 = 1 << 1;
+pub const SPRAYED: u16 = 1 << 1;
 
 parameters! {
     /// Parameters of Themis.

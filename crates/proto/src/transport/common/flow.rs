@@ -162,6 +162,10 @@ macro_rules! forward_to_flow {
             self.flow.messages.post(id, bytes)
         }
 
+        fn payload_range(&self, psn: u32) -> Option<crate::transport::PayloadRange> {
+            self.flow.messages.payload_range(psn)
+        }
+
         #[inline]
         fn poll_acknowledged(&mut self) -> Option<MessageId> {
             self.flow.messages.poll_acknowledged()

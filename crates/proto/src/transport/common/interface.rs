@@ -1,5 +1,6 @@
 //! The interface between a transport and its driver.
 
+use super::payload_range::PayloadRange;
 use crate::interface::interface;
 use crate::lb::AnyLb;
 use crate::transport::{AnyReceiver, AnySender, each_receiver, each_sender};
@@ -49,6 +50,12 @@ interface! {
         }
         /// The next data packet, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+        /// The payload of the data packet with this PSN, whose message is not acknowledged completely; none for other PSNs,
+        /// and under a transport that does not implement it, whose payload no driver can place.
+        fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+            let _ = psn;
+            None
+        }
         /// Whether the NIC must serve this queue pair again after the packet that it just sent, before the other queue
         /// pairs.
         fn holds_turn(&self) -> bool {
@@ -132,6 +139,25 @@ pub struct Framing {
     pub header: Bytes,
     /// Size of an ACK.
     pub ack: Bytes,
+}
+
+/// The headers of a transport's packets, whose bytes the crate `anabranch-wire` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// RoCEv2 with Writes of several packets, of which only the first has a RETH: the receiver accepts packets in the order
+    /// of their PSNs only.
+    InOrder,
+    /// RoCEv2 where each packet is a Write of its own with a RETH, so that it is placed in any order (Themis-spraying,
+    /// section 2.2).
+    Direct,
+    /// Those of [`Direct`](Self::Direct), and behind them an extension header with the fields that RoCEv2 lacks.
+    Extended,
+    /// Those of [`Extended`](Self::Extended), with IRN's acknowledgements: the ePSN, and the PSN of their cause.
+    Irn,
+    /// Those of [`Extended`](Self::Extended), with STrack's acknowledgements (STrack, figure 7).
+    Strack,
+    /// Those of DCP (DCP, figure 4).
+    Dcp,
 }
 
 /// The capacity of a queue pair before its sequence numbers run out ([`OutOfPsns`]).

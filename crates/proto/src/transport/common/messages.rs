@@ -2,6 +2,7 @@
 
 use super::claim::Claim;
 use super::interface::{Framing, OutOfPsns};
+use super::payload_range::PayloadRange;
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
@@ -86,6 +87,14 @@ impl Messages {
         };
         let bytes = if psn + 1 == message.end() { message.last_bytes } else { self.packet_bytes() };
         PacketInfo { message: message.id, message_packets: message.packets, bytes }
+    }
+
+    /// See [`Sender::payload_range`](super::interface::Sender::payload_range).
+    pub fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        let later = self.later.partition_point(|message| message.end() <= psn);
+        let message = if psn < self.first.end() { &self.first } else { self.later.get(later)? };
+        let &Message { id, first, packets, last_bytes } = message;
+        PayloadRange::of(id, &Claim { first, packets, last_bytes }, psn, self.payload.into(), self.header)
     }
 
     /// Marks the PSNs `from..to` as acknowledged, `from` being the lowest that was not. Returns their bytes on the

@@ -43,7 +43,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, NumberSpace, SenderCounter, TransportProperties, framing_and_rto,
+    AnyReceiver, AnySender, Ends, Headers, NumberSpace, SenderCounter, TransportProperties, framing_and_rto,
 };
 use crate::{PathFacts, StateField};
 
@@ -62,6 +62,10 @@ impl TransportProperties for DcpConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Dcp
+    }
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
         self.state()

@@ -5,7 +5,7 @@ use crate::PathFacts;
 use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
+use crate::transport::common::{Claim, Ends, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -82,6 +82,9 @@ struct Request {
     first: u32,
     packets: u32,
     last_bytes: u16,
+    /// Offset of its first byte in the message.
+    offset: u64,
+    message_bytes: u64,
     /// sRetryNo: the number of abandoned rounds.
     retry: u8,
     /// Whether this is the last request of its message.
@@ -161,16 +164,35 @@ impl Sender for DcpSender {
             return Err(OutOfPsns);
         }
         let last_payload = bytes - (packets - 1) * u64::from(self.payload);
+        let begin = self.end;
         while self.end < end {
             let packets = longest.min(end - self.end);
             let is_signalled = self.end + packets == end;
             let last_bytes =
                 if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };
             let first = self.end;
-            self.queue.push_back(Request { message, first, packets, last_bytes, retry: 0, is_signalled });
+            self.queue.push_back(Request {
+                message,
+                first,
+                packets,
+                last_bytes,
+                offset: u64::from(first - begin) * u64::from(self.payload),
+                message_bytes: bytes,
+                retry: 0,
+                is_signalled,
+            });
             self.end += packets;
         }
         Ok(())
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        let slot = self.queue.partition_point(|request| request.first + request.packets <= psn);
+        let &Request { message, first, packets, last_bytes, offset, message_bytes, .. } =
+            self.queue.get(slot)?;
+        let claim = Claim { first, packets, last_bytes };
+        let of_request = PayloadRange::of(message, &claim, psn, self.payload.into(), self.header_bytes)?;
+        Some(PayloadRange { offset: offset + of_request.request_offset, message_bytes, ..of_request })
     }
 
     /// The next data packet, if there is one and window, rate and PCIe allow it now.

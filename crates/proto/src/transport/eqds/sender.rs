@@ -5,7 +5,7 @@ use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::common::{Ends, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Ends, OutOfPsns, PayloadRange, Sender, SenderCounters};
 use crate::transport::sack::SackSender;
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -84,6 +84,10 @@ impl Sender for EqdsSender {
 
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.sack.post(id, bytes)
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sack.payload_range(psn)
     }
 
     /// The next data packet, if there is credit, else an RTS if the demand was not announced.

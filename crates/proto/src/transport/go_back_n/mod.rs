@@ -11,7 +11,7 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, TransportProperties, framing_and_rto};
+use crate::transport::{AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto};
 use crate::{PathFacts, StateField};
 
 pub use config::GoBackNConfig;
@@ -41,7 +41,7 @@ impl TransportProperties for GoBackNConfig {
         true
     }
 
-    fn is_in_order(&self) -> bool {
-        true
+    fn headers(&self) -> Headers {
+        Headers::InOrder
     }
 }

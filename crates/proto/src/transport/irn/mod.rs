@@ -12,7 +12,7 @@ mod sender;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::transport::{AnyReceiver, AnySender, Ends, TransportProperties, framing_and_rto};
+use crate::transport::{AnyReceiver, AnySender, Ends, Headers, TransportProperties, framing_and_rto};
 use crate::{PathFacts, Size, Span, StateField};
 
 pub use config::IrnConfig;
@@ -30,6 +30,10 @@ impl TransportProperties for IrnConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Irn
+    }
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![StateField::new("bitmaps", 5, packets)]

@@ -6,7 +6,7 @@ use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 
 /// The most packets that an ACK clocks out on its path: one for its own packet, and one if the window grew.
@@ -94,6 +94,10 @@ impl Sender for MpRdmaSender {
 
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.messages.post(id, bytes)
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.messages.payload_range(psn)
     }
 
     /// The next data packet, if there is one and fewer packets are in flight than the window holds. The admission rule

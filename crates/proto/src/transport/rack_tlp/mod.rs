@@ -13,7 +13,7 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, IrnReceiver, TransportProperties, bitmap, framing_and_rto, sent_at,
+    AnyReceiver, AnySender, Ends, Headers, IrnReceiver, TransportProperties, bitmap, framing_and_rto, sent_at,
 };
 use crate::{PathFacts, Size, StateField};
 
@@ -31,6 +31,10 @@ impl TransportProperties for RackTlpConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Irn
+    }
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![

@@ -12,7 +12,7 @@ mod sender;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, SenderCounter, TransportProperties, bitmap, framing_and_rto,
+    AnyReceiver, AnySender, Ends, Headers, SenderCounter, TransportProperties, bitmap, framing_and_rto,
 };
 use crate::{PathFacts, Size, StateField};
 
@@ -30,6 +30,10 @@ impl TransportProperties for RnicSrConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Direct
+    }
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![bitmap("received", packets), StateField::new("missing", 24, 1), StateField::new("latest", 24, 1)]

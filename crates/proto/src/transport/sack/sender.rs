@@ -6,7 +6,9 @@ use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{CarriedEvs, Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
+use crate::transport::common::{
+    Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters,
+};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -180,6 +182,19 @@ impl Sender for SackSender {
             self.later.push_back(message);
         }
         Ok(())
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        let slot = self.message_of(psn);
+        let message = if slot == 0 { &self.first } else { self.later.get(slot - 1)? };
+        let &OutgoingMessage { id, first, packets, last_bytes, .. } = message;
+        PayloadRange::of(
+            id,
+            &Claim { first, packets, last_bytes },
+            psn,
+            self.payload.into(),
+            self.header_bytes,
+        )
     }
 
     /// The next data packet, if there is one and window and rate allow it now. Lost packets come first.

@@ -14,7 +14,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AnyReceiver, AnySender, Ends, NumberSpace, TransportProperties, bitmap, framing_and_rto,
+    AnyReceiver, AnySender, Ends, Headers, NumberSpace, TransportProperties, bitmap, framing_and_rto,
 };
 use crate::{Conflict, PathFacts, StateField};
 
@@ -32,6 +32,10 @@ impl TransportProperties for StrackConfig {
     }
 
     framing_and_rto!();
+
+    fn headers(&self) -> Headers {
+        Headers::Strack
+    }
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![bitmap("received", packets), bitmap("acknowledged", packets), bitmap("lost", packets)]

@@ -1,6 +1,6 @@
 //! The messages of a sender that may be acknowledged in any order, and the PSNs of each.
 
-use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo};
+use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns, PacketInfo, PayloadRange};
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
@@ -76,6 +76,14 @@ impl Outgoing {
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
         PacketInfo { message: message.id, message_packets: message.packets, bytes }
+    }
+
+    /// See [`Sender::payload_range`](crate::transport::Sender::payload_range).
+    pub fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        let slot = self.slot_of(psn);
+        let message = if slot == 0 { &self.first } else { self.later.get(slot - 1)? };
+        let &Message { id, first, packets, last_bytes, .. } = message;
+        PayloadRange::of(id, &Claim { first, packets, last_bytes }, psn, self.payload, self.header)
     }
 
     /// Counts a packet as acknowledged; its message is not acknowledged completely yet.

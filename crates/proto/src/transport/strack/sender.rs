@@ -7,7 +7,7 @@ use crate::cc::{AckReport, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
+use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
@@ -128,6 +128,10 @@ impl Sender for StrackSender {
 
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.outgoing.post(message, bytes)
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.outgoing.payload_range(psn)
     }
 
     /// The next packet, if there is one and window and rate allow it now: a probe, then lost packets by rising PSN,

@@ -13,7 +13,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, DcpConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, DcpConfig, Headers, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -121,6 +121,7 @@ struct Request {
 impl Ends for DcpEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Dcp;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.facts());

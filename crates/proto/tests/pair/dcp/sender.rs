@@ -6,7 +6,7 @@ use crate::pair::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Sche
 use anabranch_base::{Rate, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
+use anabranch_proto::transport::{DcpSender, PayloadRange, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
@@ -138,6 +138,10 @@ impl Sending for CheckedSender {
         prop_assert!(self.sender.post(message_id(message), self.payload[message]).is_ok());
         self.end += self.planned[self.end as usize].of;
         Ok(())
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sender.payload_range(psn)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {

@@ -13,7 +13,7 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, OpsConfig};
-use anabranch_proto::transport::{EqdsConfig, SackConfig};
+use anabranch_proto::transport::{EqdsConfig, Headers, SackConfig};
 use anabranch_proto::{Pace, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -64,6 +64,7 @@ struct EqdsEnds {
 impl Ends for EqdsEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Extended;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))

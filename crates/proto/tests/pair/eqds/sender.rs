@@ -4,7 +4,7 @@ use super::EqdsEnds;
 use crate::pair::run::Sending;
 use crate::pair::schedule::{ENDS, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::{EqdsSender, SackSender, Sender as _, SenderCounters};
+use anabranch_proto::transport::{EqdsSender, PayloadRange, SackSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -62,6 +62,10 @@ impl Sending for CheckedSender {
         let (id, bytes) = (message_id(message), self.payload[message]);
         prop_assert!(self.sender.post(id, bytes).is_ok() && self.twin.post(id, bytes).is_ok());
         Ok(())
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sender.payload_range(psn)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {

@@ -12,7 +12,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, GoBackNConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, GoBackNConfig, Headers, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -92,6 +92,7 @@ struct GoBackNEnds {
 impl Ends for GoBackNEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::InOrder;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.facts());

@@ -14,7 +14,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, IrnConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Headers, IrnConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use sender::CheckedSender;
@@ -135,6 +135,7 @@ pub struct IrnEnds {
 impl Ends for IrnEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Irn;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.facts());

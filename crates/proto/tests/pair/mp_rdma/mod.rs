@@ -12,7 +12,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, MpRdmaConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Headers, MpRdmaConfig, TransportConfig};
 use anabranch_proto::{Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -123,6 +123,7 @@ struct MpRdmaEnds {
 impl Ends for MpRdmaEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Extended;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.path.facts());

@@ -6,7 +6,7 @@ use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{RackTlpSender, Sender as _, SenderCounters};
+use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
@@ -236,6 +236,10 @@ impl Sending for CheckedSender {
         prop_assert!(self.sender.post(message_id(message), self.payload[message]).is_ok());
         self.end += self.planned[self.end as usize].of;
         Ok(())
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sender.payload_range(psn)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {

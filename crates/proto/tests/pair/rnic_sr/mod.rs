@@ -12,7 +12,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, RnicSrConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Headers, RnicSrConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -155,6 +155,7 @@ struct RnicSrEnds {
 impl Ends for RnicSrEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Direct;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.facts());

@@ -15,7 +15,7 @@ use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig
 use anabranch_proto::lb::{
     AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
 };
-use anabranch_proto::transport::SackConfig;
+use anabranch_proto::transport::{Headers, SackConfig};
 use anabranch_proto::{Packet, Repr, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -113,6 +113,7 @@ struct SackEnds {
 impl Ends for SackEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Extended;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         (CheckedSender::new(schedule), CheckedReceiver::new(schedule))

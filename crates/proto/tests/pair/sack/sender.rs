@@ -7,7 +7,7 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{AckReport, AnyCc};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, LbConfig};
-use anabranch_proto::transport::{SackSender, Sender as _, SenderCounters};
+use anabranch_proto::transport::{PayloadRange, SackSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -107,6 +107,10 @@ impl Sending for CheckedSender {
         self.left[message] = of;
         self.unacknowledged += of;
         self.check()
+    }
+
+    fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
+        self.sender.payload_range(psn)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {

@@ -12,7 +12,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StrackLbConfig};
-use anabranch_proto::transport::{AnyReceiver, AnySender, StrackConfig, TransportConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Headers, StrackConfig, TransportConfig};
 use anabranch_proto::{Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
@@ -108,6 +108,7 @@ struct StrackEnds {
 impl Ends for StrackEnds {
     type Sender = CheckedSender;
     type Receiver = CheckedReceiver;
+    const HEADERS: Headers = Headers::Strack;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
         let (transport, facts) = (schedule.transport(), schedule.path.facts());

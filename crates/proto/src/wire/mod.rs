@@ -1,4 +1,0 @@
-//! Byte formats of packets that the papers specify.
-
-pub mod dcp;
-pub mod strack;

@@ -1,0 +1,105 @@
+//! The packets of a run survive their bytes, and each payload lies where the sender says.
+
+use crate::pair::schedule::{PAYLOAD, Post, message_id};
+use anabranch_base::{Duration, HostId, Time};
+use anabranch_proto::transport::{Headers, PayloadRange};
+use anabranch_proto::{Packet, Repr};
+use anabranch_wire::strack::TICK;
+use anabranch_wire::{Addresses, Format, Memory, Payload, Reference, Route, decode, encode};
+use proptest::prelude::*;
+
+const ROUTE: Route = Route {
+    to_mac: [2, 0, 0, 0, 0, 2],
+    from_mac: [2, 0, 0, 0, 0, 1],
+    ip: Addresses::V4 { from: [10, 0, 0, 1], to: [10, 0, 0, 2] },
+};
+
+/// The bytes of the payload, of which there are as many as show a mix-up.
+const SHOWN: [u8; 6] = *b"shown.";
+
+/// The packet that arrives at `arrival` is what its bytes say, apart from the part of its time below a tick.
+pub fn check_packet(
+    headers: Headers,
+    packet: &Packet,
+    range: Option<PayloadRange>,
+    arrival: Time,
+) -> Result<(), TestCaseError> {
+    // NICs without the extension header have times and messages as state of their own.
+    let headers =
+        if matches!(headers, Headers::InOrder | Headers::Direct) { Headers::Extended } else { headers };
+    let tick = if headers == Headers::Strack { TICK } else { Duration::from_ns(1) };
+    let format = Format { tick, ..Format::new(headers) };
+    let range = range.unwrap_or_default();
+    let payload = Payload { range, memory: Memory::default(), bytes: &SHOWN };
+    let mut bytes = Vec::new();
+    let failed = |why: anabranch_wire::WireError| TestCaseError::fail(format!("{why}: {packet:?}"));
+    encode(&format, &ROUTE, packet, &payload, &mut bytes).map_err(failed)?;
+    let (at_receiver, dst) = (packet.is_for_receiver(), packet.dst);
+    let reference =
+        Reference { dst, at_receiver, psn: number(&packet.repr).saturating_sub(500), now: arrival };
+    let read = decode(&format, &reference, &bytes).map_err(failed)?;
+    let repr = with_ticks(packet.repr, headers, tick);
+    prop_assert_eq!(read.packet, Packet { repr, wire_bytes: read.packet.wire_bytes, ..*packet });
+    if matches!(packet.repr, Repr::Data { .. }) {
+        prop_assert_eq!((read.payload, read.offset), (&SHOWN[..], Some(range.offset as u32)));
+    }
+    prop_assert_eq!((read.route, HostId(dst.0)), (ROUTE, read.packet.dst));
+    Ok(())
+}
+
+fn number(repr: &Repr) -> u32 {
+    match *repr {
+        Repr::Data { psn, .. }
+        | Repr::Trimmed { psn, .. }
+        | Repr::HeaderOnly { psn, .. }
+        | Repr::Nack { psn, .. } => psn,
+        Repr::Ack { cumulative, .. } => cumulative,
+        Repr::Sack { expected, .. } => expected,
+        Repr::Probe { base, .. } => base,
+        _ => 0,
+    }
+}
+
+fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
+    match &mut repr {
+        // DCP's header-only packets have no time.
+        Repr::Trimmed { sent_at, .. } if headers == Headers::Dcp => *sent_at = Time::ZERO,
+        Repr::Data { sent_at, .. }
+        | Repr::Trimmed { sent_at, .. }
+        | Repr::Ack { sent_at, .. }
+        | Repr::Nack { sent_at, .. }
+        | Repr::Sack { sent_at, .. }
+        | Repr::Probe { sent_at, .. } => *sent_at = Time(sent_at.0 / tick.0 * tick.0),
+        _ => {}
+    }
+    repr
+}
+
+/// The payload of a data packet is that part of its message which its place among the message's packets gives.
+pub fn check_range(
+    messages: &[Post],
+    packet: &Packet,
+    range: Option<PayloadRange>,
+) -> Result<(), TestCaseError> {
+    let Repr::Data { psn, message, message_packets, .. } = packet.repr else { return Ok(()) };
+    let Some(range) = range else { return Err(TestCaseError::fail("the sender does not know its payload")) };
+    let index = (0..messages.len()).find(|&index| message_id(index) == message).expect("it was posted");
+    // Messages take PSNs in the order of their posting.
+    let is_before = |(other, post): &(usize, &Post)| (post.at, *other) < (messages[index].at, index);
+    let first: u32 = messages.iter().enumerate().filter(is_before).map(|(_, post)| post.packets).sum();
+    let (offset, bytes) = (u64::from(psn - first) * PAYLOAD, messages[index].bytes());
+    let expected = PayloadRange {
+        message,
+        offset,
+        bytes: PAYLOAD.min(bytes - offset) as u16,
+        message_bytes: bytes,
+        ..range
+    };
+    prop_assert_eq!(range, expected);
+    // A request begins with a packet of its own, and only the last one of a message ends with a part of a packet.
+    let is_last = range.offset - range.request_offset + range.request_bytes == bytes;
+    prop_assert!(range.request_offset % PAYLOAD == 0 && range.request_offset <= range.offset);
+    prop_assert_eq!(range.request_bytes.div_ceil(PAYLOAD).max(1), u64::from(message_packets));
+    prop_assert!(is_last || range.request_bytes % PAYLOAD == 0);
+    Ok(())
+}

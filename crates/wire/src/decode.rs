@@ -1,0 +1,321 @@
+//! From bytes to a packet of the cores.
+
+use crate::bth::{ACK, AVOIDANCE_BIT, Aeth, NACK, SPRAYED_BIT, opcode, read_reth};
+use crate::bytes::Cursor;
+use crate::dcp;
+use crate::encode::CNP_BYTES;
+use crate::error::{Fault, WireError};
+use crate::extension::Extension;
+use crate::format::{FIRST_QPN, Format, TRIMMED_CLASS};
+use crate::frame::RoceFrame;
+use crate::link::{CE, FCS_BYTES, Route, SHORTEST, shorten};
+use crate::number::{Reference, latest_time, nearest_psn};
+use crate::strack;
+use anabranch_base::{HostId, MessageId, QpId, Time};
+use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
+use anabranch_proto::transport::Headers;
+use anabranch_proto::transport::dcp_reception::{Operation, Reth};
+use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
+
+/// A packet that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received<'a> {
+    /// The packet. In headers of RoCEv2 alone ([`Headers::InOrder`], [`Headers::Direct`]) times are 0, and data is the only
+    /// packet of message 0: such NICs have these as their own state. So is the time of a trimmed packet of DCP.
+    pub packet: Packet,
+    /// Its addresses.
+    pub route: Route,
+    /// The payload; empty for all packets but data.
+    pub payload: &'a [u8],
+    /// Offset of the payload in the frame.
+    pub payload_at: usize,
+    /// The byte of the message at which the payload belongs; none for packets without payload, and in headers of RoCEv2
+    /// alone, where `reth` has an address or the packets come in order.
+    pub offset: Option<u32>,
+    /// The RETH, if it has one.
+    pub reth: Option<Reth>,
+}
+
+/// Reads a packet. Bytes behind the IP packet fill up a short frame and are not read.
+///
+/// # Errors
+/// The bytes are no packet in this format, its ICRC is wrong, or reserved bits are set.
+pub fn decode<'a>(
+    format: &Format,
+    reference: &Reference,
+    bytes: &'a [u8],
+) -> Result<Received<'a>, WireError> {
+    let frame = RoceFrame::decode(bytes, format.entropy)?;
+    let reader = Reader { format, reference, frame };
+    let mut cursor = if reader.is_cut() { frame.trimmed_fields() } else { frame.fields()? };
+    let mut found = Found { repr: Repr::Cnp, extension: Extension::default(), reth: None, offset: None };
+    match format.headers {
+        Headers::Dcp if dcp::Tag::of_dscp(frame.link.dscp) != dcp::Tag::Other => {
+            reader.read_dcp(&mut cursor, &mut found)?;
+        }
+        _ => reader.read(&mut cursor, &mut found)?,
+    }
+    if !matches!(found.repr, Repr::Data { .. }) {
+        cursor.end("payload")?;
+    }
+    let reserved = frame.bth.reserved;
+    let bit = |bit: u8, tag: u16| if reserved & bit != 0 { tag } else { 0 };
+    let packet = Packet {
+        qp: QpId(reader.qp()?),
+        dst: reference.dst,
+        wire_bytes: reader.wire_bytes(),
+        ev: frame.link.ev,
+        marked: frame.link.ecn == CE,
+        tag: found.extension.tag | bit(SPRAYED_BIT, SPRAYED) | bit(AVOIDANCE_BIT, PATH_AVOIDANCE_SIGNAL),
+        repr: found.repr,
+    };
+    Ok(Received {
+        packet,
+        route: frame.link.route,
+        payload: cursor.rest(),
+        payload_at: cursor.at(),
+        offset: found.offset,
+        reth: found.reth,
+    })
+}
+
+/// Trims a data packet as a switch does: to its headers, with the DSCP of a trimmed packet ([`TRIMMED_CLASS`]), or DCP's tag.
+/// Payload and ICRC are cut off. The UDP length stays as it was.
+///
+/// # Errors
+/// The bytes are no data packet in this format; they stay as they are.
+pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
+    if format.headers == Headers::Dcp {
+        return dcp::trim(bytes);
+    }
+    let reference = Reference { dst: HostId(0), at_receiver: true, psn: 0, now: Time::ZERO };
+    let received = decode(format, &reference, bytes)?;
+    if !matches!(received.packet.repr, Repr::Data { .. }) {
+        let frame = RoceFrame::decode(bytes, format.entropy)?;
+        let at = frame.link.route.ip.bth();
+        return Err(WireError::value("BTH opcode", at, frame.bth.opcode, "that of a data packet"));
+    }
+    let (end, ip) = (received.payload_at, received.route.ip);
+    bytes.truncate(end);
+    // Padding is cut off as well.
+    bytes[ip.bth() + 1] &= !0x30;
+    shorten(bytes, &ip, TRIMMED_CLASS);
+    Ok(())
+}
+
+/// The parts of a packet behind the BTH.
+struct Found {
+    repr: Repr,
+    extension: Extension,
+    reth: Option<Reth>,
+    offset: Option<u32>,
+}
+
+struct Reader<'a, 'r> {
+    format: &'r Format,
+    reference: &'r Reference,
+    frame: RoceFrame<'a>,
+}
+
+impl<'a> Reader<'a, '_> {
+    /// Whether a switch cut off the payload, and with it the ICRC.
+    fn is_cut(&self) -> bool {
+        let dscp = self.frame.link.dscp;
+        match self.format.headers {
+            Headers::Dcp => dcp::Tag::of_dscp(dscp) == dcp::Tag::HeaderOnly,
+            _ => dscp == TRIMMED_CLASS,
+        }
+    }
+
+    /// The size of the packet as the simulator counts it: with the check sequence, without padding of the payload, and at
+    /// least that of the shortest frame.
+    fn wire_bytes(&self) -> u16 {
+        let pad = if self.is_cut() { 0 } else { usize::from(self.frame.bth.pad) };
+        let bytes = (self.frame.length() - pad).max(SHORTEST) + FCS_BYTES;
+        u16::try_from(bytes).unwrap_or(u16::MAX)
+    }
+
+    fn qp(&self) -> Result<u32, WireError> {
+        let found = self.frame.bth.qpn;
+        let at = self.frame.link.route.ip.bth() + 5;
+        let reserved = WireError::value("queue pair number", at, found, "a number from 256 on");
+        found.checked_sub(FIRST_QPN).ok_or(reserved)
+    }
+
+    fn psn(&self) -> u32 {
+        nearest_psn(self.frame.bth.psn, self.reference.psn)
+    }
+
+    /// The PSN of the BTH plus 1.
+    fn cumulative(&self) -> u32 {
+        nearest_psn(self.frame.bth.psn.wrapping_add(1) & 0xff_ffff, self.reference.psn)
+    }
+
+    fn time(&self, extension: &Extension) -> Time {
+        let time = |low| latest_time(low, 32, self.reference.now, self.format.tick);
+        extension.time.map_or(Time::ZERO, time)
+    }
+
+    /// Reads what follows the BTH, in the headers that all transports but DCP have.
+    fn read(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+        let bth = &self.frame.bth;
+        match bth.opcode {
+            opcode::WRITE_FIRST | opcode::WRITE_MIDDLE | opcode::WRITE_LAST | opcode::WRITE_ONLY => {
+                if matches!(bth.opcode, opcode::WRITE_FIRST | opcode::WRITE_ONLY) {
+                    found.reth = Some(read_reth(cursor)?);
+                }
+                found.extension = self.frame.extension(cursor)?;
+                self.read_write(found);
+            }
+            opcode::ACKNOWLEDGE => self.read_ack(cursor, found)?,
+            opcode::CNP => {
+                cursor.zeros("reserved bytes of a CNP", CNP_BYTES)?;
+                found.extension = self.frame.extension(cursor)?;
+            }
+            other => {
+                found.repr = match other {
+                    opcode::PULL => Repr::Pull { number: cursor.u32("pull")? },
+                    opcode::RTS => Repr::Rts { target: cursor.u32("demand")? },
+                    opcode::PROGRAM => Repr::Program { word: cursor.u64("message of a program")? },
+                    opcode::CUSTOM => {
+                        let content = cursor.take("content")?;
+                        let flags = cursor.with_reserved("direction and class", 0b1111_1100)?;
+                        cursor.zeros("direction and class", 3)?;
+                        Repr::Custom { content, to_receiver: flags & 1 != 0, with_data: flags & 2 != 0 }
+                    }
+                    opcode::RETURNED => Repr::header_only(self.psn()),
+                    opcode::SACK => self.sack(cursor)?,
+                    _ => {
+                        let at = self.frame.link.route.ip.bth();
+                        let expected = "a Write, an ACK, a CNP, or 0xc0 to 0xc5";
+                        return Err(WireError::value("BTH opcode", at, other, expected));
+                    }
+                };
+                found.extension = self.frame.extension(cursor)?;
+                if let (Repr::HeaderOnly { .. }, Some(msn)) = (found.repr, found.extension.number) {
+                    found.repr = found.repr.with_msn(msn);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The packet of a Write: data, a trimmed packet or a probe.
+    fn read_write(&self, found: &mut Found) {
+        let (extension, bth) = (&found.extension, &self.frame.bth);
+        let sent_at = self.time(extension);
+        let msn = extension.number.unwrap_or(Msn::NONE);
+        let is_empty = found.reth.is_some_and(|reth| reth.length == 0);
+        found.repr = match extension.message {
+            _ if self.is_cut() => Repr::trimmed(self.psn()).with_msn(msn).with_sent_at(sent_at),
+            None if is_empty && extension.time.is_some() => Repr::probe(self.psn()).with_sent_at(sent_at),
+            message => {
+                let id = message.map_or(MessageId(0), |part| MessageId(part.message));
+                found.offset = message.map(|part| part.offset);
+                Repr::data(self.psn())
+                    .with_message(id, message.map_or(1, |part| part.packets))
+                    .with_sent_at(sent_at)
+                    .with_ack_now(bth.ack_request)
+                    .with_stamps(extension.stamps.unwrap_or(0))
+                    .with_msn(msn)
+            }
+        };
+    }
+
+    fn read_ack(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+        let at = cursor.at();
+        let aeth = Aeth::read(cursor)?;
+        let is_nack = match aeth.syndrome {
+            ACK => false,
+            NACK => true,
+            other => {
+                let expected = "0x1f (ACK) or 0x60 (NACK, PSN sequence error)";
+                return Err(WireError::value("AETH syndrome", at, other, expected));
+            }
+        };
+        match self.format.headers {
+            Headers::Irn => {
+                cursor.zeros("PSN of the cause", 1)?;
+                let low = cursor.u24("PSN of the cause")?;
+                found.extension = self.frame.extension(cursor)?;
+                let cumulative = self.cumulative();
+                let base = nearest_psn(low, cumulative);
+                if (base >= cumulative) != is_nack {
+                    let expected = "0x1f (ACK) up to the ePSN, 0x60 (NACK) beyond it";
+                    return Err(WireError::value("AETH syndrome", at, aeth.syndrome, expected));
+                }
+                found.repr = self.ack(&found.extension, cumulative).with_received(base, 1);
+            }
+            Headers::Strack if !is_nack => {
+                found.repr = self.sack(cursor)?;
+                found.extension = self.frame.extension(cursor)?;
+            }
+            _ => {
+                found.extension = self.frame.extension(cursor)?;
+                found.repr = if is_nack {
+                    Repr::nack(self.psn()).with_sent_at(self.time(&found.extension))
+                } else {
+                    self.ack(&found.extension, self.cumulative())
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn sack(&self, cursor: &mut Cursor<'a>) -> Result<Repr, WireError> {
+        let at = cursor.at();
+        let (fields, ev) = strack::read(cursor, self.reference, self.format.tick)?;
+        if ev == self.frame.link.ev {
+            return Ok(fields.repr());
+        }
+        Err(WireError::value("echo_entropy", at, ev, "the entropy value of the packet"))
+    }
+
+    fn ack(&self, extension: &Extension, cumulative: u32) -> Repr {
+        let (base, received) =
+            extension.bitmap.map_or((cumulative, 0), |(low, bits)| (nearest_psn(low, cumulative), bits));
+        Repr::ack(cumulative)
+            .with_received(base, received)
+            .with_mark(self.frame.bth.becn)
+            .with_carried(extension.carried.unwrap_or(CarriedEvs::NONE))
+            .with_sent_at(self.time(extension))
+    }
+
+    /// Reads what follows the BTH of a packet for which DCP defines the headers.
+    fn read_dcp(&self, cursor: &mut Cursor<'a>, found: &mut Found) -> Result<(), WireError> {
+        let (frame, bth) = (&self.frame, &self.frame.bth);
+        match (dcp::Tag::of_dscp(frame.link.dscp), bth.opcode) {
+            (dcp::Tag::Ack, opcode::ACKNOWLEDGE) => {
+                let at = cursor.at();
+                let Aeth { syndrome, msn } = Aeth::read(cursor)?;
+                if syndrome != 0 {
+                    let fault = Fault::Reserved { found: syndrome, reserved: 0xff };
+                    return Err(WireError::new("AETH syndrome", at, fault));
+                }
+                found.extension = frame.extension(cursor)?;
+                found.repr = self.ack(&found.extension, msn);
+            }
+            (dcp::Tag::HeaderOnly, opcode) if dcp::is_data(opcode) => {
+                let msn = dcp::msn(bth, cursor)?;
+                // At the sender it is on its way back.
+                let is_back = !self.reference.at_receiver;
+                let repr = if is_back { Repr::header_only(self.psn()) } else { Repr::trimmed(self.psn()) };
+                found.repr = repr.with_msn(msn);
+            }
+            (dcp::Tag::Data, opcode) if dcp::is_data(opcode) => {
+                let headers = dcp::DataHeaders::read(frame, cursor)?;
+                found.extension = frame.extension(cursor)?;
+                self.read_write(found);
+                found.repr = found.repr.with_msn(headers.msn);
+                match headers.operation {
+                    Operation::Write(reth) | Operation::WriteWithImmediate { reth, .. } => {
+                        found.reth = Some(reth)
+                    }
+                    Operation::Send { offset, .. } => found.offset = found.offset.or(Some(offset)),
+                }
+            }
+            _ => return Err(dcp::wrong_tag(frame)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! From a packet of the cores to bytes.
+
+use crate::bth::{
+    ACK, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, NACK, Position, RETH_BYTES, SPRAYED_BIT, opcode, put_reth,
+    u32_of,
+};
+use crate::bytes::put_u24;
+use crate::dcp;
+use crate::error::{Fault, WireError};
+use crate::extension::{Extension, MessagePart, OFFSET_IN_EXTENSION};
+use crate::format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Payload, TRIMMED_CLASS, qpn};
+use crate::frame::FrameParts;
+use crate::link::{CE, ECT0, Link, Route};
+use crate::number::ticks;
+use crate::strack::SackFields;
+use anabranch_base::Time;
+use anabranch_proto::program::{PATH_AVOIDANCE_SIGNAL, SPRAYED};
+use anabranch_proto::transport::Headers;
+use anabranch_proto::transport::dcp_reception::{Operation, Reth};
+use anabranch_proto::{CarriedEvs, Msn, Packet, Repr};
+
+const LOW_24: u32 = 0xff_ffff;
+
+/// Writes a packet to `out`, which is emptied first, without the frame check sequence. Data has a payload, which stands
+/// behind all headers; its length, and not [`Packet::wire_bytes`], is that of the frame.
+///
+/// # Errors
+/// A number does not fit its field, a value has no room in these headers, or the frame is longer than an IP packet may be.
+pub fn encode(
+    format: &Format,
+    route: &Route,
+    packet: &Packet,
+    payload: &Payload<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let (is_data, at) = (matches!(packet.repr, Repr::Data { .. }), route.ip.bth());
+    check_kind(format.headers, &packet.repr, at)?;
+    let is_dcp = format.headers == Headers::Dcp;
+    let is_cut = match packet.repr {
+        Repr::Trimmed { .. } => true,
+        // DCP's is the trimmed packet itself.
+        Repr::HeaderOnly { .. } => is_dcp,
+        _ => false,
+    };
+    let link = Link { route: *route, ev: packet.ev, dscp: dscp(format, packet), ecn: ecn(packet) };
+    let mut extension = extension(format, at, packet, payload)?;
+    if is_cut && is_dcp {
+        no_room("tag", at + BTH_BYTES, extension.tag)?;
+        extension = Extension::default();
+    }
+    let parts = FrameParts {
+        link,
+        entropy: format.entropy,
+        bth: bth(format, at, packet, payload)?,
+        extension,
+        payload: if is_data { payload.bytes } else { &[] },
+        has_icrc: !is_cut,
+    };
+    parts.put(out, |out| put_headers(format, packet, payload, out))
+}
+
+/// Fails for an answer that the transport with these headers does not send, and whose bytes would be read as another one.
+fn check_kind(headers: Headers, repr: &Repr, at: usize) -> Result<(), WireError> {
+    let field = match (headers, repr) {
+        (Headers::Strack, Repr::Ack { .. }) => "ACK",
+        // Its acknowledgement beyond a gap is the NACK.
+        (Headers::Irn, Repr::Nack { .. }) => "NACK",
+        _ => return Ok(()),
+    };
+    Err(WireError::new(field, at, Fault::NoSuchPacket))
+}
+
+/// ECT(0) for packets that switches may mark, CE for those they marked, and no ECN for the rest.
+fn ecn(packet: &Packet) -> u8 {
+    match (packet.marked, packet.is_control()) {
+        (true, _) => CE,
+        (false, false) => ECT0,
+        (false, true) => 0,
+    }
+}
+
+fn dscp(format: &Format, packet: &Packet) -> u8 {
+    if format.headers == Headers::Dcp {
+        return match packet.repr {
+            Repr::Data { .. } => dcp::Tag::Data as u8,
+            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => dcp::Tag::HeaderOnly as u8,
+            Repr::Ack { .. } => dcp::Tag::Ack as u8,
+            // Its lowest bits are the tag of a packet of another protocol.
+            _ => CONTROL_CLASS,
+        };
+    }
+    match packet.repr {
+        Repr::Trimmed { .. } => TRIMMED_CLASS,
+        _ if packet.is_control() => CONTROL_CLASS,
+        _ => DATA_CLASS,
+    }
+}
+
+/// The BTH, which is to stand `at` these bytes of the frame, without what depends on the extension header and the payload.
+fn bth(format: &Format, at: usize, packet: &Packet, payload: &Payload<'_>) -> Result<Bth, WireError> {
+    let too_large = Fault::TooLarge { value: u64::from(packet.qp.0) + u64::from(FIRST_QPN), bits: 24 };
+    let number = qpn(packet.qp).ok_or(WireError::new("queue pair number", at + 5, too_large))?;
+    let header = |opcode, psn: u32| Bth::new(opcode, number, psn & LOW_24);
+    let is_dcp = format.headers == Headers::Dcp;
+    let mut bth = match packet.repr {
+        Repr::Data { psn, msn, ack_now, .. } if is_dcp => {
+            dcp_headers(msn, payload, at)?.bth(at, number, psn & LOW_24, ack_now)?
+        }
+        Repr::Trimmed { psn, msn, .. } | Repr::HeaderOnly { psn, msn } if is_dcp => {
+            dcp::header_only_bth(number, psn & LOW_24, msn)
+        }
+        Repr::Ack { marked, .. } if is_dcp => Bth { becn: marked, ..header(opcode::ACKNOWLEDGE, 0) },
+        Repr::Data { psn, ack_now, .. } => {
+            Bth { ack_request: ack_now, ..header(write_opcode(format, payload), psn) }
+        }
+        Repr::Trimmed { psn, .. } => header(opcode::WRITE_MIDDLE, psn),
+        Repr::HeaderOnly { psn, .. } => header(opcode::RETURNED, psn),
+        Repr::Ack { cumulative, marked, .. } => {
+            Bth { becn: marked, ..header(opcode::ACKNOWLEDGE, cumulative.wrapping_sub(1)) }
+        }
+        Repr::Nack { psn, .. } => header(opcode::ACKNOWLEDGE, psn),
+        Repr::Cnp => Bth { becn: true, ..header(opcode::CNP, 0) },
+        Repr::Sack { expected, .. } => {
+            let is_ack = format.headers == Headers::Strack;
+            let opcode = if is_ack { opcode::ACKNOWLEDGE } else { opcode::SACK };
+            header(opcode, expected.wrapping_sub(1))
+        }
+        // A Write of no bytes, which is answered at once.
+        Repr::Probe { base, .. } => Bth { ack_request: true, ..header(opcode::WRITE_ONLY, base) },
+        Repr::Pull { .. } => header(opcode::PULL, 0),
+        Repr::Rts { .. } => header(opcode::RTS, 0),
+        Repr::Program { .. } => header(opcode::PROGRAM, 0),
+        Repr::Custom { .. } => header(opcode::CUSTOM, 0),
+    };
+    if in_bth(packet.tag) {
+        let bit = |tag: u16, bit: u8| if packet.tag & tag != 0 { bit } else { 0 };
+        bth.reserved |= bit(SPRAYED, SPRAYED_BIT) | bit(PATH_AVOIDANCE_SIGNAL, AVOIDANCE_BIT);
+    }
+    Ok(bth)
+}
+
+/// Whether bits of the BTH carry the tag: those of Themis for packet spraying.
+fn in_bth(tag: u16) -> bool {
+    tag & !(SPRAYED | PATH_AVOIDANCE_SIGNAL) == 0
+}
+
+fn write_opcode(format: &Format, payload: &Payload<'_>) -> u8 {
+    match format.headers {
+        Headers::InOrder => match position(payload) {
+            Position::First => opcode::WRITE_FIRST,
+            Position::Middle => opcode::WRITE_MIDDLE,
+            Position::Last => opcode::WRITE_LAST,
+            Position::Only => opcode::WRITE_ONLY,
+        },
+        _ => opcode::WRITE_ONLY,
+    }
+}
+
+/// The position of a packet in its message, or its request (DCP).
+fn position(payload: &Payload<'_>) -> Position {
+    let range = &payload.range;
+    Position::of(range.request_offset, range.bytes.into(), range.request_bytes)
+}
+
+/// DCP's headers of a data packet whose BTH stands `at` these bytes of the frame.
+fn dcp_headers(msn: Msn, payload: &Payload<'_>, at: usize) -> Result<dcp::DataHeaders, WireError> {
+    let (range, at) = (&payload.range, at + BTH_BYTES + 6);
+    let operation = Operation::Send {
+        ssn: msn.number(),
+        offset: u32_of("offset", at, range.request_offset)?,
+        length: u32_of("length", at + 4, range.request_bytes)?,
+    };
+    Ok(dcp::DataHeaders { msn, position: position(payload), operation })
+}
+
+/// Writes what stands between the BTH and the extension header.
+fn put_headers(
+    format: &Format,
+    packet: &Packet,
+    payload: &Payload<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let is_dcp = format.headers == Headers::Dcp;
+    let ack = Aeth { syndrome: ACK, msn: 0 };
+    match packet.repr {
+        Repr::Data { msn, .. } if is_dcp => dcp_headers(msn, payload, out.len() - BTH_BYTES)?.put(out)?,
+        Repr::Trimmed { msn, .. } | Repr::HeaderOnly { msn, .. } if is_dcp => {
+            put_u24(out, "MSN", msn.number())?;
+        }
+        Repr::Ack { cumulative, base, received, .. } if is_dcp => {
+            no_room("bitmap", out.len(), if base == cumulative { received } else { u64::from(base) })?;
+            Aeth { syndrome: 0, msn: cumulative }.put(out)?;
+        }
+        Repr::Data { .. } => put_write(format, payload, out)?,
+        Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => {}
+        Repr::Ack { cumulative, base, received, .. } if format.headers == Headers::Irn => {
+            no_room("bitmap", out.len(), if received == 1 { 0 } else { received })?;
+            // IRN (SIGCOMM 2018, section 3.1): beyond a gap the acknowledgement is a NACK.
+            let syndrome = if base < cumulative { ACK } else { NACK };
+            Aeth { syndrome, msn: 0 }.put(out)?;
+            out.push(0);
+            put_u24(out, "PSN of the cause", base & LOW_24)?;
+        }
+        Repr::Ack { .. } => ack.put(out)?,
+        Repr::Nack { .. } => Aeth { syndrome: NACK, msn: 0 }.put(out)?,
+        Repr::Cnp => out.extend([0; CNP_BYTES]),
+        Repr::Sack { .. } => {
+            if format.headers == Headers::Strack {
+                ack.put(out)?;
+            }
+            let fields = SackFields::of(&packet.repr);
+            fields.map_or(Ok(()), |fields| fields.put(packet.ev, format.tick, out))?;
+        }
+        Repr::Probe { .. } => put_reth(out, &Reth { address: 0, key: packet.qp.0, length: 0 }),
+        Repr::Pull { number } => out.extend(number.to_be_bytes()),
+        Repr::Rts { target } => out.extend(target.to_be_bytes()),
+        Repr::Program { word } => out.extend(word.to_be_bytes()),
+        Repr::Custom { content, to_receiver, with_data } => {
+            out.extend(content);
+            out.extend([u8::from(to_receiver) | u8::from(with_data) << 1, 0, 0, 0]);
+        }
+    }
+    Ok(())
+}
+
+/// Reserved bytes of a CNP behind its BTH.
+pub(crate) const CNP_BYTES: usize = 16;
+
+/// The RETH of a Write, in its first packet or in each.
+fn put_write(format: &Format, payload: &Payload<'_>, out: &mut Vec<u8>) -> Result<(), WireError> {
+    let range = &payload.range;
+    let length = match (format.headers, position(payload)) {
+        (Headers::InOrder, Position::Middle | Position::Last) => return Ok(()),
+        (Headers::InOrder, _) => u32_of("RETH length", out.len() + 12, range.message_bytes)?,
+        _ => range.bytes.into(),
+    };
+    let address = payload.memory.address.wrapping_add(range.offset);
+    put_reth(out, &Reth { address, key: payload.memory.key, length });
+    Ok(())
+}
+
+/// The fields for which the standard headers have no room, of a packet whose BTH stands `at` these bytes of the frame.
+fn extension(
+    format: &Format,
+    at: usize,
+    packet: &Packet,
+    payload: &Payload<'_>,
+) -> Result<Extension, WireError> {
+    let is_plain = format.is_plain();
+    let time = |time: Time| (!is_plain).then(|| ticks(time, format.tick) as u32);
+    let number = |msn: Msn| (msn != Msn::NONE && format.headers != Headers::Dcp).then_some(msn);
+    let mut extension = Extension::default();
+    if !in_bth(packet.tag) {
+        extension.tag = packet.tag;
+    }
+    match packet.repr {
+        Repr::Data { message, message_packets, sent_at, stamps, msn, .. } => {
+            extension.time = time(sent_at);
+            if !is_plain {
+                let headers = if format.headers == Headers::Dcp { dcp::SEND_BYTES } else { RETH_BYTES };
+                let at = at + BTH_BYTES + headers + OFFSET_IN_EXTENSION;
+                let offset = u32_of("offset", at, payload.range.offset)?;
+                extension.message =
+                    Some(MessagePart { message: message.0, packets: message_packets, offset });
+            }
+            extension.number = number(msn);
+            extension.stamps = (stamps != 0).then_some(stamps);
+        }
+        Repr::Trimmed { msn, sent_at, .. } => {
+            (extension.time, extension.number) = (time(sent_at), number(msn));
+        }
+        Repr::HeaderOnly { msn, .. } => extension.number = number(msn),
+        Repr::Ack { cumulative, base, received, carried, sent_at, .. } => {
+            extension.time = time(sent_at);
+            let has_bitmap = received != 0 || base != cumulative;
+            if has_bitmap && !matches!(format.headers, Headers::Dcp | Headers::Irn) {
+                extension.bitmap = Some((base & LOW_24, received));
+            }
+            extension.carried = (carried != CarriedEvs::NONE).then_some(carried);
+        }
+        Repr::Nack { sent_at, .. } => extension.time = time(sent_at),
+        // A Write of no bytes may be data too; a probe has a time, and no message.
+        Repr::Probe { sent_at, .. } => extension.time = Some(ticks(sent_at, format.tick) as u32),
+        Repr::Cnp
+        | Repr::Sack { .. }
+        | Repr::Pull { .. }
+        | Repr::Rts { .. }
+        | Repr::Program { .. }
+        | Repr::Custom { .. } => {}
+    }
+    Ok(extension)
+}
+
+/// Fails unless the value is 0.
+fn no_room(field: &'static str, at: usize, value: impl Into<u64>) -> Result<(), WireError> {
+    match value.into() {
+        0 => Ok(()),
+        value => Err(WireError::new(field, at, Fault::NoRoom { value })),
+    }
+}

@@ -1,0 +1,143 @@
+//! The extension header: the fields of the cores' packets for which RoCEv2 has no room. It stands behind the standard
+//! headers of a packet (BTH, RETH, AETH, a paper's own) and before the payload, where [`EXTENSION_BIT`] of the BTH is set.
+//! Devices that do not know it take it for payload.
+//!
+//! | Bytes | Field | Bit of byte 1 |
+//! |---|---|---|
+//! | 0 | 0xa1 | |
+//! | 1 | a bit for each of the fields that follow, in this order | |
+//! | 2-3 | bits of programs in switches ([`Packet::tag`](anabranch_proto::Packet::tag)) | |
+//! | 4 | time in ticks: of data its sending, of answers that of their cause | 0 |
+//! | 12 | message, its number of packets, offset of the payload in it; 4 bytes each | 1 |
+//! | 4 | `dcp`: MSN and sRetryNo. `eqds`: the pull up to which there is demand | 2 |
+//! | 12 | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
+//! | 8 | 0 (2 bytes), bitmap of the PSNs whose entropy values are echoed (6) | 4 |
+//! | 4 | timestamps of programs in switches | 5 |
+//!
+//! Bits 6 and 7 are reserved.
+//!
+//! [`EXTENSION_BIT`]: crate::bth::EXTENSION_BIT
+
+use crate::bytes::{Cursor, put_u24};
+use crate::error::WireError;
+use anabranch_proto::{CarriedEvs, Msn};
+
+const KIND: u8 = 0xa1;
+/// Size of the extension header of a usual data packet in bytes: time and part of the message.
+pub(crate) const DATA_EXTENSION_BYTES: usize = 20;
+
+/// Position of the offset of the payload in the extension header of data.
+pub(crate) const OFFSET_IN_EXTENSION: usize = 16;
+
+const TIME: u8 = 1 << 0;
+const MESSAGE: u8 = 1 << 1;
+const NUMBER: u8 = 1 << 2;
+const BITMAP: u8 = 1 << 3;
+const CARRIED: u8 = 1 << 4;
+const STAMPS: u8 = 1 << 5;
+const RESERVED: u8 = !(TIME | MESSAGE | NUMBER | BITMAP | CARRIED | STAMPS);
+
+/// The fields of an extension header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extension {
+    /// Bits of programs in switches.
+    pub tag: u16,
+    /// A time, in the lowest 32 bits of its ticks.
+    pub time: Option<u32>,
+    /// The part of a message.
+    pub message: Option<MessagePart>,
+    /// The number of the request (DCP), or the pull (EQDS).
+    pub number: Option<Msn>,
+    /// Base PSN, 24 bits, and the bitmap from it on.
+    pub bitmap: Option<(u32, u64)>,
+    /// The PSNs whose entropy values are echoed.
+    pub carried: Option<CarriedEvs>,
+    /// Timestamps of programs in switches.
+    pub stamps: Option<u32>,
+}
+
+/// The part of a message that a data packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessagePart {
+    /// Number of the message.
+    pub message: u32,
+    /// Packets of the message, or of the request (DCP).
+    pub packets: u32,
+    /// Offset of the payload in the message.
+    pub offset: u32,
+}
+
+impl Extension {
+    /// Whether it has anything to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Extension::default()
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let bit = |present: bool, bit: u8| if present { bit } else { 0 };
+        let fields = bit(self.time.is_some(), TIME)
+            | bit(self.message.is_some(), MESSAGE)
+            | bit(self.number.is_some(), NUMBER)
+            | bit(self.bitmap.is_some(), BITMAP)
+            | bit(self.carried.is_some(), CARRIED)
+            | bit(self.stamps.is_some(), STAMPS);
+        out.extend([KIND, fields]);
+        out.extend(self.tag.to_be_bytes());
+        if let Some(time) = self.time {
+            out.extend(time.to_be_bytes());
+        }
+        if let Some(MessagePart { message, packets, offset }) = self.message {
+            [message, packets, offset].iter().for_each(|number| out.extend(number.to_be_bytes()));
+        }
+        if let Some(number) = self.number {
+            out.extend(number.pull_target().to_be_bytes());
+        }
+        if let Some((base, bits)) = self.bitmap {
+            out.push(0);
+            put_u24(out, "base PSN", base)?;
+            out.extend(bits.to_be_bytes());
+        }
+        if let Some(carried) = self.carried {
+            out.extend(carried.bits().to_be_bytes());
+        }
+        if let Some(stamps) = self.stamps {
+            out.extend(stamps.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Extension, WireError> {
+        let at = cursor.at();
+        let kind = cursor.u8("extension header")?;
+        if kind != KIND {
+            return Err(WireError::value("extension header", at, kind, "0xa1"));
+        }
+        let fields = cursor.with_reserved("fields of the extension header", RESERVED)?;
+        let has = |bit: u8| fields & bit != 0;
+        let mut extension = Extension { tag: cursor.u16("tag")?, ..Extension::default() };
+        if has(TIME) {
+            extension.time = Some(cursor.u32("time")?);
+        }
+        if has(MESSAGE) {
+            let [message, packets, offset] =
+                [cursor.u32("message")?, cursor.u32("packets")?, cursor.u32("offset")?];
+            extension.message = Some(MessagePart { message, packets, offset });
+        }
+        if has(NUMBER) {
+            extension.number = Some(Msn::of_pull_target(cursor.u32("MSN or pull")?));
+        }
+        if has(BITMAP) {
+            cursor.zeros("base PSN", 1)?;
+            extension.bitmap = Some((cursor.u24("base PSN")?, cursor.u64("bitmap")?));
+        }
+        if has(CARRIED) {
+            cursor.zeros("bitmap of entropy values", 2)?;
+            let [a, b, c, d, e, f] = cursor.take("bitmap of entropy values")?;
+            extension.carried = Some(CarriedEvs::new(u64::from_be_bytes([0, 0, a, b, c, d, e, f])));
+        }
+        if has(STAMPS) {
+            extension.stamps = Some(cursor.u32("timestamps of programs")?);
+        }
+        Ok(extension)
+    }
+}

@@ -1,0 +1,40 @@
+//! The bytes of every packet.
+//!
+//! [`encode`] makes a frame of a packet of the cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH, the headers of its
+//! transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. [`decode`] restores the packet,
+//! and returns the payload with the byte of its message at which it belongs. [`trim`] does what a switch does to a full
+//! queue's packets. [`PauseFrame`] is a pause of PFC. [`RoceFrame`] reads packets of RoCEv2 from any implementation.
+//!
+//! Bytes that are no packet are an error that names the field, its offset and the fault. Nothing here reads a clock or a
+//! file, or does more than its arguments say.
+#![forbid(unsafe_code)]
+
+mod bth;
+mod bytes;
+pub mod dcp;
+mod decode;
+mod encode;
+mod error;
+pub mod extension;
+mod format;
+mod frame;
+mod icrc;
+mod link;
+mod number;
+mod pfc;
+pub mod strack;
+pub mod uet;
+
+pub use bth::{
+    ACK, AETH_BYTES, AVOIDANCE_BIT, Aeth, BTH_BYTES, Bth, EXTENSION_BIT, NACK, Position, RETH_BYTES,
+    RETRY_BIT, SPRAYED_BIT, opcode,
+};
+pub use decode::{Received, decode, trim};
+pub use encode::encode;
+pub use error::{Fault, WireError};
+pub use format::{CONTROL_CLASS, DATA_CLASS, FIRST_QPN, Format, Memory, Payload, TRIMMED_CLASS, qpn};
+pub use frame::{RoceFrame, encode_roce, frame_of_datagram};
+pub use icrc::{ICRC_BYTES, icrc};
+pub use link::{Addresses, CE, ECT0, ETHERNET_BYTES, Entropy, FCS_BYTES, Link, Route, SHORTEST, UDP_PORT};
+pub use number::{Reference, nearest_psn};
+pub use pfc::PauseFrame;
