@@ -52,15 +52,15 @@ impl Graph {
 enum Transfer {
     /// A message over the network.
     Message(MessageId),
-    /// A transfer within a server, with the gate of the step at whose end it arrives.
-    InServer(GateId),
+    /// A transfer over NVLink, with the gate of the step at whose end the receiver has it.
+    NvLink(GateId),
 }
 
 fn activate(builder: &mut WorkloadBuilder, transfer: Transfer, on: Done, gate: GateId) {
     match transfer {
         Transfer::Message(message) => builder.activate(message, on, gate),
         // Arrival and acknowledgement coincide.
-        Transfer::InServer(step) => builder.activate_after(step, gate),
+        Transfer::NvLink(step) => builder.activate_after(step, gate),
     }
 }
 
@@ -139,20 +139,18 @@ impl<'a> Lowering<'a> {
         activate(self.builder, transfer, on, gate);
     }
 
-    /// Adds a transfer from rank `src` within its server, which starts after `needs` activations of the returned gate.
+    /// Adds a transfer between two ranks of a server, which starts after `needs` activations of the returned gate.
     fn send_in_server(
         &mut self,
         server: &ServerSpec,
-        src: u32,
+        [src, dst]: [u32; 2],
         bytes: u64,
         needs: u32,
     ) -> (GateId, Transfer) {
-        let host = self.mapping.hosts[src as usize];
-        let takes = server.link.time_for(bytes);
-        let sends = self.builder.add_step((host, Step::SERVER_LINK), needs, takes, &[]);
-        let arrives = self.builder.add_step((host, Step::IDLE), 1, server.link_latency, &[]);
-        self.builder.activate_after(sends, arrives);
-        (sends, Transfer::InServer(arrives))
+        let ends = [src, dst].map(|rank| (self.mapping.hosts[rank as usize], 0));
+        let times = [server.link.time_for(bytes), server.link_latency];
+        let [sends, receives] = self.builder.add_nvlink(ends, needs, times);
+        (sends, Transfer::NvLink(receives))
     }
 
     /// The server of two ranks, if they share one.
@@ -180,7 +178,7 @@ impl<'a> Lowering<'a> {
                         let (begins, sent) = match self.server_of(rank, to) {
                             Some(server) => {
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[]);
-                                let (sends, sent) = self.send_in_server(&server, rank, bytes, 1);
+                                let (sends, sent) = self.send_in_server(&server, [rank, to], bytes, 1);
                                 self.builder.activate_after(begins, sends);
                                 (begins, sent)
                             }
@@ -266,7 +264,7 @@ impl<'a> Lowering<'a> {
                     (collective.members[send.src as usize], collective.members[send.dst as usize]);
                 let needs = send.waits_len + 1;
                 let (gate, sent) = match self.server_of(src.0, dst.0) {
-                    Some(server) => self.send_in_server(&server, src.0, send.bytes, needs),
+                    Some(server) => self.send_in_server(&server, [src.0, dst.0], send.bytes, needs),
                     None => {
                         let qp = self.qp(src.0, dst.0, collective.channel);
                         let message = self.builder.add_message(qp, send.bytes, Start::ByGate);
