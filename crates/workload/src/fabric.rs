@@ -1,7 +1,7 @@
 //! The view of a fabric that workloads are generated for.
 
 use anabranch_base::{HostId, Rate};
-use anabranch_fabric::Topology;
+use anabranch_fabric::{Servers, Topology};
 
 /// The properties of a fabric that workloads depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Fabric {
     pub dcs: u32,
     /// The host of each node number in the topology's file, `None` for a switch. Empty without such a file.
     pub file_nodes: Vec<Option<HostId>>,
+    /// The servers, if the topology has some.
+    pub servers: Option<Servers>,
 }
 
 impl Fabric {
@@ -33,6 +35,7 @@ impl Fabric {
             tor_of: hosts().map(|host| topology.tor_of(host, 0).0).collect(),
             dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
             file_nodes,
+            servers: topology.servers.clone(),
         }
     }
 }

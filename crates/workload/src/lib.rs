@@ -10,6 +10,7 @@ mod error;
 mod fabric;
 mod generate;
 mod ns3;
+mod server;
 mod sizes;
 mod spec;
 mod text;
@@ -20,11 +21,12 @@ pub use error::WorkloadError;
 pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, files_needed, warnings};
 pub use ns3::FlowFormat;
+pub use server::ServerSpec;
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{
-    AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks,
-    text_of_binary_goal, text_of_ranks,
+    AlgorithmFrom, Format, RankHosts, SendEnds, Streams, TraceSpec, is_text_of_ranks, text_of_binary_goal,
+    text_of_ranks,
 };
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
@@ -175,6 +177,11 @@ impl Step {
     /// Whether it occupies a processor or a pipe, and thus waits for other such steps of its host.
     pub fn is_serial(&self) -> bool {
         self.processor < Step::IDLE
+    }
+
+    /// The least time from its being ready to its end. A receiver's data may all have arrived but for the latency.
+    pub fn least_time(&self) -> Duration {
+        if self.is_receiving() { self.latency } else { self.takes }
     }
 
     /// Whether it may activate gates of other hosts.

@@ -312,12 +312,7 @@ fn starts(
                 let step = &workload.steps[number as usize];
                 // An idle step before the job begins is no part of it.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
-                let takes = match is_before {
-                    true => 0,
-                    // A receiver has all data at the earliest when they arrive from their sender.
-                    false if step.is_receiving() => step.latency.0,
-                    false => step.takes.0,
-                };
+                let takes = if is_before { 0 } else { step.least_time().0 };
                 let end: u64 = begins[(number - first_step) as usize] + takes;
                 chain = chain.max(end);
                 for message in its.started_by(step.gate) {

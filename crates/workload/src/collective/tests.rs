@@ -13,6 +13,7 @@ fn fabric(tors: u32, hosts_per_tor: u32) -> Fabric {
         tor_of: (0..hosts).map(|host| host / hosts_per_tor).collect(),
         dcs: 1,
         file_nodes: Vec::new(),
+        servers: None,
     }
 }
 
@@ -26,6 +27,7 @@ fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
         depth: None,
         clock: None,
         jitter: None,
+        server: None,
     }
 }
 
@@ -219,10 +221,17 @@ fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
         tor_of: vec![0, 0, 0, 1, 2],
         dcs: 1,
         file_nodes: Vec::new(),
+        servers: None,
     };
     assert_eq!(hosts_of(&placed(2, 2, Placement::Spread), &uneven, 1), [[0, 3], [1, 4]]);
-    let tight =
-        Fabric { hosts: 4, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1], dcs: 1, file_nodes: Vec::new() };
+    let tight = Fabric {
+        hosts: 4,
+        host_rate: Rate(GBPS),
+        tor_of: vec![0, 0, 0, 1],
+        dcs: 1,
+        file_nodes: Vec::new(),
+        servers: None,
+    };
     let text = build(&placed(2, 2, Placement::Spread), &tight, 1).unwrap_err().to_string();
     assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
 }

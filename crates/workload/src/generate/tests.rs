@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// A fabric of `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
 fn fabric(hosts: u32, per_tor: u32) -> Fabric {
     let tor_of = (0..hosts).map(|host| hosts + host / per_tor).collect();
-    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1, file_nodes: Vec::new() }
+    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1, file_nodes: Vec::new(), servers: None }
 }
 
 fn pairs(w: &Workload) -> Vec<(u32, u32)> {
@@ -320,7 +320,7 @@ proptest! {
     fn permutations_cross_tors_whenever_they_can(tor_of in prop::collection::vec(0..4u32, 2..60), seed: u64) {
         let hosts = tor_of.len() as u32;
         let largest = (0..4).map(|tor| tor_of.iter().filter(|t| **t == tor).count()).max().unwrap();
-        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1, file_nodes: Vec::new() };
+        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1, file_nodes: Vec::new(), servers: None };
         let built = build(&permutation_of(hosts, true), &fabric, seed, &|_| None);
         prop_assert_eq!(built.is_ok(), 2 * largest <= hosts as usize);
         if let Ok(w) = built {

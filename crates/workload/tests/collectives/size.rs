@@ -14,6 +14,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         depth: None,
         clock: None,
         jitter: None,
+        server: None,
     };
     let fabric = Fabric {
         hosts: 2048,
@@ -21,6 +22,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         tor_of: (0..2048).map(|h| h / 32).collect(),
         dcs: 1,
         file_nodes: Vec::new(),
+        servers: None,
     };
     let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
     let (messages, bytes) = (built.messages.len(), built.memory_bytes());

@@ -47,6 +47,7 @@ impl Collective {
             depth: pace.map(|(depth, _)| depth),
             clock: pace.map(|(_, clock)| clock),
             jitter: None,
+            server: None,
         };
         let fabric = Fabric {
             hosts: ranks,
@@ -54,6 +55,7 @@ impl Collective {
             tor_of: vec![0; ranks as usize],
             dcs: 1,
             file_nodes: Vec::new(),
+            servers: None,
         };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
         let mut plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
