@@ -26,6 +26,7 @@ fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
         depth: None,
         clock: None,
         jitter: None,
+        server: None,
     }
 }
 

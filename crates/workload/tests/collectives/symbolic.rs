@@ -47,6 +47,7 @@ impl Collective {
             depth: pace.map(|(depth, _)| depth),
             clock: pace.map(|(_, clock)| clock),
             jitter: None,
+            server: None,
         };
         let fabric = Fabric {
             hosts: ranks,

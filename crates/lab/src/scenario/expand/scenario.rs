@@ -108,7 +108,7 @@ pub(in crate::scenario) fn resolve(
         let (topology, hosts) = topology::read(&cx, &fabric)?;
         let (setup, schemes) =
             read_schemes(registry, &table, (&cx, &topology), (&settings, &step.settings), over)?;
-        let workload = workload::read(&cx, &section(&table, "workload")?, hosts)?;
+        let workload = workload::read(&cx, &section(&table, "workload")?, (&topology, hosts))?;
         let faults = table.tables("fault", "fault")?;
         if let Some(beyond) = faults.get(MOST_FAULTS) {
             let message = format!("a run has {MOST_FAULTS} faults at most, not {}", faults.len());

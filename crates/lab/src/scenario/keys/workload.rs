@@ -1,5 +1,6 @@
 //! The keys of `[workload]`, except for jobs.
 
+use crate::scenario::keys::jobs::JOB_SERVER;
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIME, TIME_ABOVE, key, kind};
@@ -202,6 +203,7 @@ const COLLECTIVE: Section = Section {
             "Of an `alltoall`: each rank begins at a time drawn from 0 to this.",
         )
         .with_example("\"500us\""),
+        JOB_SERVER,
     ],
 };
 
