@@ -20,6 +20,8 @@ pub struct Fabric {
     pub dims: Vec<u32>,
     /// The servers, if the topology has some.
     pub servers: Option<Servers>,
+    /// Whether the places for ranks are the GPUs of the servers and not the hosts.
+    pub of_gpus: bool,
 }
 
 impl Fabric {
@@ -39,6 +41,7 @@ impl Fabric {
             file_nodes,
             dims: topology.dims.clone(),
             servers: topology.servers.clone(),
+            of_gpus: false,
         }
     }
 }

@@ -58,7 +58,7 @@ impl Fabric {
         };
         let nics = || (0..servers.gpus()).map(|gpu| servers.nic_of_gpu(gpu));
         let tor_of = nics().map(|nic| self.tor_of[nic.index()]).collect();
-        Ok(Fabric { hosts: servers.gpus(), tor_of, ..self.clone() })
+        Ok(Fabric { hosts: servers.gpus(), tor_of, of_gpus: true, ..self.clone() })
     }
 
     /// The GPU at a place of a fabric [of GPUs](Self::of_gpus).

@@ -40,9 +40,9 @@ pub enum Algorithm {
     /// server each rank sends to every other one, or once to the switch if that reduces and multicasts (NVLS). `bytes` is the
     /// buffer of each rank.
     AllreduceHierarchical,
-    /// AllReduce by a ring, a double binary tree, or NVLS where the switch of a single server reduces, with one of NCCL's
-    /// protocols, as NCCL chooses for the size ([`nccl`]). Of the protocols the bytes of their flags are simulated. `bytes` is
-    /// the buffer of each rank.
+    /// AllReduce by a ring, by a double binary tree, or by the switches of the servers where those reduce (NVLS and NVLSTree,
+    /// which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here), with one of NCCL's protocols, as NCCL chooses
+    /// for the size ([`nccl`]). Of the protocols the bytes of their flags are simulated. `bytes` is the buffer of each rank.
     AllreduceNccl,
     /// AllGather on a ring, N-1 steps. `bytes` is the result; each rank starts with its block of it.
     AllgatherRing,
@@ -54,11 +54,60 @@ pub enum Algorithm {
     /// All-to-all: each rank sends a block to every other rank, first to the next rank, then to the one after it, and so on.
     /// `bytes` is the input of a rank, including the block for itself, which is not sent. A block is one message.
     Alltoall,
+    /// Each rank sends `bytes` to the next one and receives as many from the one before, as `sendrecv_perf` of nccl-tests does.
+    Sendrecv,
+}
+
+/// The operation that an algorithm implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Every rank ends with the sum of all buffers.
+    AllReduce,
+    /// Every rank ends with the blocks of all.
+    AllGather,
+    /// Every rank ends with the sum of all for its block.
+    ReduceScatter,
+    /// Every rank ends with the buffer of the first one.
+    Broadcast,
+    /// Every rank ends with a block of each.
+    AllToAll,
+    /// Every rank ends with the buffer of the one before it.
+    SendRecv,
+}
+
+impl Operation {
+    /// Every operation with its name in nccl-tests.
+    pub const ALL: [(&'static str, Operation); 6] = [
+        ("all_reduce", Operation::AllReduce),
+        ("all_gather", Operation::AllGather),
+        ("reduce_scatter", Operation::ReduceScatter),
+        ("broadcast", Operation::Broadcast),
+        ("alltoall", Operation::AllToAll),
+        ("sendrecv", Operation::SendRecv),
+    ];
+
+    /// The name in nccl-tests.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, operation)| *operation == self).map_or("", |(name, _)| name)
+    }
+
+    /// The algorithm that does it where nothing else is given, with or without known servers.
+    pub fn usual_algorithm(self, knows_servers: bool) -> Algorithm {
+        match self {
+            Operation::AllReduce if knows_servers => Algorithm::AllreduceNccl,
+            Operation::AllReduce => Algorithm::AllreduceRing,
+            Operation::AllGather => Algorithm::AllgatherRing,
+            Operation::ReduceScatter => Algorithm::ReducescatterRing,
+            Operation::Broadcast => Algorithm::BroadcastRing,
+            Operation::AllToAll => Algorithm::Alltoall,
+            Operation::SendRecv => Algorithm::Sendrecv,
+        }
+    }
 }
 
 impl Algorithm {
     /// Every algorithm with its name in scenarios.
-    pub const ALL: [(&'static str, Algorithm); 10] = [
+    pub const ALL: [(&'static str, Algorithm); 11] = [
         ("allreduce-ring", Algorithm::AllreduceRing),
         ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
         ("allreduce-halving-doubling", Algorithm::AllreduceHalvingDoubling),
@@ -69,6 +118,7 @@ impl Algorithm {
         ("reducescatter-ring", Algorithm::ReducescatterRing),
         ("broadcast-ring", Algorithm::BroadcastRing),
         ("alltoall", Algorithm::Alltoall),
+        ("sendrecv", Algorithm::Sendrecv),
     ];
 
     /// The name in scenarios.
@@ -76,9 +126,26 @@ impl Algorithm {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
-    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast` or `alltoall`.
+    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast`, `alltoall` or `sendrecv`.
     pub fn collective(self) -> &'static str {
         self.name().split('-').next().unwrap_or_default()
+    }
+
+    /// The operation that it implements.
+    pub fn operation(self) -> Operation {
+        match self {
+            Algorithm::AllreduceRing
+            | Algorithm::AllreduceDoubleBinaryTree
+            | Algorithm::AllreduceHalvingDoubling
+            | Algorithm::AllreduceRecursiveDoubling
+            | Algorithm::AllreduceHierarchical
+            | Algorithm::AllreduceNccl => Operation::AllReduce,
+            Algorithm::AllgatherRing => Operation::AllGather,
+            Algorithm::ReducescatterRing => Operation::ReduceScatter,
+            Algorithm::BroadcastRing => Operation::Broadcast,
+            Algorithm::Alltoall => Operation::AllToAll,
+            Algorithm::Sendrecv => Operation::SendRecv,
+        }
     }
 
     /// Whether it needs to know the servers of the ranks, and the rates.
@@ -90,10 +157,10 @@ impl Algorithm {
     /// rate has that rate as the limit of its bus bandwidth, whatever the number of ranks.
     pub fn bus_factor(self, ranks: u32) -> f64 {
         let n = f64::from(ranks.max(1));
-        match self.collective() {
-            "allreduce" => 2.0 * (n - 1.0) / n,
-            "broadcast" => 1.0,
-            _ => (n - 1.0) / n,
+        match self.operation() {
+            Operation::AllReduce => 2.0 * (n - 1.0) / n,
+            Operation::Broadcast | Operation::SendRecv => 1.0,
+            Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => (n - 1.0) / n,
         }
     }
 
@@ -132,6 +199,12 @@ impl Algorithm {
             Algorithm::AllreduceRecursiveDoubling => folded(&mut planner, ranks, bytes, recursive_doubling),
             Algorithm::AllreduceNccl => unreachable!("NCCL chooses another algorithm"),
             Algorithm::Alltoall => return alltoall(Blocks::of(bytes, ranks), connections),
+            Algorithm::Sendrecv => planner.step((0..ranks).map(|src| Transfer {
+                src,
+                dst: (src + 1) % ranks,
+                range: (0, bytes),
+                action: Action::Copy,
+            })),
         }
         planner.finish()
     }
@@ -184,6 +257,7 @@ impl Algorithm {
             }
             Algorithm::AllreduceNccl => unreachable!("NCCL chooses another algorithm"),
             Algorithm::Alltoall => bytes.min(n).saturating_mul(n - 1),
+            Algorithm::Sendrecv => whole.saturating_mul(n),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Blocks {
     /// The two sizes of blocks, each with the number of its blocks.
     pub fn sizes(self) -> [(u64, u64); 2] {
         let (size, longer) = (self.bytes / u64::from(self.count), self.bytes % u64::from(self.count));
-        [(size + 1, longer), (size, u64::from(self.count) - longer)]
+        [(size.saturating_add(1), longer), (size, u64::from(self.count) - longer)]
     }
 
     /// The number of chunks of at most `chunk` bytes in all blocks.

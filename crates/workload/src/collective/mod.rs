@@ -13,7 +13,7 @@ mod place;
 mod plan;
 mod ring;
 
-pub use algorithm::Algorithm;
+pub use algorithm::{Algorithm, Operation};
 pub use layout::Layout;
 pub use plan::{Action, Plan, Send};
 
@@ -127,12 +127,21 @@ pub enum Placement {
     Blocks,
     /// A different ToR for each rank of a job: the ToRs with the most free hosts, and the lowest host of each.
     Spread,
+    /// Consecutive hosts or GPUs, each job from the first one of a server on that no other job uses.
+    Servers,
+    /// Hosts or GPUs rail by rail: those of the first rail, server by server, then those of the next one.
+    Rails,
 }
 
 impl Placement {
     /// Every placement with its name in scenarios.
-    pub const ALL: [(&'static str, Placement); 3] =
-        [("random", Placement::Random), ("blocks", Placement::Blocks), ("spread", Placement::Spread)];
+    pub const ALL: [(&'static str, Placement); 5] = [
+        ("random", Placement::Random),
+        ("blocks", Placement::Blocks),
+        ("spread", Placement::Spread),
+        ("servers", Placement::Servers),
+        ("rails", Placement::Rails),
+    ];
 }
 
 impl CollectiveSpec {

@@ -1,8 +1,8 @@
 //! The choice of NCCL among algorithms and protocols, by the time that its model predicts.
 //!
-//! Constants are those of NCCL 2.30 (`src/graph/tuning.cc` and the files under `src/tuning`), for Hopper GPUs with NVLink and
-//! Intel processors. The factors of trees with LL and LL128 are those of 2.8, the factor 5/6 of NVLS that of 2.25. The speeds of channels are those
-//! of its search for rings on such servers. Times are in µs and bandwidths in GB/s, 1,000 bytes per µs.
+//! Formulas and constants are those of NCCL 2.28 to 2.30 for Hopper GPUs with NVLink and Intel processors: `src/graph/tuning.cc`
+//! (from 2.30 on also `src/tuning/ring.cc`, `tree.cc` and `nvls.cc`), and the speeds that `src/graph/search.cc` tries for channels.
+//! Times are in µs and bandwidths in GB/s, 1,000 bytes per µs.
 
 use super::Algorithm;
 use super::layout::Layout;
@@ -39,119 +39,195 @@ pub struct Cluster {
     pub ranks: u32,
     /// The number of servers.
     pub nodes: u32,
-    /// The bandwidth of all channels of a server together, over the network.
-    pub network: f64,
-    /// The bandwidth of a GPU's NVLink that counts.
-    pub nvlink: f64,
-    /// Whether the NVLink switch reduces.
-    pub switch: bool,
+    /// The channels of rings and trees.
+    pub channels: Channels,
+    /// The channels of NVLS, if the NVLink switch reduces: one for each GPU that leads one.
+    pub switched: Option<Channels>,
 }
 
-/// The speeds that channels may have.
-const SPEEDS: [f64; 17] =
+/// Equal channels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Channels {
+    /// Their number.
+    pub count: f64,
+    /// The bandwidth of each.
+    pub speed: f64,
+}
+
+impl Channels {
+    fn bandwidth(self) -> f64 {
+        self.count * self.speed
+    }
+}
+
+/// The speeds that channels over the network may have (`sm90SpeedArrayInter`).
+const NETWORK_SPEEDS: [f64; 17] =
     [48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12];
+/// The speeds that channels within a server may have (`sm90SpeedArrayIntra`).
+const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
 /// The channels that use a NIC.
 const CHANNELS_PER_NIC: f64 = 2.0;
 /// The share of NVLink's rate that counts: 20.6 of 25 GB/s a link.
 const NVLINK_SHARE: f64 = 20.6 / 25.0;
-/// The most bandwidth with LL: in one server, on two, and on more.
+/// The most bandwidth with LL: in one server, on two, and on more (`llMaxBws`).
 const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
+/// The most bandwidth of a channel with LL128, in rings and in trees (`perChMaxRingLL128Bws`, `perChMaxTreeLL128Bws`).
+const LL128_MOST: [[f64; 3]; 2] = [[36.7; 3], [36.7, 36.7, 29.0]];
+/// The most bandwidth of a channel of trees (`perChMaxTreeBws`).
+const TREE_MOST: [f64; 3] = [38.7, 41.4, 36.0];
+/// The most bandwidth of a channel of NVLS with trees between servers (`perChMaxNVLSTreeBws`).
+const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
+/// The share of its rate that NVLS reaches (`nvlsEfficiency`).
+const SWITCHED_SHARE: f64 = 0.85;
 /// The bandwidth of trees beside that of rings.
 const TREE_SHARE: f64 = 0.92;
-/// The share of a tree's bandwidth for powers of two from 64 B on, with LL, LL128 and Simple.
-const TREE_SHARES: [[f64; 24]; 3] = [
+/// The share of a tree's bandwidth for powers of two from 64 B to 256 MiB, with LL, LL128 and Simple (`treeCorrectionFactor`).
+const TREE_SHARES: [[f64; 23]; 3] = [
     [
         1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
-        1.0, 1.0, 1.0, 1.0,
+        1.0, 1.0, 1.0,
     ],
     [
         1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9,
-        0.9, 1.0, 1.0, 1.0,
+        0.9, 1.0, 1.0,
     ],
     [
         0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7,
-        0.8, 0.9, 0.9, 0.9,
+        0.8, 0.9, 0.9,
     ],
 ];
+
+/// The channels of a server whose GPUs have this NVLink bandwidth. The search takes the highest speed that fits, and of those
+/// not below half of it the one with the most bandwidth in all; it halves fast channels to have more of them.
+fn channels_in_server(nvlink: f64) -> Channels {
+    let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
+    let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
+    let tried = NVLINK_SPEEDS.into_iter().filter(|speed| (first / 2.0..=first).contains(speed)).map(of);
+    let most = tried.fold(of(first), |best, other| match other.bandwidth() > best.bandwidth() {
+        true => other,
+        false => best,
+    });
+    let is_fast = most.speed >= 50.0 || (most.speed >= 25.0 && most.count <= 4.0);
+    match is_fast {
+        true => Channels { count: most.count * 2.0, speed: most.speed / 2.0 },
+        false => most,
+    }
+}
 
 impl Cluster {
     /// The cluster of a layout.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
-        let fits = |speed: &&f64| **speed * CHANNELS_PER_NIC <= nic;
-        let speed = SPEEDS.iter().find(fits).copied().unwrap_or(nic / CHANNELS_PER_NIC);
-        Cluster {
-            ranks: layout.ranks(),
-            nodes: layout.servers(),
-            network: f64::from(layout.rails()) * CHANNELS_PER_NIC * speed,
-            nvlink: nvlink * NVLINK_SHARE,
-            switch: layout.has_switch(),
-        }
+        let nvlink = nvlink * NVLINK_SHARE;
+        let (ranks, nodes) = (layout.ranks(), layout.servers());
+        let over_network = |most: f64| {
+            NETWORK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most)
+        };
+        let channels = match nodes {
+            1 => channels_in_server(nvlink),
+            _ => Channels {
+                count: f64::from(layout.rails()) * CHANNELS_PER_NIC,
+                speed: over_network(nic / CHANNELS_PER_NIC),
+            },
+        };
+        // A channel takes twice its speed from the GPU that leads it, and once from each other.
+        let gpus = f64::from(ranks / nodes);
+        let most = nvlink / (gpus + 1.0);
+        let switched = match nodes {
+            1 => Channels {
+                count: gpus,
+                speed: NVLINK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most),
+            },
+            _ => Channels { count: gpus.min(f64::from(layout.rails())), speed: over_network(most.min(nic)) },
+        };
+        let has_switch = layout.has_switch() && switched.count >= 2.0;
+        Cluster { ranks, nodes, channels, switched: has_switch.then_some(switched) }
     }
 
-    /// The predicted time of an AllReduce in µs. `None` for what NCCL does not do: NVLS with other protocols than Simple, over
-    /// several servers, or without a switch that reduces.
+    /// The predicted time of an AllReduce in µs. `None` for what NCCL does not do: NVLS with other protocols than Simple, or
+    /// without a switch that reduces.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
-        let (latency, bandwidth) = match algorithm {
-            Algorithm::AllreduceRing => self.ring(protocol),
-            Algorithm::AllreduceDoubleBinaryTree => self.tree(protocol, bytes),
-            Algorithm::AllreduceHierarchical
-                if protocol == Protocol::Simple && self.switch && self.nodes == 1 =>
-            {
-                (25.0, self.nvlink * 0.85 * 5.0 / 6.0)
+        let (latency, bandwidth) = match (algorithm, self.switched) {
+            (Algorithm::AllreduceRing, _) => self.ring(protocol, bytes),
+            (Algorithm::AllreduceDoubleBinaryTree, _) => self.tree(protocol, bytes),
+            (Algorithm::AllreduceHierarchical, Some(channels)) if protocol == Protocol::Simple => {
+                self.by_switch(channels)
             }
             _ => return None,
         };
         Some(latency + data / bandwidth)
     }
 
-    fn bus(&self) -> f64 {
-        if self.nodes > 1 { self.network } else { self.nvlink }
+    /// The index of constants that depend on the number of servers.
+    fn by_nodes(&self) -> usize {
+        (self.nodes as usize).clamp(1, 3) - 1
     }
 
-    fn ll_most(&self) -> f64 {
-        LL_MOST[(self.nodes as usize).clamp(1, 3) - 1]
+    /// The steps of a ring, and those of them that lead from one server to another.
+    fn steps(&self) -> (u32, u32) {
+        (2 * (self.ranks - 1), 2 * (self.nodes - 1))
     }
 
     /// The latency and the bandwidth of rings.
-    fn ring(&self, protocol: Protocol) -> (f64, f64) {
-        let (steps, between) = (2 * (self.ranks - 1), 2 * (self.nodes - 1));
+    fn ring(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
+        let (steps, between) = self.steps();
+        // The overhead of posting to a NIC is 1 µs, and three times that with Simple.
         let (base, nvlink, network, overhead) = match protocol {
             Protocol::Ll => (6.6, 0.6, 2.7, 1.0),
             Protocol::Ll128 => (14.0, 1.9, 4.0, 1.0),
             Protocol::Simple => (8.4, 3.4, 14.0, 3.0_f64),
         };
+        let overhead = if self.nodes > 1 { overhead } else { 0.0 };
+        // With one rank a server the latencies of the network are those of trees.
+        let network = if self.ranks == self.nodes { tree_latencies(protocol).2 } else { network };
         let latency = base + f64::from(steps - between) * overhead.max(nvlink) + f64::from(between) * network;
         // The plateau of rings over several servers.
-        let plateau = if protocol == Protocol::Simple && self.nodes > 1 { 1.4 } else { 1.0 };
+        let share = bytes as f64 / (self.channels.count * f64::from(self.ranks));
+        let is_plateau = protocol == Protocol::Simple && self.nodes > 1 && share >= 64.0;
+        let bus = self.channels.bandwidth();
         let bus = match protocol {
-            Protocol::Ll => self.ll_most().min(self.bus() / 2.0),
-            Protocol::Ll128 => self.bus() * 0.92,
-            Protocol::Simple => self.bus(),
+            Protocol::Ll => LL_MOST[self.by_nodes()].min(bus / 2.0),
+            Protocol::Ll128 => (bus * 0.92).min(self.channels.count * LL128_MOST[0][self.by_nodes()]),
+            Protocol::Simple => bus,
         };
-        (latency * plateau, bus * f64::from(self.ranks) / f64::from(steps))
+        (latency * if is_plateau { 1.4 } else { 1.0 }, bus * f64::from(self.ranks) / f64::from(steps))
     }
 
     /// The latency and the bandwidth of trees.
     fn tree(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
-        let (base, nvlink, network) = match protocol {
-            Protocol::Ll => (6.8, 0.6, 5.0),
-            Protocol::Ll128 => (14.0, 1.25, 8.5),
-            Protocol::Simple => (8.4, 4.0, 14.0),
-        };
+        let (base, nvlink, network) = tree_latencies(protocol);
         let within = f64::from(self.ranks / self.nodes - 1) * nvlink;
         let latency = base + 2.0 * (within + f64::from(self.nodes.ilog2()) * network);
-        let bus = self.bus() * TREE_SHARE;
+        let most = |of_channel: f64| self.channels.count * of_channel;
+        let bus = (self.channels.bandwidth() * TREE_SHARE).min(most(TREE_MOST[self.by_nodes()]));
         let (shares, bus) = match protocol {
-            Protocol::Ll => (&TREE_SHARES[0], self.ll_most().min(bus / 3.8)),
+            Protocol::Ll => (&TREE_SHARES[0], LL_MOST[self.by_nodes()].min(bus / 3.8)),
             Protocol::Ll128 => {
-                (&TREE_SHARES[1], bus * if self.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 })
+                let of_bus = if self.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
+                (&TREE_SHARES[1], (bus * of_bus).min(most(LL128_MOST[1][self.by_nodes()])))
             }
             Protocol::Simple => (&TREE_SHARES[2], bus),
         };
         let share = (bytes >> 6).checked_ilog2().and_then(|power| shares.get(power as usize)).unwrap_or(&1.0);
         (latency, bus * share / 2.0)
+    }
+
+    /// The latency and the bandwidth of NVLS: in one server, or with trees between servers (NVLSTree). NCCL also bounds a
+    /// server's channels by their speed between servers, which a server alone does not have; with that bound rings would be
+    /// predicted to be faster from 51 MB on, and NCCL is seen to use NVLS for all large sizes (nccl-tests, issue 309).
+    fn by_switch(&self, channels: Channels) -> (f64, f64) {
+        let (steps, _) = self.steps();
+        let within = 2.0 * SWITCHED_SHARE * channels.speed * (channels.count - 1.0) / channels.count;
+        let (latency, of_channel) = match self.nodes {
+            1 => (25.0, within),
+            nodes => {
+                let between = if nodes == 2 { 2.0 * channels.speed } else { channels.speed };
+                let latency = 25.0 + 2.0 * f64::from(nodes.ilog2()) * 20.9;
+                (latency, within.min(between).min(SWITCHED_MOST[self.by_nodes()]))
+            }
+        };
+        (latency, channels.count * of_channel * f64::from(self.ranks) / f64::from(steps))
     }
 
     /// The algorithm and the protocol with the least predicted time for an AllReduce.
@@ -173,19 +249,25 @@ impl Cluster {
     }
 }
 
+/// The base latency of trees, and those of a hop over NVLink and over the network.
+fn tree_latencies(protocol: Protocol) -> (f64, f64, f64) {
+    match protocol {
+        Protocol::Ll => (6.8, 0.6, 5.0),
+        Protocol::Ll128 => (14.0, 1.25, 8.5),
+        Protocol::Simple => (8.4, 4.0, 14.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use anabranch_base::Rate;
 
-    /// Two servers of eight H100, 16 channels of 24 GB/s.
-    fn two_servers() -> Cluster {
-        let places = (0..16).map(|rank| (rank / 8, rank % 8));
+    /// Servers of eight H100 with a 400G NIC each.
+    fn servers(count: u32, switch: bool) -> Cluster {
+        let places = (0..8 * count).map(|rank| (rank / 8, rank % 8));
         let rates = [Rate::from_gbps(400), Rate::from_gbps(3_600)];
-        let cluster = Cluster::of(&Layout::of(places, 16, false, false).with_rates(rates));
-        assert_eq!((cluster.ranks, cluster.nodes, cluster.network), (16, 2, 384.0));
-        assert!((cluster.nvlink - 370.8).abs() < 1e-9);
-        cluster
+        Cluster::of(&Layout::of(places, 16, false, switch).with_rates(rates))
     }
 
     fn close(time: Option<f64>, expected: f64) {
@@ -193,38 +275,74 @@ mod tests {
         assert!((time - expected).abs() < 0.005, "{time} instead of {expected}");
     }
 
+    /// The bus bandwidth of a predicted time.
+    fn busbw(ranks: u32, bytes: u64, time: Option<f64>) -> Option<f64> {
+        Some(bytes as f64 / 1e3 / time? * Algorithm::AllreduceRing.bus_factor(ranks))
+    }
+
+    #[test]
+    fn channels_are_those_of_the_search() {
+        let two = servers(2, true);
+        assert_eq!((two.ranks, two.nodes), (16, 2));
+        assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
+        // 370.8 / 9 = 41.2.
+        assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
+        let one = servers(1, true);
+        // 6 of 60 in 370.8, halved.
+        assert_eq!(one.channels, Channels { count: 12.0, speed: 30.0 });
+        assert_eq!(one.switched, two.switched);
+        assert_eq!(servers(1, false).switched, None);
+    }
+
     #[test]
     fn the_times_of_rings_are_those_of_the_model() {
-        let ring = |protocol, bytes| two_servers().allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
+        let ring = |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
         // 8.4 + 28 * 3.4 + 2 * 14 = 131.6, by 1.4; 384 * 16/30 = 204.8 GB/s.
         close(ring(Protocol::Simple, 1 << 30), 5_427.12);
-        let busbw = (1_u64 << 30) as f64 / 1e3 / ring(Protocol::Simple, 1 << 30).unwrap()
-            * Algorithm::AllreduceRing.bus_factor(16);
-        close(Some(busbw), 370.96);
+        close(busbw(16, 1 << 30, ring(Protocol::Simple, 1 << 30)), 370.96);
         close(ring(Protocol::Ll, 1 << 16), 43.15);
         close(ring(Protocol::Simple, 1 << 16), 184.56);
+        // A share of a rank and channel below 64 B is on no plateau.
+        close(ring(Protocol::Simple, 1 << 13), 131.6 + 8.192 / 204.8);
         // 14 + 28 * 1.9 + 2 * 4; 384 * 0.92 * 16/30.
         close(ring(Protocol::Ll128, 1 << 16), 75.2 + 65.536 / 188.416);
+        // One GPU a server: every hop has the latency of a tree's.
+        let lone = Layout::of((0..4).map(|rank| (rank, 0)), 2, false, false)
+            .with_rates([Rate::from_gbps(400), Rate::from_gbps(3_600)]);
+        let time = Cluster::of(&lone).allreduce_us(Algorithm::AllreduceRing, Protocol::Ll, 1 << 16);
+        close(time, 6.6 + 6.0 * 5.0 + 65.536 / (20.4 * 4.0 / 6.0));
     }
 
     #[test]
     fn the_times_of_trees_are_those_of_the_model() {
         let tree = |protocol, bytes| {
-            two_servers().allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
+            servers(2, false).allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
         };
         // 6.8 + 2 (7 * 0.6 + 5); 64 KiB is the eleventh power of two from 64 B: 0.6 of min(39, 353.28 / 3.8) / 2.
         close(tree(Protocol::Ll, 1 << 16), 6.8 + 2.0 * (7.0 * 0.6 + 5.0) + 65.536 / (39.0 * 0.6 / 2.0));
         close(tree(Protocol::Simple, 1 << 30), 8.4 + 2.0 * (28.0 + 14.0) + 1_073_741.824 / (353.28 / 2.0));
     }
 
+    /// Of the sizes and algorithms that NCCL logs for H100 servers: in one server rings with LL up to 1 MB and NVLS above
+    /// (nccl-tests, issue 309); on two servers NVLSTree for large ones, and rings where nothing reduces in the switch.
     #[test]
-    fn small_sizes_take_ll_and_large_ones_simple() {
-        let cluster = two_servers();
-        assert_eq!(cluster.choose_allreduce(1 << 16).1, Protocol::Ll);
-        assert_eq!(cluster.choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
-        let one = Cluster { ranks: 8, nodes: 1, switch: true, ..cluster };
-        assert_eq!(one.choose_allreduce(1 << 30), (Algorithm::AllreduceHierarchical, Protocol::Simple));
+    fn small_sizes_take_ll_and_large_ones_nvls() {
+        let nvls = (Algorithm::AllreduceHierarchical, Protocol::Simple);
+        let one = servers(1, true);
+        assert_eq!(one.choose_allreduce(1 << 20), (Algorithm::AllreduceRing, Protocol::Ll));
+        assert_eq!([2 << 20, 1 << 30, 16 << 30].map(|bytes| one.choose_allreduce(bytes)), [nvls; 3]);
         assert_eq!(one.allreduce_us(Algorithm::AllreduceHierarchical, Protocol::Ll, 8), None);
+        // 2 * 0.85 * 40 * 7/8 = 59.5 of each of 8 channels, the 476 GB/s that a server is seen to reach.
+        close(busbw(8, 1 << 40, one.allreduce_us(nvls.0, nvls.1, 1 << 40)), 476.0);
+        let two = servers(2, false);
+        assert_eq!(two.choose_allreduce(1 << 16), (Algorithm::AllreduceDoubleBinaryTree, Protocol::Ll));
+        assert_eq!(two.choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
+        let two = servers(2, true);
+        assert_eq!(two.choose_allreduce(1 << 30), nvls);
+        // 25 + 2 * 20.9; 8 * min(59.5, 80, 57.7) * 16/30.
+        close(two.allreduce_us(nvls.0, nvls.1, 1 << 30), 66.8 + 1_073_741.824 / (461.6 * 16.0 / 30.0));
+        // Four reach the speed of rings only.
+        assert_eq!(servers(4, true).choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn no_dependency_can_be_left_out_unless_another_implies_it() {
                     dropped += u32::from(result.is_err());
                 }
             }
-            let sends_at_once = ranks == 2
+            let sends_at_once = algorithm == Algorithm::Sendrecv || ranks == 2
                 && !matches!(algorithm, Algorithm::AllreduceRing | Algorithm::AllreduceHalvingDoubling)
                 && !matches!(
                     algorithm,

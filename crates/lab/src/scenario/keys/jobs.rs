@@ -217,9 +217,20 @@ const SERVER: Section = Section {
             "Ranks of each server, in the order of the ranks, each on a host of its own.",
         )
         .with_example("32"),
-        key("link", RATE, Required, "Rate of each GPU's NVLink, per direction.").with_example("\"400Gbps\""),
-        key("link_latency", TIME, Required, "From the end of sending to the arrival.")
-            .with_example("\"500ns\""),
+        key(
+            "link",
+            RATE,
+            Described("`nvlink` of the topology"),
+            "Rate of each GPU's NVLink, per direction.",
+        )
+        .with_example("\"400Gbps\""),
+        key(
+            "link_latency",
+            TIME,
+            Described("`nvlink_latency` of the topology"),
+            "From the end of sending to the arrival.",
+        )
+        .with_example("\"500ns\""),
         key(
             "pxn",
             KeyType::Bool,

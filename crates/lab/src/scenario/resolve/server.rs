@@ -2,30 +2,42 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Rate};
-use anabranch_fabric::TopologySpec;
+use anabranch_fabric::{NvLink, TopologySpec};
 use anabranch_workload::ServerSpec;
 
-/// The numbers of a topology's servers.
+/// The servers of a topology.
 #[derive(Clone, Copy)]
-pub(in crate::scenario) struct TopologyServers {
+struct TopologyServers {
     /// The GPUs of all servers.
-    pub gpus: u32,
+    gpus: u32,
     /// The NICs of the server that has most.
-    pub rails: u32,
+    rails: u32,
+    /// The NVLink of a GPU, if the topology gives it.
+    nvlink: Option<NvLink>,
 }
 
 impl TopologyServers {
     /// The servers of a topology; none if it has none.
-    pub fn of(topology: &TopologySpec) -> Option<Self> {
+    fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
         if let Some((_, spec)) = topology.clos() {
-            let gpus = spec.servers.saturating_mul(spec.gpus);
-            return Some(TopologyServers { gpus, rails: spec.nics });
+            let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
+            return Ok(Some(TopologyServers { gpus, rails: spec.nics, nvlink }));
         }
-        let TopologySpec::Registered(_) = topology else { return None };
-        let servers = anabranch_fabric::build(topology, None).ok()?.servers?;
-        Some(TopologyServers { gpus: servers.gpus(), rails: servers.rails().into() })
+        if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
+            return Ok(None);
+        }
+        let text = topology.file().map(|file| cx.file(table, "file", file)).transpose()?;
+        let built = anabranch_fabric::build(topology, text.as_deref());
+        let servers = built.map_err(|error| refused(table, error))?.servers;
+        Ok(servers.map(|servers| TopologyServers {
+            gpus: servers.gpus(),
+            rails: servers.rails().into(),
+            nvlink: servers.nvlink,
+        }))
     }
 }
 
@@ -34,13 +46,15 @@ const MOST_RANKS: u64 = 1 << 20;
 /// The most channels, as NCCL has them.
 const MOST_CHANNELS: u64 = 64;
 
-/// The servers of a job whose table goes by `name`, if it has some. Without `ranks` they are those of the topology.
+/// The servers of a job whose table goes by `name`, if it has some, and the number of GPUs if they are those of the topology, as
+/// they are without `ranks`. What the topology says of NVLink goes without saying.
 pub(in crate::scenario) fn read(
-    table: &Table,
-    name: &str,
-    servers: Option<TopologyServers>,
-) -> Result<Option<ServerSpec>, Diagnostic> {
+    cx: &Context,
+    (table, name): (&Table, &str),
+    topology: &TopologySpec,
+) -> Result<Option<(ServerSpec, Option<u32>)>, Diagnostic> {
     let Some(node) = table.node("server") else { return Ok(None) };
+    let servers = TopologyServers::of(cx, table, topology)?;
     let table = &Table::open(table.file, &format!("[{name}.server]"), node)?;
     only(table, &keys::of("server"))?;
     let ranks: Option<u32> = match (table.node("ranks"), servers) {
@@ -51,9 +65,18 @@ pub(in crate::scenario) fn read(
         table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
     }
     let of_topology = servers.filter(|_| ranks.is_none());
-    let link: Rate = table.need("link")?;
+    let nvlink = of_topology.and_then(|servers| servers.nvlink);
+    let link: Rate = match (table.get("link")?, nvlink) {
+        (None, Some(nvlink)) => nvlink.rate,
+        (Some(link), _) => link,
+        (None, None) => return Err(table.missing("link")),
+    };
     table.above_zero("link", link)?;
-    let link_latency = table.need("link_latency")?;
+    let link_latency = match (table.get("link_latency")?, nvlink) {
+        (None, Some(nvlink)) => nvlink.latency,
+        (Some(latency), _) => latency,
+        (None, None) => return Err(table.missing("link_latency")),
+    };
     let pxn = table.get("pxn")?.or_else(|| of_topology.map(|_| true));
     let rails = |servers: TopologyServers| servers.rails.clamp(1, MOST_CHANNELS as u32);
     let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(rails));
@@ -61,5 +84,6 @@ pub(in crate::scenario) fn read(
         table.within("channels", u64::from(channels), 1, MOST_CHANNELS)?;
     }
     let nvls = table.get("nvls")?.unwrap_or_default();
-    Ok(Some(ServerSpec { ranks, link, link_latency, pxn, channels, nvls }))
+    let spec = ServerSpec { ranks, link, link_latency, pxn, channels, nvls };
+    Ok(Some((spec, of_topology.map(|servers| servers.gpus))))
 }

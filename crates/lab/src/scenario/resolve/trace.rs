@@ -3,10 +3,11 @@
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::refused;
-use crate::scenario::resolve::server::{self, TopologyServers};
+use crate::scenario::resolve::server;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem};
+use anabranch_fabric::TopologySpec;
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement, without_servers};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec};
 
@@ -14,17 +15,17 @@ use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, 
 pub(in crate::scenario) fn trace(
     cx: &Context,
     table: &Table,
-    servers: Option<TopologyServers>,
+    topology: &TopologySpec,
 ) -> Result<TraceSpec, Diagnostic> {
     only(table, &keys::of("trace"))?;
-    job(cx, table, "workload", servers)
+    job(cx, table, "workload", topology)
 }
 
 /// Several jobs.
 pub(in crate::scenario) fn jobs(
     cx: &Context,
     table: &Table,
-    servers: Option<TopologyServers>,
+    topology: &TopologySpec,
 ) -> Result<Vec<TraceSpec>, Diagnostic> {
     only(table, &keys::of("jobs"))?;
     let written = table.tables("job", "workload.job")?;
@@ -34,7 +35,7 @@ pub(in crate::scenario) fn jobs(
     }
     let of = |table: &Table| {
         only(table, &keys::of("job"))?;
-        job(cx, table, "workload.job", servers)
+        job(cx, table, "workload.job", topology)
     };
     written.iter().map(of).collect()
 }
@@ -44,7 +45,7 @@ fn job(
     cx: &Context,
     table: &Table,
     name: &str,
-    servers: Option<TopologyServers>,
+    topology: &TopologySpec,
 ) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
@@ -84,7 +85,7 @@ fn job(
         true => table.word("streams", &Streams::ALL)?,
         false => Streams::One,
     };
-    let server = server::read(table, name, servers)?;
+    let server = server::read(cx, (table, name), topology)?.map(|(server, _)| server);
     let algorithm = algorithms(table, name)?;
     let knows_servers = server.is_some_and(|server| server.channels.is_some());
     if let Some(needs) = algorithm.iter().find(|from| from.algorithm.needs_servers() && !knows_servers) {

@@ -3,7 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
-use crate::scenario::resolve::server::{self, TopologyServers};
+use crate::scenario::resolve::server;
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
@@ -33,6 +33,7 @@ enum Kind {
     Ns3Flows,
     Trace,
     Jobs,
+    NcclTests,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -46,6 +47,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("ns3-flows", Kind::Ns3Flows),
     ("trace", Kind::Trace),
     ("jobs", Kind::Jobs),
+    ("nccl-tests", Kind::NcclTests),
 ];
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.
@@ -86,7 +88,7 @@ pub(in crate::scenario) fn read(
             Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
         }
         Kind::Poisson => poisson(cx, table, hosts),
-        Kind::Collective => collective(table, hosts, TopologyServers::of(topology)),
+        Kind::Collective => collective(cx, table, (topology, hosts)),
         Kind::Messages => messages(table, hosts),
         Kind::Cm => {
             only(table, &keys::of("cm"))?;
@@ -107,8 +109,13 @@ pub(in crate::scenario) fn read(
             let origin = table.get("origin")?.unwrap_or(NS3_ORIGIN);
             Ok(WorkloadSpec::Ns3Flows { file, origin, format })
         }
-        Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, TopologyServers::of(topology))?)),
-        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, TopologyServers::of(topology))? }),
+        Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, topology)?)),
+        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, topology)? }),
+        // Its sizes are points of a sweep, each with a collective.
+        Kind::NcclTests => {
+            let message = "nccl-tests is a sweep over sizes, and a point of a sweep has one size";
+            Err(table.wrong("kind", message, Fix::set("kind", "\"collective\"")))
+        }
     }
 }
 
@@ -307,16 +314,15 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
 }
 
 fn collective(
+    cx: &Context,
     table: &Table,
-    hosts: u32,
-    servers: Option<TopologyServers>,
+    (topology, hosts): (&TopologySpec, u32),
 ) -> Result<WorkloadSpec, Diagnostic> {
     let algorithm = algorithm(table)?;
     only(table, &keys::of("collective"))?;
-    let server = server::read(table, "workload", servers)?;
+    let (server, gpus) = server::read(cx, (table, "workload"), topology)?.unzip();
     // Without ranks of servers, ranks are the topology's GPUs.
-    let of_topology = server.filter(|server| server.ranks.is_none()).and(servers);
-    let hosts = of_topology.map_or(hosts, |servers| servers.gpus);
+    let hosts = gpus.flatten().unwrap_or(hosts);
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
