@@ -222,6 +222,81 @@ fn servers_of_the_topology_are_resolved() {
     assert_eq!(run(&resolved), run(&text(NVLINK)));
 }
 
+/// NVLink stands in the topology, or in the file of SimAI that describes it, or in the workload, which goes before.
+#[test]
+fn nvlink_of_the_topology_is_the_default() {
+    let workload = |server: &str| {
+        format!(
+            "[workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MiB\"\nserver = {server}\n"
+        )
+    };
+    let run = |topology: &str, server: &str, files: &[(&str, &str)]| {
+        finish_one(&scenario("\"ecmp\"", topology, &workload(server)), files)
+    };
+    let digest = |topology: &str, server: &str| run(topology, server, &[]).run.digest;
+    let of_topology = format!("{ONE_RAIL_A_LEAF}\nnvlink = \"3.6Tbps\"\nnvlink_latency = \"25ns\"");
+    let written = "{ link = \"3.6Tbps\", link_latency = \"25ns\" }";
+    assert_eq!(digest(&of_topology, "{}"), digest(ONE_RAIL_A_LEAF, written));
+    let slower = "{ link = \"900Gbps\" }";
+    assert_eq!(digest(&of_topology, slower), digest(ONE_RAIL_A_LEAF, &written.replace("3.6Tbps", "900Gbps")));
+    // Two servers of two GPUs, each with an NVSwitch, under one switch.
+    let simai = "7 2 2 1 8 H100\n4 5 6\n0 4 2880Gbps 0.000025ms 0\n1 4 2880Gbps 0.000025ms 0\n\
+                 2 5 2880Gbps 0.000025ms 0\n3 5 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n\
+                 1 6 400Gbps 0.0005ms 0\n2 6 400Gbps 0.0005ms 0\n3 6 400Gbps 0.0005ms 0\n";
+    let graph = "schemes = [\"ecmp\"]\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"simai.topo\"\nswitch_latency = \"0ns\"\n";
+    let result = |server: &str| finish_one(&format!("{graph}{}", workload(server)), &[("simai.topo", simai)]);
+    let told = result("{ link = \"2880Gbps\", link_latency = \"50ns\" }");
+    assert_eq!(result("{}").run.digest, told.run.digest);
+    assert_eq!(told.jobs[0].ranks, 4);
+}
+
+/// nccl-tests is a sweep over sizes; each point is the collective of its size.
+#[test]
+fn nccl_tests_are_collectives_of_each_size() {
+    let of = |keys: &str| {
+        let workload = format!("[workload]\nkind = \"nccl-tests\"\n{keys}\n{NVLINK}");
+        scenario("\"ecmp\"", ONE_RAIL_A_LEAF, &workload)
+    };
+    let results = finish_all(
+        &of(
+            "operation = \"all_reduce\"\nmin_bytes = \"64KiB\"\nmax_bytes = \"1MiB\"\nfactor = 4\nchunk = \"128KiB\"",
+        ),
+        &[],
+    );
+    let sizes: Vec<u64> = results.iter().map(|result| result.jobs[0].bytes).collect();
+    assert_eq!(sizes, [64 << 10, 256 << 10, 1 << 20]);
+    for result in &results {
+        let alone = collective(&format!(
+            "algorithm = \"allreduce-nccl\"\nbytes = \"{}B\"\nchunk = \"128KiB\"\n{NVLINK}",
+            result.jobs[0].bytes
+        ));
+        assert_eq!(result.jobs, alone.jobs);
+        let busbw = result.run.busbw_gbytes_per_sec.unwrap();
+        let expected = result.jobs[0].bytes as f64 * 1e3 / result.jobs[0].cct_ps.unwrap() as f64 * 14.0 / 8.0;
+        assert!((busbw - expected).abs() < 1e-9 * expected, "{busbw} {expected}");
+    }
+    // Each GPU sends to the next one: three of four stay in the server, and the fourth changes its rail with PXN.
+    let sent = finish_all(
+        &of(
+            "operation = \"sendrecv\"\nmin_bytes = \"128KiB\"\nmax_bytes = \"256KiB\"\nstep_bytes = \"128KiB\"\nchunk = \"1MiB\"",
+        ),
+        &[],
+    );
+    let alone = send(4, 128 << 10, NVLINK);
+    assert_eq!(alone.run.packet_hops, packet_hops(32, 2));
+    let hops: Vec<u64> = sent.iter().map(|result| result.run.packet_hops).collect();
+    assert_eq!(hops, [2 * packet_hops(32, 2), 2 * packet_hops(64, 2)]);
+    let algbw = |result: &RunResult| (result.run.algbw_gbytes_per_sec, result.run.busbw_gbytes_per_sec);
+    assert!(sent.iter().map(algbw).all(|(algbw, busbw)| algbw.is_some() && algbw == busbw));
+    // The resolved form is a sweep that reads back.
+    let text = of("operation = \"alltoall\"\nmin_bytes = \"64KiB\"\nmax_bytes = \"128KiB\"");
+    let resolved = read(&text, &[]).to_toml();
+    assert!(resolved.contains("\"workload.bytes\" = [\"64KiB\", \"128KiB\"]"), "{resolved}");
+    let digests =
+        |text: &str| finish_all(text, &[]).into_iter().map(|result| result.run.digest).collect::<Vec<_>>();
+    assert_eq!(digests(&resolved), digests(&text));
+}
+
 #[test]
 fn wrong_servers_are_explained() {
     struct NoFiles;
@@ -240,6 +315,7 @@ fn wrong_servers_are_explained() {
         }
     };
     let collective = "kind = \"collective\"\nbytes = \"1MiB\"\nalgorithm = \"allreduce-ring\"\n";
+    let nccl = "kind = \"nccl-tests\"\noperation = \"all_reduce\"\nmin_bytes = \"1MiB\"\n";
     let job = "[[workload.job]]\nformat = \"goal\"\nfile = \"a.goal\"\n";
     for (workload, says) in [
         (format!("{collective}groups = [[0, 8]]\n{NVLINK}"), "GPU 8, which does not exist"),
@@ -253,6 +329,12 @@ fn wrong_servers_are_explained() {
             "channels = 8",
         ),
         (format!("kind = \"jobs\"\n{job}{NVLINK}\n{job}"), "other jobs are on the GPUs"),
+        (format!("{collective}server = {{ link_latency = \"25ns\" }}"), "link = "),
+        (format!("{nccl}max_bytes = \"1KiB\""), "max_bytes = \"1MiB\""),
+        (format!("{nccl}max_bytes = \"2MiB\"\nalgorithm = \"alltoall\""), "algorithm = \"allreduce-ring\""),
+        (format!("{nccl}max_bytes = \"2MiB\"\nfactor = 2\nstep_bytes = \"1MiB\""), "factor or step_bytes"),
+        (format!("{nccl}max_bytes = \"2MiB\"\nstep_bytes = \"1KiB\""), "more than 1000 sizes"),
+        (format!("{nccl}max_bytes = \"2MiB\"\nbytes = \"1KiB\""), "unknown key \"bytes\""),
     ] {
         let error = refused(&workload);
         assert!(error.contains(says), "{error}\nexpected: {says}");

@@ -120,9 +120,8 @@ impl Cluster {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
         let nvlink = nvlink * NVLINK_SHARE;
         let (ranks, nodes) = (layout.ranks(), layout.servers());
-        let over_network = |most: f64| {
-            NETWORK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most)
-        };
+        let over_network =
+            |most: f64| NETWORK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most);
         let channels = match nodes {
             1 => channels_in_server(nvlink),
             _ => Channels {
@@ -296,7 +295,8 @@ mod tests {
 
     #[test]
     fn the_times_of_rings_are_those_of_the_model() {
-        let ring = |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
+        let ring =
+            |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
         // 8.4 + 28 * 3.4 + 2 * 14 = 131.6, by 1.4; 384 * 16/30 = 204.8 GB/s.
         close(ring(Protocol::Simple, 1 << 30), 5_427.12);
         close(busbw(16, 1 << 30, ring(Protocol::Simple, 1 << 30)), 370.96);

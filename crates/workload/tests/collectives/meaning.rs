@@ -75,12 +75,13 @@ fn no_dependency_can_be_left_out_unless_another_implies_it() {
                     dropped += u32::from(result.is_err());
                 }
             }
-            let sends_at_once = algorithm == Algorithm::Sendrecv || ranks == 2
-                && !matches!(algorithm, Algorithm::AllreduceRing | Algorithm::AllreduceHalvingDoubling)
-                && !matches!(
-                    algorithm,
-                    Algorithm::AllreduceDoubleBinaryTree | Algorithm::AllreduceHierarchical
-                );
+            let sends_at_once = algorithm == Algorithm::Sendrecv
+                || ranks == 2
+                    && !matches!(algorithm, Algorithm::AllreduceRing | Algorithm::AllreduceHalvingDoubling)
+                    && !matches!(
+                        algorithm,
+                        Algorithm::AllreduceDoubleBinaryTree | Algorithm::AllreduceHierarchical
+                    );
             assert_eq!(dropped == 0, sends_at_once, "{name}, {ranks} ranks");
         }
     }

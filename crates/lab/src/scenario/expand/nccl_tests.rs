@@ -50,9 +50,9 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {
         let server = table.node("server").map(|node| Table::open(table.file, "[workload.server]", node));
-        let knows_servers = server.transpose()?.is_some_and(|server| {
-            server.node("ranks").is_none() || server.node("channels").is_some()
-        });
+        let knows_servers = server
+            .transpose()?
+            .is_some_and(|server| server.node("ranks").is_none() || server.node("channels").is_some());
         return Ok(operation.usual_algorithm(knows_servers));
     }
     let algorithm = table.word("algorithm", &Algorithm::ALL)?;

@@ -217,13 +217,8 @@ const SERVER: Section = Section {
             "Ranks of each server, in the order of the ranks, each on a host of its own.",
         )
         .with_example("32"),
-        key(
-            "link",
-            RATE,
-            Described("`nvlink` of the topology"),
-            "Rate of each GPU's NVLink, per direction.",
-        )
-        .with_example("\"400Gbps\""),
+        key("link", RATE, Described("`nvlink` of the topology"), "Rate of each GPU's NVLink, per direction.")
+            .with_example("\"400Gbps\""),
         key(
             "link_latency",
             TIME,

@@ -8,8 +8,20 @@ use anabranch_workload::collective::{Algorithm, Clock, Operation, Placement};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
 
 /// The sections of `[workload]` and of the tables below it, in the order of the reference.
-pub(super) const SECTIONS: &[Section] =
-    &[PERMUTATION, TORNADO, INCAST, POISSON, INCASTS, PIPELINE, COLLECTIVE, NCCL_TESTS, MESSAGES, MESSAGE, CM, NS3_FLOWS];
+pub(super) const SECTIONS: &[Section] = &[
+    PERMUTATION,
+    TORNADO,
+    INCAST,
+    POISSON,
+    INCASTS,
+    PIPELINE,
+    COLLECTIVE,
+    NCCL_TESTS,
+    MESSAGES,
+    MESSAGE,
+    CM,
+    NS3_FLOWS,
+];
 
 pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
 pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));

@@ -41,12 +41,7 @@ pub(in crate::scenario) fn jobs(
 }
 
 /// A job whose table goes by `name`.
-fn job(
-    cx: &Context,
-    table: &Table,
-    name: &str,
-    topology: &TopologySpec,
-) -> Result<TraceSpec, Diagnostic> {
+fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
     let comm_groups: Option<String> = table.get("comm_groups")?;
