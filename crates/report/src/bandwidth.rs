@@ -1,7 +1,6 @@
 //! The bandwidths of a collective at several sizes, as nccl-tests prints them.
 
 use crate::groups::{groups, named};
-use crate::table::columns;
 use anabranch_results::{JobRow, ResultSet};
 use std::fmt::Write as _;
 
@@ -42,12 +41,15 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     let mut text = String::new();
     for (name, ranks, mut lines) in tables {
         lines.sort_by_key(|line| line.bytes);
-        let head = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
-        let row = |line: Line| {
-            let [time, algbw, busbw] = line.means.map(|mean| format!("{mean:.2}"));
-            vec![line.bytes.to_string(), time, algbw, busbw]
-        };
-        let _ = write!(text, "\n{name}, {ranks} ranks:\n{}", columns(&head, lines.into_iter().map(row)));
+        let _ = writeln!(text, "\n{name}, {ranks} ranks:");
+        let _ = writeln!(
+            text,
+            "{:>14} {:>14} {:>14} {:>14}",
+            "size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"
+        );
+        for Line { bytes, means: [time, algbw, busbw] } in lines {
+            let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}");
+        }
     }
     text
 }

@@ -67,8 +67,6 @@ const NETWORK_SPEEDS: [f64; 17] =
 const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
 /// The channels that use a NIC.
 const CHANNELS_PER_NIC: f64 = 2.0;
-/// The share of NVLink's rate that counts: 20.6 of 25 GB/s a link.
-const NVLINK_SHARE: f64 = 20.6 / 25.0;
 /// The most bandwidth with LL: in one server, on two, and on more (`llMaxBws`).
 const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
 /// The most bandwidth of a channel with LL128, in rings and in trees (`perChMaxRingLL128Bws`, `perChMaxTreeLL128Bws`).
@@ -115,10 +113,9 @@ fn channels_in_server(nvlink: f64) -> Channels {
 }
 
 impl Cluster {
-    /// The cluster of a layout.
+    /// The cluster of a layout. The rate of NVLink is one as NCCL counts it, 20.6 of 25 GB/s for a link of Hopper.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
-        let nvlink = nvlink * NVLINK_SHARE;
         let (ranks, nodes) = (layout.ranks(), layout.servers());
         let over_network =
             |most: f64| NETWORK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most);
@@ -262,10 +259,13 @@ mod tests {
     use super::*;
     use anabranch_base::Rate;
 
+    /// NVLink of an H100 as NCCL counts it: 18 links of 20.6 GB/s.
+    const NVLINK: Rate = Rate(2_966_400_000_000);
+
     /// Servers of eight H100 with a 400G NIC each.
     fn servers(count: u32, switch: bool) -> Cluster {
         let places = (0..8 * count).map(|rank| (rank / 8, rank % 8));
-        let rates = [Rate::from_gbps(400), Rate::from_gbps(3_600)];
+        let rates = [Rate::from_gbps(400), NVLINK];
         Cluster::of(&Layout::of(places, 16, false, switch).with_rates(rates))
     }
 
@@ -308,7 +308,7 @@ mod tests {
         close(ring(Protocol::Ll128, 1 << 16), 75.2 + 65.536 / 188.416);
         // One GPU a server: every hop has the latency of a tree's.
         let lone = Layout::of((0..4).map(|rank| (rank, 0)), 2, false, false)
-            .with_rates([Rate::from_gbps(400), Rate::from_gbps(3_600)]);
+            .with_rates([Rate::from_gbps(400), NVLINK]);
         let time = Cluster::of(&lone).allreduce_us(Algorithm::AllreduceRing, Protocol::Ll, 1 << 16);
         close(time, 6.6 + 6.0 * 5.0 + 65.536 / (20.4 * 4.0 / 6.0));
     }
