@@ -14,6 +14,7 @@ use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::transport::SenderCounter;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, RunWarning, SeriesRow, Statistic};
+use anabranch_workload::collective::Algorithm;
 use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -114,6 +115,8 @@ fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow
     };
     let last_end = network.board.last_end().max(first_start);
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
+    let busbw = |job: &&JobRow| job.busbw_gbytes_per_sec.unwrap_or(f64::INFINITY);
+    let slowest = jobs.iter().min_by(|a, b| busbw(a).total_cmp(&busbw(b)));
     let (peak_queue, peak_link) = engine.peak_queue().unzip();
     let peak_queue = u64::from(peak_queue.unwrap_or(0));
     let counters = engine.counters();
@@ -133,6 +136,8 @@ fn run_row<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, jobs: &[JobRow
         jobs_finished: ccts.len() as u64,
         cct_mean_us: mean_us(&ccts),
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
+        algbw_gbytes_per_sec: slowest.and_then(|job| job.algbw_gbytes_per_sec),
+        busbw_gbytes_per_sec: slowest.and_then(|job| job.busbw_gbytes_per_sec),
         // Percentiles of queues are known to within a sixteenth, rounded up, which may be above the peak.
         queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0).min(peak_queue),
         peak_queue_bytes: peak_queue,
@@ -343,6 +348,11 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
     let start = times.clone().filter_map(|[posted, _]| posted).min().unwrap_or(Time::ZERO);
     // The job has no end as long as one message or step has none.
     let end = times.map(|[_, end]| end).try_fold(start, |end, time| Some(end.max(time?)));
+    let cct_ps = end.map(|end| (end - start).0);
+    let algorithm = Algorithm::ALL.iter().find(|(name, _)| *name == job.algorithm);
+    // Bytes per picosecond, and a byte per nanosecond is a GB/s.
+    let algbw = algorithm.and(cct_ps).filter(|cct| *cct > 0).map(|cct| job.bytes as f64 * 1e3 / cct as f64);
+    let factor = algorithm.map_or(0.0, |(_, algorithm)| algorithm.bus_factor(job.hosts.len() as u32));
     JobRow {
         run: 0,
         job: number,
@@ -351,7 +361,9 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
         bytes: job.bytes,
         start_ps: start.0,
         ideal_cct_ps: 0,
-        cct_ps: end.map(|end| (end - start).0),
+        cct_ps,
+        algbw_gbytes_per_sec: algbw,
+        busbw_gbytes_per_sec: algbw.map(|algbw| algbw * factor),
     }
 }
 

@@ -32,7 +32,7 @@ pub enum Activity {
         /// The time of delivery.
         delivered: Option<Time>,
     },
-    /// The host sends within its server.
+    /// A GPU of the host sends over NVLink.
     SendsWithin,
     /// The host computes.
     Computes {
@@ -54,10 +54,10 @@ pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let steps = (0..).zip(&workload.steps).filter_map(|(number, step)| {
         let [begun, until] = network.board.step_times(number);
         let activity = match step.processor {
-            Step::IDLE => return None,
-            Step::SERVER_LINK => Activity::SendsWithin,
             Step::NO_PROCESSOR => Activity::Computes { processor: None },
-            processor => Activity::Computes { processor: Some(processor) },
+            _ if step.is_sending() => Activity::SendsWithin,
+            processor if step.computes() => Activity::Computes { processor: Some(processor) },
+            _ => return None,
         };
         (step.takes.0 > 0).then_some(Span { host: step.host, activity, from: begun?, until })
     });

@@ -120,6 +120,12 @@ pub struct ClosSpec {
 }
 
 impl ClosSpec {
+    /// The NVLink of a GPU, if the specification gives it.
+    pub fn nvlink_of_gpu(&self) -> Option<NvLink> {
+        let latency = self.nvlink_latency.unwrap_or(NVLINK_LATENCY);
+        self.nvlink.map(|rate| NvLink { rate, latency })
+    }
+
     /// The number of NICs.
     pub fn hosts(&self) -> u32 {
         self.servers.saturating_mul(self.nics)
@@ -189,8 +195,7 @@ fn servers(spec: &ClosSpec) -> Servers {
     if !spec.gpu_nics.is_empty() {
         servers = servers.with_gpu_nics(&spec.gpu_nics);
     }
-    servers.nvlink =
-        spec.nvlink.map(|rate| NvLink { rate, latency: spec.nvlink_latency.unwrap_or(NVLINK_LATENCY) });
+    servers.nvlink = spec.nvlink_of_gpu();
     servers
 }
 

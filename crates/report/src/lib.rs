@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod assumption_notes;
+mod bandwidth;
 pub mod claims;
 mod claims_table;
 mod compare;

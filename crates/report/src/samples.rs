@@ -62,6 +62,7 @@ pub(crate) fn collectives() -> ResultSet {
             start_ps: 0,
             ideal_cct_ps: 0,
             cct_ps: Some(u64::from(*first_us as u32 + 10 * job) * 1_000_000),
+            ..JobRow::default()
         }));
     }
     set

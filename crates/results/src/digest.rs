@@ -149,6 +149,7 @@ mod tests {
             start_ps: 3,
             ideal_cct_ps: 4,
             cct_ps: Some(9),
+            ..JobRow::default()
         }
     }
 
@@ -170,7 +171,11 @@ mod tests {
         let moved = FlowRow { run: 5, packets: 9, retransmissions: None, timeouts: Some(2), ..flow(0) };
         assert_eq!(
             base,
-            run_digest(&slower, &[moved, flow(1)], &[JobRow { run: 5, ideal_cct_ps: 1, ..job(0) }])
+            run_digest(
+                &slower,
+                &[moved, flow(1)],
+                &[JobRow { run: 5, ideal_cct_ps: 1, busbw_gbytes_per_sec: Some(1.0), ..job(0) }]
+            )
         );
     }
 

@@ -45,8 +45,8 @@ use std::sync::Arc;
 
 /// The format of the files. 5: the fields of runs that were JSON are columns, and all rows have the keys of their run.
 /// 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets that faults hit. 8: `baseline`
-/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts. 13: warnings of runs and causes of failures as values.
-const FORMAT: u64 = 13;
+/// beside each point of a curve, faults numbered from 0, as paths do. 12: facts. 13: warnings of runs and causes of failures as values. 14: bandwidths of collectives.
+const FORMAT: u64 = 14;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const FACTS: &str = "facts.json";

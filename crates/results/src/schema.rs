@@ -77,6 +77,14 @@ columns! {
         /// Lower bound of the CCT of the slowest job, given its messages, their order and the links; 0 without jobs.
         #[column("us")]
         pub ideal_cct_max_us: f64,
+        /// Bytes of a collective over its CCT, of the finished job with the least bus bandwidth. None without collectives.
+        #[column("GB/s", last)]
+        pub algbw_gbytes_per_sec: Option<f64>,
+        /// Its bus bandwidth: `algbw_gbytes_per_sec` by the factor of nccl-tests, which makes collectives of any number of ranks
+        /// comparable with the rate of a rank's links: 2(n-1)/n for an AllReduce, (n-1)/n for AllGather, ReduceScatter and
+        /// AllToAll, 1 for a Broadcast.
+        #[column("GB/s", last)]
+        pub busbw_gbytes_per_sec: Option<f64>,
         /// Time from the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same
         /// progress (as many bytes delivered), and stays there on average; 0
         /// where it never fell below. None where the run ended without having recovered, and without faults or a baseline.
@@ -358,6 +366,12 @@ columns! {
         /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never came.
         #[column("ps", digest)]
         pub cct_ps: Option<u64>,
+        /// Bytes of the collective over its CCT; none for a job from a trace, and for one that did not finish.
+        #[column("GB/s")]
+        pub algbw_gbytes_per_sec: Option<f64>,
+        /// Its bus bandwidth, as `busbw_gbytes_per_sec` of its run.
+        #[column("GB/s")]
+        pub busbw_gbytes_per_sec: Option<f64>,
     }
 }
 

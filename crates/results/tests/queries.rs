@@ -38,6 +38,7 @@ fn results() -> ResultSet {
         start_ps: 0,
         ideal_cct_ps: 0,
         cct_ps: Some(9),
+        ..JobRow::default()
     };
     let point = |run, value| SeriesRow { run, series: "s".into(), entity: "e".into(), time_ps: 0, value };
     let mut runs = vec![run("reps", 1, 0.3), run("ops", 2, 0.8)];

@@ -98,8 +98,39 @@ impl WorkloadBuilder {
     ) -> GateId {
         let number = u32::try_from(self.workload.steps.len()).expect("fewer than 2^32 steps");
         let gate = self.add_gate(Opens::Step(number), starts);
-        let step = Step { host, takes, needs, processor, gate, gates_from: 0, gates_len: 0 };
+        let latency = Duration::ZERO;
+        let step = Step { host, takes, latency, needs, processor, gate, gates_from: 0, gates_len: 0 };
         self.workload.steps.push(step);
+        gate
+    }
+
+    /// Adds a transfer of `takes` on a sending and a receiving NVLink pipe. It waits for `needs` activations of the first
+    /// returned gate; the step with the second gate ends when the receiver has all of it.
+    pub fn add_nvlink(
+        &mut self,
+        ends: [(HostId, u32); 2],
+        needs: u32,
+        [takes, latency]: [Duration; 2],
+    ) -> [GateId; 2] {
+        let [(src, from), (dst, to)] = ends;
+        let sends = self.add_step((src, Step::sending_pipe(from)), needs, takes, &[]);
+        let receives = self.add_receiving((dst, to), 1, [takes, latency], &[]);
+        self.activate_after(sends, receives);
+        [sends, receives]
+    }
+
+    /// Adds a step that receives on the NVLink pipe of a GPU of a host, and then posts `starts`.
+    pub(super) fn add_receiving(
+        &mut self,
+        (host, gpu): (HostId, u32),
+        needs: u32,
+        [takes, latency]: [Duration; 2],
+        starts: &[MessageId],
+    ) -> GateId {
+        let gate = self.add_step((host, Step::receiving_pipe(gpu)), needs, takes, starts);
+        if let Some(step) = self.workload.steps.last_mut() {
+            step.latency = latency;
+        }
         gate
     }
 

@@ -175,7 +175,7 @@ impl Workload {
                 let of_other = at[gate.index()].is_some_and(|host| host != step.host);
                 of_other || self.starts_of(&self.gates[gate.index()]).iter().any(|m| source(m) != step.host)
             };
-            let reaches = step.processor != Step::IDLE && self.gates_of(step).iter().any(elsewhere);
+            let reaches = !step.reaches_others() && self.gates_of(step).iter().any(elsewhere);
             if elsewhere(&step.gate) || reaches {
                 return Err(format!(
                     "step {id} is of host {}, and starts messages or activates steps of another host",

@@ -1,7 +1,7 @@
 //! The view of a fabric that workloads are generated for.
 
 use anabranch_base::{HostId, Rate};
-use anabranch_fabric::Topology;
+use anabranch_fabric::{Servers, Topology};
 
 /// The properties of a fabric that workloads depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub struct Fabric {
     pub file_nodes: Vec<Option<HostId>>,
     /// The number of hosts of each dimension ([`Topology::dims`]).
     pub dims: Vec<u32>,
+    /// The servers, if the topology has some.
+    pub servers: Option<Servers>,
+    /// Whether the places for ranks are the GPUs of the servers and not the hosts.
+    pub of_gpus: bool,
 }
 
 impl Fabric {
@@ -36,6 +40,8 @@ impl Fabric {
             dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
             file_nodes,
             dims: topology.dims.clone(),
+            servers: topology.servers.clone(),
+            of_gpus: false,
         }
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod fabric;
 mod generate;
 mod ns3;
+mod server;
 mod sizes;
 mod spec;
 mod text;
@@ -20,10 +21,11 @@ pub use error::WorkloadError;
 pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, files_needed, warnings};
 pub use ns3::FlowFormat;
+pub use server::ServerSpec;
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{
-    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks,
+    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec, is_text_of_ranks,
     text_of_binary_goal, text_of_ranks,
 };
 
@@ -100,17 +102,23 @@ pub struct JobCollective {
 /// activates further gates.
 ///
 /// All of this happens on one host: the activations of its gate, the messages that it starts, and the gates that it
-/// activates. Only a [`Step::IDLE`] step may activate gates of other hosts.
+/// activates. Only [`Step::IDLE`] steps and steps on NVLink pipes may activate gates of other hosts.
+///
+/// A transfer over NVLink is two steps: one on the pipe of the sending GPU, and, made ready by its end, one on the pipe of the
+/// receiving GPU. The second may begin before it is ready, as data arrive while they are sent: it begins when its pipe is free,
+/// at the earliest at its being ready + [`Step::latency`] - [`Step::takes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The host that executes it.
     pub host: HostId,
     /// The time from its beginning to its end.
     pub takes: Duration,
+    /// The least time from its being ready to its end, only for a step that [receives](Step::is_receiving).
+    pub latency: Duration,
     /// The number of activations for which it waits; with 0 it is ready at time 0.
     pub needs: u32,
     /// The processor of its host that it occupies, up to [`Step::LAST_PROCESSOR`]; steps that wait for a processor get it in
-    /// the order in which they became ready. The larger values are the constants of this type.
+    /// the order in which they became ready. Larger values are the pipes of GPUs and the constants of this type.
     pub processor: u32,
     /// The gate whose activations it awaits, and whose messages it starts.
     pub gate: GateId,
@@ -123,22 +131,62 @@ pub struct Step {
 impl Step {
     /// The step computes without occupying a processor: it begins when it is ready.
     pub const NO_PROCESSOR: u32 = u32::MAX;
-    /// The step sends data within the host's server, one such step at a time.
-    pub const SERVER_LINK: u32 = u32::MAX - 1;
-    /// The host only waits, for data in flight within its server or for its job to begin. The step may activate gates of
-    /// other hosts, which are then of one cluster.
-    pub const IDLE: u32 = u32::MAX - 2;
+    /// The host only waits, for its job to begin or for another host. The step may activate gates of other hosts, which are
+    /// then of one cluster.
+    pub const IDLE: u32 = u32::MAX - 1;
+    /// The most GPUs that share a host.
+    pub const MOST_GPUS: u32 = 1 << 10;
     /// The largest number of a processor.
-    pub const LAST_PROCESSOR: u32 = u32::MAX - 3;
+    pub const LAST_PROCESSOR: u32 = Step::FIRST_PIPE - 1;
+    /// The NVLink pipes of the GPUs of a host, first those that send, then those that receive.
+    const FIRST_PIPE: u32 = Step::FIRST_RECEIVING - Step::MOST_GPUS;
+    const FIRST_RECEIVING: u32 = Step::IDLE - Step::MOST_GPUS;
+
+    /// The pipe by which GPU `gpu` of a host sends over NVLink.
+    ///
+    /// # Panics
+    /// On a number of [`Step::MOST_GPUS`] or more.
+    pub fn sending_pipe(gpu: u32) -> u32 {
+        assert!(gpu < Step::MOST_GPUS, "a host has no GPU {gpu}");
+        Step::FIRST_PIPE + gpu
+    }
+
+    /// The pipe by which GPU `gpu` of a host receives over NVLink.
+    ///
+    /// # Panics
+    /// On a number of [`Step::MOST_GPUS`] or more.
+    pub fn receiving_pipe(gpu: u32) -> u32 {
+        Step::sending_pipe(gpu) + Step::MOST_GPUS
+    }
 
     /// Whether the step is computation.
     pub fn computes(&self) -> bool {
         self.processor <= Step::LAST_PROCESSOR || self.processor == Step::NO_PROCESSOR
     }
 
-    /// Whether it occupies a processor or the server link, and thus waits for other such steps of its host.
+    /// Whether it sends over NVLink.
+    pub fn is_sending(&self) -> bool {
+        (Step::FIRST_PIPE..Step::FIRST_RECEIVING).contains(&self.processor)
+    }
+
+    /// Whether it receives over NVLink.
+    pub fn is_receiving(&self) -> bool {
+        (Step::FIRST_RECEIVING..Step::IDLE).contains(&self.processor)
+    }
+
+    /// Whether it occupies a processor or a pipe, and thus waits for other such steps of its host.
     pub fn is_serial(&self) -> bool {
-        self.processor <= Step::SERVER_LINK && self.processor != Step::IDLE
+        self.processor < Step::IDLE
+    }
+
+    /// The least time from its being ready to its end. A receiver's data may all have arrived but for the latency.
+    pub fn least_time(&self) -> Duration {
+        if self.is_receiving() { self.latency } else { self.takes }
+    }
+
+    /// Whether it may activate gates of other hosts.
+    fn reaches_others(&self) -> bool {
+        self.processor > Step::LAST_PROCESSOR && self.processor != Step::NO_PROCESSOR
     }
 }
 

@@ -88,7 +88,7 @@ fn json_has_stable_names() {
     assert_eq!(names(&document), expected.split_whitespace().collect::<Vec<_>>());
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
                     ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \
-                    jobs_finished cct_mean_us cct_max_us ideal_cct_max_us time_to_recover_us \
+                    jobs_finished cct_mean_us cct_max_us ideal_cct_max_us algbw_gbytes_per_sec busbw_gbytes_per_sec time_to_recover_us \
                     queue_p99_bytes peak_queue_bytes peak_queue_link drops link_losses trims \
                     pause_frames pause_us ecn_marks retransmissions timeouts packet_hops sim_time_us wall_s extra faults digest";
     assert_eq!(names(&document["runs"][0]), expected.split_whitespace().collect::<Vec<_>>());

@@ -161,6 +161,10 @@ impl Host {
     pub(super) fn begin_step(&mut self, number: u32, now: Time, network: &Network<'_>) -> Time {
         let step = &network.workload.steps[number as usize];
         let mut begin = now;
+        if step.is_receiving() {
+            // Its data began to arrive when their sender's pipe began.
+            begin = Time((now + step.latency).0.saturating_sub(step.takes.0));
+        }
         if step.is_serial() {
             let free = self.processors.entry(step.processor).or_insert(Time::ZERO);
             begin = begin.max(*free);

@@ -61,7 +61,7 @@ impl Ideal<'_> {
     ///   earliest posting in the chain on, then the rest of the shortest path and back.
     /// - For each ToR, the bytes that its hosts send to other ToRs, or receive from them, at the total rate of its links to
     ///   switches, likewise. This bound counts in an oversubscribed fabric.
-    /// - For each processor, and each host's link within its server, its steps, one after the other.
+    /// - For each processor, and each GPU's NVLink pipes, their steps, one after the other.
     ///
     /// Each job is bounded by itself. Gates that other jobs open, and gates that open for one message at a time (an all-to-all
     /// with few connections), count as open.
@@ -312,7 +312,7 @@ fn starts(
                 let step = &workload.steps[number as usize];
                 // An idle step before the job begins is no part of it.
                 let is_before = step.processor == Step::IDLE && step.needs == 0;
-                let takes = if is_before { 0 } else { step.takes.0 };
+                let takes = if is_before { 0 } else { step.least_time().0 };
                 let end: u64 = begins[(number - first_step) as usize] + takes;
                 chain = chain.max(end);
                 for message in its.started_by(step.gate) {

@@ -3,6 +3,7 @@
 mod columns;
 mod summary;
 
+use crate::bandwidth::bandwidth_tables;
 use crate::fairness::fairness_note;
 use crate::groups::each_run;
 use crate::ranking::{Quantity, ranked_quantity};
@@ -18,9 +19,10 @@ pub(crate) use summary::{Head, Summary, summary};
 pub const USUAL_WIDTH: usize = 120;
 
 /// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note on that
-/// comes first. Columns beyond a width of `width` characters are named in a note instead.
+/// comes first. Columns beyond a width of `width` characters are named in a note instead. Where sizes of a collective are swept,
+/// their bandwidths follow.
 pub fn table(set: &ResultSet, width: usize) -> String {
-    above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width)
+    above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
 }
 
 /// The verdict, and the table with the columns that answer: the ranked quantity, its ideal, the cost of faults, and
@@ -45,7 +47,7 @@ pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
         text.push_str(&wrap(&more, width));
         text.push('\n');
     }
-    text
+    text + &bandwidth_tables(set)
 }
 
 /// The heads of the ranked quantity and of its ideal.

@@ -60,6 +60,7 @@ fn small_set() -> ResultSet {
             start_ps: 5,
             ideal_cct_ps: 6,
             cct_ps: None,
+            ..JobRow::default()
         }],
         parts: vec![
             PartRow {
@@ -313,7 +314,7 @@ fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
         ),
         (
             JOBS,
-            "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, ideal_cct_ps UInt64, cct_ps UInt64?",
+            "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, ideal_cct_ps UInt64, cct_ps UInt64?, algbw_gbytes_per_sec Float64?, busbw_gbytes_per_sec Float64?",
         ),
         (SERIES, "baseline Boolean, series Utf8, entity Utf8, time_ps UInt64, value Float64"),
     ];
@@ -337,9 +338,9 @@ fn a_table_is_written_as_csv() {
     assert_eq!(
         csv(crate::Table::Jobs),
         format!(
-            "{keys},job,algorithm,ranks,bytes,start_ps,ideal_cct_ps,cct_ps\n\
-             0,\"with, comma\",3,,5us,8MiB,1,16,7,halving-doubling,32,128000000,5,6,\n\
-             1,ops,4,true,,5,1,32,7,halving-doubling,32,128000000,5,6,\n"
+            "{keys},job,algorithm,ranks,bytes,start_ps,ideal_cct_ps,cct_ps,algbw_gbytes_per_sec,busbw_gbytes_per_sec\n\
+             0,\"with, comma\",3,,5us,8MiB,1,16,7,halving-doubling,32,128000000,5,6,,,\n\
+             1,ops,4,true,,5,1,32,7,halving-doubling,32,128000000,5,6,,,\n"
         )
     );
     for (table, rows) in [(crate::Table::Runs, 2), (crate::Table::Flows, 3), (crate::Table::Series, 2)] {

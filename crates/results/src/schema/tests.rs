@@ -44,6 +44,8 @@ fn every_field_has_its_number() {
         jobs_finished: 1,
         ideal_cct_max_us: 1.0,
         time_to_recover_us: Some(1.0),
+        algbw_gbytes_per_sec: Some(1.0),
+        busbw_gbytes_per_sec: Some(1.0),
         extra: BTreeMap::from([("state_bits".into(), 74.0)]),
         ..RunRow::default()
     };
@@ -57,7 +59,9 @@ fn every_field_has_its_number() {
     assert_eq!(names, fields);
     let value = |field: &str| match field {
         _ if field.starts_with("slowdown") => None,
-        "ideal_cct_max_us" | "time_to_recover_us" => Some(1.0),
+        "ideal_cct_max_us" | "time_to_recover_us" | "algbw_gbytes_per_sec" | "busbw_gbytes_per_sec" => {
+            Some(1.0)
+        }
         _ => Some(f64::from(field.starts_with("flows") || field.starts_with("jobs"))),
     };
     assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
@@ -74,14 +78,14 @@ fn what_a_run_did_not_come_to_is_no_number() {
     };
     let slowdowns = ["slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99"];
     let of_jobs = ["completion_us", "cct_mean_us", "cct_max_us"];
-    let unknown = ["ideal_cct_max_us", "time_to_recover_us"];
+    let unknown = ["ideal_cct_max_us", "algbw_gbytes_per_sec", "busbw_gbytes_per_sec", "time_to_recover_us"];
     assert_eq!(missing(&row), [&slowdowns[..], &of_jobs, &unknown].concat());
     let whole = RunRow { flows_finished: 4, jobs_finished: 2, ideal_cct_max_us: 1.0, ..row.clone() };
     assert_eq!(missing(&whole), [&slowdowns[..], &unknown[1..]].concat());
     assert_eq!(missing(&RunRow { jobs: 0, ..row.clone() }), [&of_jobs[..], &unknown].concat());
     let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
     assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
-    assert_eq!(missing(&RunRow::default()).len(), 13, "a model sends nothing");
+    assert_eq!(missing(&RunRow::default()).len(), 15, "a model sends nothing");
 }
 
 #[test]

@@ -123,3 +123,30 @@ fn one_chunk_at_a_time_takes_a_round_trip_each() {
         );
     }
 }
+
+/// The bandwidths of nccl-tests: bytes over the CCT, and that by the factor of the collective.
+#[test]
+fn bandwidths_are_those_of_nccl_tests() {
+    for (algorithm, factor) in [
+        ("allreduce-ring", 2.0 * 3.0 / 4.0),
+        ("allgather-ring", 3.0 / 4.0),
+        ("reducescatter-ring", 3.0 / 4.0),
+        ("alltoall", 3.0 / 4.0),
+        ("broadcast-ring", 1.0),
+    ] {
+        let text = format!(
+            "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"400Gbps\"\n\
+             [workload]\nkind = \"collective\"\nalgorithm = \"{algorithm}\"\nbytes = \"4MB\"\n"
+        );
+        let scenario = anabranch_sim::scenario::read("t.toml", &text, &NoFiles, &Default::default()).unwrap();
+        let result = anabranch_sim::run(&scenario.points().unwrap()[0], &Default::default()).unwrap();
+        let job = &result.jobs[0];
+        let algbw = 4e6 * 1e3 / job.cct_ps.unwrap() as f64;
+        let close = |number: Option<f64>, expected: f64| (number.unwrap() / expected - 1.0).abs() < 1e-12;
+        assert!(close(job.algbw_gbytes_per_sec, algbw), "{algorithm}: {job:?}");
+        assert!(close(job.busbw_gbytes_per_sec, algbw * factor), "{algorithm}: {job:?}");
+        assert_eq!(result.run.busbw_gbytes_per_sec, job.busbw_gbytes_per_sec);
+        // No rank sends faster than its link of 50 GB/s.
+        assert!(job.busbw_gbytes_per_sec.unwrap() < 50.0, "{job:?}");
+    }
+}

@@ -4,16 +4,16 @@
 use super::support::*;
 
 /// Packets of 4,174 B over `hops` links: the last byte of `packets` at (n + h - 1) T + 500 h, its ACK h (A + 500) later.
-fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
+pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
     let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
     (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
 }
 
 const AT_200G: u64 = 40;
-const AT_400G: u64 = 20;
+pub(super) const AT_400G: u64 = 20;
 
 /// A scenario of one seed on links of 500 ns, with windows that never close.
-fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
+pub(super) fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
     scenario_with(schemes, topology, "", rest)
 }
 
@@ -31,7 +31,7 @@ fn messages(messages: &[(u32, u32, &str)]) -> String {
     format!("[workload]\nkind = \"messages\"\n{}", messages.iter().map(each).collect::<String>())
 }
 
-const ONE_RAIL_A_LEAF: &str = "kind = \"rails\"\nservers = 2\nnics = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
+pub(super) const ONE_RAIL_A_LEAF: &str = "kind = \"rails\"\nservers = 2\nnics = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
 const TWO_PLANES: &str =
     "kind = \"multi-plane\"\nservers = 4\nnics = 1\nports = 2\ntiers = 1\nlink = \"200Gbps\"";
 

@@ -17,6 +17,7 @@ mod lockstep;
 mod longhaul;
 mod lossless;
 mod mix;
+mod nvlink;
 mod one_way_faults;
 mod parameters;
 mod peers;

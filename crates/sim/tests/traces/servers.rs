@@ -41,6 +41,52 @@ fn a_sender_sends_one_after_the_other_and_each_rank_by_itself() {
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 4 + 3) * US + THERE + BACK);
 }
 
+/// Two ranks of a server that send to one share the rate of its NVLink; each to another one have a rate each.
+#[test]
+fn senders_to_one_rank_share_the_rate_at_which_it_receives() {
+    let three = SERVER.replace("ranks = 2", "ranks = 4");
+    let receive = |from: u32| format!("r{from}: recv 100000b from {from}\n");
+    let both = format!("{}{}", receive(0), receive(1));
+    let file = four(["s: send 100000b to 2", "s: send 100000b to 2", &both, ""]);
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &file), (2 + 2 + 3) * US);
+    // The second transfer is shorter than the latency and waits for the pipe alone.
+    let file = four([
+        "s: send 100000b to 2",
+        "s: send 50000b to 2",
+        "r: recv 100000b from 0\nt: recv 50000b from 1",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &file), (1 + 2 + 3) * US);
+    let apart = four(["s: send 100000b to 2", "s: send 100000b to 3", &receive(0), &receive(1)]);
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &apart), (2 + 3) * US);
+    // A rank sends at its full rate while it receives.
+    let ring = four([
+        "s: send 100000b to 1\nr: recv 100000b from 1",
+        "s: send 100000b to 0\nr: recv 100000b from 0",
+        "",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &ring), (2 + 3) * US);
+}
+
+/// The receiver's pipe is busy from the arrival of the first byte on, so that what comes later waits only for its end.
+#[test]
+fn a_transfer_that_finds_the_receiver_free_is_not_delayed() {
+    let three = SERVER.replace("ranks = 2", "ranks = 4");
+    // Rank 1 sends when rank 0's bytes have all arrived but for the latency.
+    let file = four([
+        "s: send 100000b to 2",
+        "c: calc 2000\ns: send 100000b to 2\ns requires c",
+        "r: recv 100000b from 0\nt: recv 100000b from 1",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &file), (2 + 2 + 3) * US);
+    let later = file.replace("calc 2000", "calc 2500");
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &later), 2_500 * NS + (2 + 3) * US);
+    let sooner = file.replace("calc 2000", "calc 1500");
+    assert_eq!(cct(4, &format!("{GOAL}{three}"), &sooner), (2 + 2 + 3) * US);
+}
+
 /// An operation after a send begins when the message has arrived, or when it was handed over.
 #[test]
 fn a_send_within_a_server_ends_as_others_do() {
@@ -106,6 +152,8 @@ fn servers_that_make_no_sense_are_explained() {
         (with("ranks = 2\nlink = \"0bps\"\nlink_latency = \"1us\""), "link must be above 0"),
         (with("ranks = 2\nlink = \"1Tbps\""), "[workload.server] has no \"link_latency\""),
         (with("ranks = 2\nlnik = \"1Tbps\""), "did you mean \"link\"?"),
+        (with("link = \"1Tbps\"\nlink_latency = \"1us\""), "[workload.server] has no \"ranks\""),
+        (with("ranks = 2\nlink = \"1Tbps\"\nlink_latency = \"1us\"\nchannels = 65"), "channels"),
     ] {
         let error = simulated(4, &keys, &file, 1).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");

@@ -1,12 +1,19 @@
 //! The algorithms of collectives as steps of transfers between ranks.
 
+use super::blocks::Blocks;
+use super::layout::Layout;
 use super::plan::{Action, Plan, Planner, Send, Transfer};
+use super::{hierarchical, nccl, ring};
 use serde::{Deserialize, Serialize};
 
 /// The algorithm of a collective.
 ///
 /// A buffer of B bytes is split into N blocks (for N ranks) that differ by at most one byte, the longer ones first;
 /// with fewer bytes than ranks the last blocks are empty and are not sent.
+///
+/// Rings and trees know the servers of a [`Layout`]: each of its channels carries an equal part of every block, on a ring that
+/// passes the servers one after the other and enters and leaves them on the channel's rail, or on trees in which only one rank
+/// of a server, that on the channel's rail, is joined to other servers. The others take ranks in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -28,6 +35,15 @@ pub enum Algorithm {
     /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each rank. An
     /// N that is no power of two is treated as in halving and doubling.
     AllreduceRecursiveDoubling,
+    /// AllReduce in three phases: each server reduces, so that each of its ranks has the sum of a share; the ranks with the
+    /// same share in all servers, which are on one rail, run a ring AllReduce; each server distributes the result. Within a
+    /// server each rank sends to every other one, or once to the switch if that reduces and multicasts (NVLS). `bytes` is the
+    /// buffer of each rank.
+    AllreduceHierarchical,
+    /// AllReduce by a ring, by a double binary tree, or by the switches of the servers where those reduce (NVLS and NVLSTree,
+    /// which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here), with one of NCCL's protocols, as NCCL chooses
+    /// for the size ([`nccl`]). Of the protocols the bytes of their flags are simulated. `bytes` is the buffer of each rank.
+    AllreduceNccl,
     /// AllGather on a ring, N-1 steps. `bytes` is the result; each rank starts with its block of it.
     AllgatherRing,
     /// ReduceScatter on a ring, N-1 steps. `bytes` is the input of each rank; each ends with its block reduced.
@@ -38,19 +54,71 @@ pub enum Algorithm {
     /// All-to-all: each rank sends a block to every other rank, first to the next rank, then to the one after it, and so on.
     /// `bytes` is the input of a rank, including the block for itself, which is not sent. A block is one message.
     Alltoall,
+    /// Each rank sends `bytes` to the next one and receives as many from the one before, as `sendrecv_perf` of nccl-tests does.
+    Sendrecv,
+}
+
+/// The operation that an algorithm implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Every rank ends with the sum of all buffers.
+    AllReduce,
+    /// Every rank ends with the blocks of all.
+    AllGather,
+    /// Every rank ends with the sum of all for its block.
+    ReduceScatter,
+    /// Every rank ends with the buffer of the first one.
+    Broadcast,
+    /// Every rank ends with a block of each.
+    AllToAll,
+    /// Every rank ends with the buffer of the one before it.
+    SendRecv,
+}
+
+impl Operation {
+    /// Every operation with its name in nccl-tests.
+    pub const ALL: [(&'static str, Operation); 6] = [
+        ("all_reduce", Operation::AllReduce),
+        ("all_gather", Operation::AllGather),
+        ("reduce_scatter", Operation::ReduceScatter),
+        ("broadcast", Operation::Broadcast),
+        ("alltoall", Operation::AllToAll),
+        ("sendrecv", Operation::SendRecv),
+    ];
+
+    /// The name in nccl-tests.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, operation)| *operation == self).map_or("", |(name, _)| name)
+    }
+
+    /// The algorithm that does it where nothing else is given, with or without known servers.
+    pub fn usual_algorithm(self, knows_servers: bool) -> Algorithm {
+        match self {
+            Operation::AllReduce if knows_servers => Algorithm::AllreduceNccl,
+            Operation::AllReduce => Algorithm::AllreduceRing,
+            Operation::AllGather => Algorithm::AllgatherRing,
+            Operation::ReduceScatter => Algorithm::ReducescatterRing,
+            Operation::Broadcast => Algorithm::BroadcastRing,
+            Operation::AllToAll => Algorithm::Alltoall,
+            Operation::SendRecv => Algorithm::Sendrecv,
+        }
+    }
 }
 
 impl Algorithm {
     /// Every algorithm with its name in scenarios.
-    pub const ALL: [(&'static str, Algorithm); 8] = [
+    pub const ALL: [(&'static str, Algorithm); 11] = [
         ("allreduce-ring", Algorithm::AllreduceRing),
         ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
         ("allreduce-halving-doubling", Algorithm::AllreduceHalvingDoubling),
         ("allreduce-recursive-doubling", Algorithm::AllreduceRecursiveDoubling),
+        ("allreduce-hierarchical", Algorithm::AllreduceHierarchical),
+        ("allreduce-nccl", Algorithm::AllreduceNccl),
         ("allgather-ring", Algorithm::AllgatherRing),
         ("reducescatter-ring", Algorithm::ReducescatterRing),
         ("broadcast-ring", Algorithm::BroadcastRing),
         ("alltoall", Algorithm::Alltoall),
+        ("sendrecv", Algorithm::Sendrecv),
     ];
 
     /// The name in scenarios.
@@ -58,156 +126,179 @@ impl Algorithm {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
-    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast` or `alltoall`.
+    /// The collective that it implements: `allreduce`, `allgather`, `reducescatter`, `broadcast`, `alltoall` or `sendrecv`.
     pub fn collective(self) -> &'static str {
         self.name().split('-').next().unwrap_or_default()
     }
 
-    /// The plan for `ranks` ranks (at least 1), in chunks of at most `chunk` bytes (at least 1). An all-to-all sends whole
-    /// blocks, of which a rank has at most `connections` in flight.
+    /// The operation that it implements.
+    pub fn operation(self) -> Operation {
+        match self {
+            Algorithm::AllreduceRing
+            | Algorithm::AllreduceDoubleBinaryTree
+            | Algorithm::AllreduceHalvingDoubling
+            | Algorithm::AllreduceRecursiveDoubling
+            | Algorithm::AllreduceHierarchical
+            | Algorithm::AllreduceNccl => Operation::AllReduce,
+            Algorithm::AllgatherRing => Operation::AllGather,
+            Algorithm::ReducescatterRing => Operation::ReduceScatter,
+            Algorithm::BroadcastRing => Operation::Broadcast,
+            Algorithm::Alltoall => Operation::AllToAll,
+            Algorithm::Sendrecv => Operation::SendRecv,
+        }
+    }
+
+    /// Whether it needs to know the servers of the ranks, and the rates.
+    pub fn needs_servers(self) -> bool {
+        self == Algorithm::AllreduceNccl
+    }
+
+    /// The bus bandwidth of nccl-tests over the algorithm bandwidth, among `ranks` ranks. By it a collective on links of one
+    /// rate has that rate as the limit of its bus bandwidth, whatever the number of ranks.
+    pub fn bus_factor(self, ranks: u32) -> f64 {
+        let n = f64::from(ranks.max(1));
+        match self.operation() {
+            Operation::AllReduce => 2.0 * (n - 1.0) / n,
+            Operation::Broadcast | Operation::SendRecv => 1.0,
+            Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => (n - 1.0) / n,
+        }
+    }
+
+    /// The plan for `ranks` ranks (at least 1) without servers; see [`Algorithm::plan_in`].
+    pub fn plan(self, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Plan {
+        self.plan_in(&Layout::flat(ranks), bytes, chunk, connections)
+    }
+
+    /// The plan for the ranks of `layout` (at least 1), in chunks of at most `chunk` bytes (at least 1). An all-to-all sends
+    /// whole blocks, of which a rank has at most `connections` in flight.
     ///
     /// # Panics
-    /// On more than 2^32 messages or dependencies; see [`Algorithm::messages`].
-    pub fn plan(self, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Plan {
+    /// On more than 2^32 messages or dependencies; see [`Algorithm::messages_in`].
+    pub fn plan_in(self, layout: &Layout, bytes: u64, chunk: u64, connections: u32) -> Plan {
         assert!(
-            self.messages(ranks, bytes, chunk) <= u64::from(u32::MAX),
+            self.messages_in(layout, bytes, chunk) <= u64::from(u32::MAX),
             "a plan has 2^32 messages at most"
         );
-        let blocks = Blocks { bytes, count: ranks };
+        if self == Algorithm::AllreduceNccl {
+            let (algorithm, protocol) = nccl::Cluster::of(layout).choose_allreduce(bytes);
+            return algorithm.plan_in(layout, protocol.sent(bytes), chunk, connections);
+        }
+        let ranks = layout.ranks();
         let mut planner = Planner::new(ranks, chunk);
         match self {
             Algorithm::AllreduceRing => {
-                ring_reduce_scatter(&mut planner, blocks);
-                ring_all_gather(&mut planner, blocks);
+                ring::reduce_scatter(&mut planner, layout, bytes);
+                ring::all_gather(&mut planner, layout, bytes);
             }
-            Algorithm::AllgatherRing => ring_all_gather(&mut planner, blocks),
-            Algorithm::ReducescatterRing => ring_reduce_scatter(&mut planner, blocks),
-            Algorithm::BroadcastRing => ring_broadcast(&mut planner, ranks, bytes),
-            Algorithm::AllreduceDoubleBinaryTree => double_binary_tree(&mut planner, ranks, bytes),
+            Algorithm::AllgatherRing => ring::all_gather(&mut planner, layout, bytes),
+            Algorithm::ReducescatterRing => ring::reduce_scatter(&mut planner, layout, bytes),
+            Algorithm::BroadcastRing => ring::broadcast(&mut planner, layout, bytes),
+            Algorithm::AllreduceDoubleBinaryTree => double_binary_tree(&mut planner, layout, bytes),
+            Algorithm::AllreduceHierarchical => hierarchical::plan(&mut planner, layout, bytes, chunk),
             Algorithm::AllreduceHalvingDoubling => folded(&mut planner, ranks, bytes, halving_doubling),
             Algorithm::AllreduceRecursiveDoubling => folded(&mut planner, ranks, bytes, recursive_doubling),
-            Algorithm::Alltoall => return alltoall(blocks, connections),
+            Algorithm::AllreduceNccl => unreachable!("NCCL chooses another algorithm"),
+            Algorithm::Alltoall => return alltoall(Blocks::of(bytes, ranks), connections),
+            Algorithm::Sendrecv => planner.step((0..ranks).map(|src| Transfer {
+                src,
+                dst: (src + 1) % ranks,
+                range: (0, bytes),
+                action: Action::Copy,
+            })),
         }
         planner.finish()
     }
 
     /// The number of messages of [`Algorithm::plan`].
     pub fn messages(self, ranks: u32, bytes: u64, chunk: u64) -> u64 {
+        self.messages_in(&Layout::flat(ranks), bytes, chunk)
+    }
+
+    /// The number of messages of [`Algorithm::plan_in`], transfers over NVLink among them.
+    pub fn messages_in(self, layout: &Layout, bytes: u64, chunk: u64) -> u64 {
+        if self == Algorithm::AllreduceNccl {
+            let (algorithm, protocol) = nccl::Cluster::of(layout).choose_allreduce(bytes);
+            return algorithm.messages_in(layout, protocol.sent(bytes), chunk);
+        }
+        let ranks = layout.ranks();
         let n = u64::from(ranks);
-        let chunks = |(from, to): (u64, u64)| (to - from).div_ceil(chunk);
-        let of_blocks = |bytes: u64, count: u32| {
-            let (size, longer) = (bytes / u64::from(count), bytes % u64::from(count));
-            let shorter = u64::from(count) - longer;
-            (longer.saturating_mul((size + 1).div_ceil(chunk)))
-                .saturating_add(shorter.saturating_mul(size.div_ceil(chunk)))
+        let of_blocks = |bytes: u64, count: u32| Blocks::of(bytes, count).chunks(chunk);
+        // Each channel has a part of each block.
+        let of_parts = |count: u32, parts: u32| {
+            let sizes = Blocks::of(bytes, count).sizes();
+            let each = sizes.map(|(size, blocks)| of_blocks(size, parts).saturating_mul(blocks));
+            each[0].saturating_add(each[1])
         };
-        let around = of_blocks(bytes, ranks).saturating_mul(n - 1);
+        let around = of_parts(ranks, layout.channels()).saturating_mul(n - 1);
         let fold = Fold::of(ranks);
-        let whole = chunks((0, bytes));
+        let whole = of_blocks(bytes, 1);
         let folding = (2 * u64::from(fold.extra)).saturating_mul(whole);
         match self {
             Algorithm::AllreduceRing => around.saturating_mul(2),
             Algorithm::AllgatherRing | Algorithm::ReducescatterRing => around,
-            Algorithm::BroadcastRing => whole.saturating_mul(n - 1),
-            Algorithm::AllreduceDoubleBinaryTree => of_blocks(bytes, 2).saturating_mul(2 * (n - 1)),
+            Algorithm::BroadcastRing => of_blocks(bytes, layout.channels()).saturating_mul(n - 1),
+            Algorithm::AllreduceDoubleBinaryTree => {
+                of_parts(layout.channels(), 2).saturating_mul(2 * (n - 1))
+            }
+            Algorithm::AllreduceHierarchical => hierarchical::messages(layout, bytes, chunk),
             Algorithm::AllreduceRecursiveDoubling => whole
                 .saturating_mul(u64::from(fold.participants) * u64::from(fold.participants.ilog2()))
                 .saturating_add(folding),
             Algorithm::AllreduceHalvingDoubling => {
-                let blocks = Blocks { bytes, count: fold.participants };
+                let blocks = Blocks::of(bytes, fold.participants);
                 let step = |step: u32| {
                     let width = fold.participants >> (step + 1);
                     let parts = (0..fold.participants / width).map(|part| blocks.range(part * width, width));
+                    let chunks = |(from, to): (u64, u64)| (to - from).div_ceil(chunk);
                     parts.map(chunks).fold(0, u64::saturating_add).saturating_mul(u64::from(width))
                 };
                 let halving = (0..fold.participants.ilog2()).map(step).fold(0, u64::saturating_add);
                 halving.saturating_mul(2).saturating_add(folding)
             }
+            Algorithm::AllreduceNccl => unreachable!("NCCL chooses another algorithm"),
             Algorithm::Alltoall => bytes.min(n).saturating_mul(n - 1),
+            Algorithm::Sendrecv => whole.saturating_mul(n),
         }
     }
 }
 
-/// A buffer in blocks that differ by at most one byte, the longer ones first.
-#[derive(Clone, Copy)]
-struct Blocks {
-    bytes: u64,
-    count: u32,
-}
-
-impl Blocks {
-    /// The bytes of `count` blocks from block `first`.
-    fn range(self, first: u32, count: u32) -> (u64, u64) {
-        (self.start(first), self.start(first + count))
-    }
-
-    fn start(self, block: u32) -> u64 {
-        let (block, count) = (u64::from(block), u64::from(self.count));
-        block * (self.bytes / count) + block.min(self.bytes % count)
-    }
-}
-
-/// ReduceScatter on a ring. After step s, rank r has the sum of s + 2 ranks for block r - 2 - s; after the last step, the
-/// sum of all ranks for block r.
-fn ring_reduce_scatter(planner: &mut Planner, blocks: Blocks) {
-    let n = blocks.count;
-    for step in 0..n - 1 {
-        planner.step((0..n).map(|src| around(src, blocks, n - 1 - step, Action::Reduce)));
-    }
-}
-
-/// AllGather on a ring. Rank r begins with block r; in each step it forwards the block that it received in the one before.
-fn ring_all_gather(planner: &mut Planner, blocks: Blocks) {
-    let n = blocks.count;
-    for step in 0..n - 1 {
-        planner.step((0..n).map(|src| around(src, blocks, n - step, Action::Copy)));
-    }
-}
-
-fn ring_broadcast(planner: &mut Planner, ranks: u32, bytes: u64) {
-    for src in 0..ranks - 1 {
-        planner.step([Transfer { src, dst: src + 1, range: (0, bytes), action: Action::Copy }]);
-    }
-}
-
-/// The transfer of block `src + ahead` (modulo the ranks) from rank `src` to the next one.
-fn around(src: u32, blocks: Blocks, ahead: u32, action: Action) -> Transfer {
-    let n = u64::from(blocks.count);
-    let modulo = |number: u64| (number % n) as u32;
-    let block = modulo(u64::from(src) + u64::from(ahead));
-    Transfer { src, dst: modulo(u64::from(src) + 1), range: blocks.range(block, 1), action }
-}
-
-fn double_binary_tree(planner: &mut Planner, ranks: u32, bytes: u64) {
-    let halves = Blocks { bytes, count: 2 };
-    for (tree, parents) in double_tree(ranks).iter().enumerate() {
-        let range = halves.range(tree as u32, 1);
-        let depths = depths(parents);
-        let deepest = depths.iter().copied().max().unwrap_or(0);
-        // The edges (child, parent) whose child is at `depth`.
-        let level = |depth: u32| {
-            let at = move |&(_, &of): &(usize, &u32)| of == depth;
-            let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
-            depths.iter().enumerate().filter(at).filter_map(edge).collect::<Vec<_>>()
-        };
-        for depth in (1..=deepest).rev() {
-            let up = level(depth);
-            planner.step(up.iter().map(|&(child, parent)| Transfer {
-                src: child,
-                dst: parent,
-                range,
-                action: Action::Reduce,
-            }));
+fn double_binary_tree(planner: &mut Planner, layout: &Layout, bytes: u64) {
+    let of_channels = Blocks::of(bytes, layout.channels());
+    for channel in 0..layout.channels() {
+        let halves = Blocks::within(of_channels.range(channel, 1), 2);
+        for (tree, parents) in (0..).zip(layout.trees(channel)) {
+            reduce_and_distribute(planner, &parents, halves.range(tree, 1));
         }
-        for depth in 1..=deepest {
-            let down = level(depth);
-            planner.step(down.iter().map(|&(child, parent)| Transfer {
-                src: parent,
-                dst: child,
-                range,
-                action: Action::Copy,
-            }));
-        }
+    }
+}
+
+/// Reduces a range of bytes up a tree, and distributes the result down.
+fn reduce_and_distribute(planner: &mut Planner, parents: &[Option<u32>], range: (u64, u64)) {
+    let depths = depths(parents);
+    let deepest = depths.iter().copied().max().unwrap_or(0);
+    // The edges (child, parent) whose child is at `depth`.
+    let level = |depth: u32| {
+        let at = move |&(_, &of): &(usize, &u32)| of == depth;
+        let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
+        depths.iter().enumerate().filter(at).filter_map(edge).collect::<Vec<_>>()
+    };
+    for depth in (1..=deepest).rev() {
+        let up = level(depth);
+        planner.step(up.iter().map(|&(child, parent)| Transfer {
+            src: child,
+            dst: parent,
+            range,
+            action: Action::Reduce,
+        }));
+    }
+    for depth in 1..=deepest {
+        let down = level(depth);
+        planner.step(down.iter().map(|&(child, parent)| Transfer {
+            src: parent,
+            dst: child,
+            range,
+            action: Action::Copy,
+        }));
     }
 }
 
@@ -215,7 +306,7 @@ fn double_binary_tree(planner: &mut Planner, ranks: u32, bytes: u64) {
 ///
 /// The first is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. The second is its mirror image for
 /// even N, which exchanges odd and even ranks, and the first one rotated by one rank for odd N.
-fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
+pub(super) fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
     let position_of = |rank: u32| match ranks % 2 {
         0 => ranks - 1 - rank,
         _ => (rank + ranks - 1) % ranks,
@@ -294,7 +385,7 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
 /// the partner keeps. Then come the reverse distances, with all blocks that a rank has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     let n = fold.participants;
-    let blocks = Blocks { bytes, count: n };
+    let blocks = Blocks::of(bytes, n);
     let mut exchange = |distance: u32, kept_by_partner: bool, action: Action| {
         planner.step((0..n).map(|number| {
             let partner = number ^ distance;
@@ -325,7 +416,7 @@ fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
 
 /// All-to-all. In round k, rank r sends to r + k, an order without incasts (STrack, section 4.3).
 fn alltoall(blocks: Blocks, connections: u32) -> Plan {
-    let n = blocks.count;
+    let n = blocks.count();
     let mut plan = Plan { ranks: n, per_rank: Some(connections), ..Plan::default() };
     for round in 1..n {
         for src in 0..n {
@@ -340,6 +431,7 @@ fn alltoall(blocks: Blocks, connections: u32) -> Plan {
                     from,
                     bytes,
                     action,
+                    switch: false,
                     step: round - 1,
                     waits_from: 0,
                     waits_len: 0,

@@ -4,10 +4,17 @@
 //! ordered pair of ranks that communicate. The reduction within a rank takes no time.
 
 mod algorithm;
+mod blocks;
+mod hierarchical;
+mod in_servers;
+mod layout;
+pub mod nccl;
 mod place;
 mod plan;
+mod ring;
 
-pub use algorithm::Algorithm;
+pub use algorithm::{Algorithm, Operation};
+pub use layout::Layout;
 pub use plan::{Action, Plan, Send};
 
 /// Places job `number`: its hosts, by rank, are taken out of `free`.
@@ -25,7 +32,9 @@ pub(super) fn place_job(
     Ok(hosts)
 }
 
-use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
+use super::{
+    Done, Fabric, Job, MAX_MESSAGES, Opens, ServerSpec, Start, Workload, WorkloadBuilder, WorkloadError,
+};
 use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Problem, Purpose, QpId, Time, stream};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +70,9 @@ pub struct CollectiveSpec {
     /// The latest start of a rank, only for an all-to-all: each rank begins at a random time from 0 to this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
+    /// The servers, if ranks of one reach each other over NVLink.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSpec>,
 }
 
 /// The event that completes a chunk, so that the next one may start.
@@ -115,20 +127,34 @@ pub enum Placement {
     Blocks,
     /// A different ToR for each rank of a job: the ToRs with the most free hosts, and the lowest host of each.
     Spread,
+    /// Consecutive hosts or GPUs, each job from the first one of a server on that no other job uses.
+    Servers,
+    /// Hosts or GPUs rail by rail: those of the first rail, server by server, then those of the next one.
+    Rails,
 }
 
 impl Placement {
     /// Every placement with its name in scenarios.
-    pub const ALL: [(&'static str, Placement); 3] =
-        [("random", Placement::Random), ("blocks", Placement::Blocks), ("spread", Placement::Spread)];
+    pub const ALL: [(&'static str, Placement); 5] = [
+        ("random", Placement::Random),
+        ("blocks", Placement::Blocks),
+        ("spread", Placement::Spread),
+        ("servers", Placement::Servers),
+        ("rails", Placement::Rails),
+    ];
 }
 
 impl CollectiveSpec {
-    /// Checks the specification for a fabric of `hosts` hosts, except for the conditions on their ToRs.
+    /// Checks the specification for a fabric of `hosts` hosts, or so many GPUs if ranks are those of the topology's servers,
+    /// except for the conditions on their ToRs.
     ///
     /// # Errors
     /// [`WorkloadError::Key`] with a replacement.
     pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
+        let places = match self.server {
+            Some(ServerSpec { ranks: None, .. }) => "GPUs",
+            _ => "hosts",
+        };
         if self.bytes.0 == 0 {
             return Err(WorkloadError::key(
                 "bytes",
@@ -136,14 +162,25 @@ impl CollectiveSpec {
             ));
         }
         match &self.members {
-            Members::Groups { groups } => check_groups(groups, hosts)?,
-            Members::Placed { ranks, jobs, .. } => check_placed(*ranks, *jobs, hosts)?,
+            Members::Groups { groups } => check_groups(groups, (hosts, places))?,
+            Members::Placed { ranks, jobs, .. } => check_placed((*ranks, *jobs), (hosts, places))?,
         }
+        self.check_server()?;
         self.check_chunk()?;
         self.check_connections()?;
         self.check_depth()?;
         self.check_jitter()?;
         self.check_messages()
+    }
+
+    /// Checks that an algorithm which needs to know servers does.
+    fn check_server(&self) -> Result<(), WorkloadError> {
+        match self.server.and_then(|server| server.channels) {
+            None if self.algorithm.needs_servers() => {
+                Err(WorkloadError::key("server", without_servers(self.algorithm)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_chunk(&self) -> Result<(), WorkloadError> {
@@ -214,6 +251,10 @@ impl CollectiveSpec {
     }
 
     fn check_messages(&self) -> Result<(), WorkloadError> {
+        // With servers the number depends on their layout, which is known when jobs are placed.
+        if self.server.is_some() {
+            return Ok(());
+        }
         let of = |ranks: u32| self.algorithm.messages(ranks, self.bytes.0, self.chunk_bytes());
         let messages = match &self.members {
             Members::Groups { groups } => {
@@ -255,9 +296,9 @@ impl CollectiveSpec {
         Time((drawn * jitter.0 as f64) as u64)
     }
 
-    fn plan(&self, ranks: u32) -> Plan {
-        let connections = self.connections.unwrap_or(ranks - 1);
-        let plan = self.algorithm.plan(ranks, self.bytes.0, self.chunk_bytes(), connections);
+    fn plan(&self, layout: &Layout) -> Plan {
+        let connections = self.connections.unwrap_or(layout.ranks() - 1);
+        let plan = self.algorithm.plan_in(layout, self.bytes.0, self.chunk_bytes(), connections);
         let clock = self.clock.unwrap_or(Clock::Ack);
         Plan { per_pair: self.depth.map(|depth| (depth, clock.done())), ..plan }
     }
@@ -273,6 +314,18 @@ impl Members {
     }
 }
 
+/// The problem of an algorithm that needs to know servers.
+pub fn without_servers(algorithm: Algorithm) -> Problem {
+    Problem::with_text(
+        format!(
+            "{} goes by the servers of ranks and their channels, of which nothing is said",
+            algorithm.name()
+        ),
+        "server = { link = \"3.6Tbps\", link_latency = \"500ns\", channels = 8 } into [workload], and ranks = 8 into that \
+         where [topology] has no servers",
+    )
+}
+
 /// The problem of a key that the algorithm does not have.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
@@ -281,13 +334,13 @@ fn without(key: &str, message: impl Into<String>) -> Problem {
 /// The error for too few ranks, shared by `ranks` and `groups`.
 const TOO_FEW: &str = "a collective is among 2 ranks at least";
 
-fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> {
+fn check_placed((ranks, jobs): (u32, u32), (hosts, places): (u32, &str)) -> Result<(), WorkloadError> {
     if ranks < 2 {
         return Err(WorkloadError::key("ranks", Problem::with_value(format!("{TOO_FEW}, not {ranks}"), "2")));
     }
     if ranks > hosts {
         let what = Problem::with_value(
-            format!("a job of {ranks} ranks is larger than the fabric of {hosts} hosts"),
+            format!("a job of {ranks} ranks is larger than the fabric of {hosts} {places}"),
             hosts,
         );
         return Err(WorkloadError::key("ranks", what));
@@ -298,7 +351,7 @@ fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> 
     if u64::from(ranks) * u64::from(jobs) > u64::from(hosts) {
         let what = Problem::with_value(
             format!(
-                "{jobs} jobs of {ranks} ranks need {} hosts, and the fabric has {hosts}",
+                "{jobs} jobs of {ranks} ranks need {} {places}, and the fabric has {hosts}",
                 u64::from(ranks) * u64::from(jobs)
             ),
             hosts / ranks,
@@ -308,7 +361,8 @@ fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> 
     Ok(())
 }
 
-fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
+fn check_groups(groups: &[Vec<u32>], (hosts, places): (u32, &str)) -> Result<(), WorkloadError> {
+    let place = places.trim_end_matches('s');
     let invalid = |what: Problem| Err(WorkloadError::key("groups", what));
     if groups.is_empty() {
         return invalid(Problem::with_value("there must be a group", "[[0, 1]]"));
@@ -317,21 +371,21 @@ fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
         if group.len() < 2 {
             return invalid(Problem::with_text(
                 format!("{TOO_FEW}, and group {number} has {}", group.len()),
-                "at least 2 hosts",
+                format_args!("at least 2 {places}"),
             ));
         }
         if let Some(outside) = group.iter().find(|&&host| host >= hosts) {
             return invalid(Problem::with_text(
-                format!("group {number} has host {outside}, which does not exist"),
-                format_args!("hosts of 0 to {}", hosts.saturating_sub(1)),
+                format!("group {number} has {place} {outside}, which does not exist"),
+                format_args!("{places} of 0 to {}", hosts.saturating_sub(1)),
             ));
         }
         let mut sorted = group.clone();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return invalid(Problem::with_text(
-                format!("group {number} has host {} twice", twice[0]),
-                "each host once",
+                format!("group {number} has {place} {} twice", twice[0]),
+                format_args!("each {place} once"),
             ));
         }
     }
@@ -340,6 +394,11 @@ fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
 
 /// Builds the workload of `spec`; the seed matters to random placement.
 pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
+    let of_gpus = match spec.server {
+        Some(ServerSpec { ranks: None, .. }) => Some(fabric.of_gpus()?),
+        _ => None,
+    };
+    let fabric = of_gpus.as_ref().unwrap_or(fabric);
     spec.check(fabric.hosts)?;
     let groups = match &spec.members {
         Members::Groups { groups } => groups.clone(),
@@ -347,10 +406,13 @@ pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result
             place::place_all(*placement, *ranks, *jobs, fabric, seed)?
         }
     };
+    if spec.server.is_some() {
+        return in_servers::build(spec, groups, fabric, seed);
+    }
     // Jobs of equal size share a plan.
     let mut plans: BTreeMap<usize, Plan> = BTreeMap::new();
     for group in &groups {
-        plans.entry(group.len()).or_insert_with(|| spec.plan(group.len() as u32));
+        plans.entry(group.len()).or_insert_with(|| spec.plan(&Layout::flat(group.len() as u32)));
     }
     let sum = |of: fn(&Plan) -> usize| groups.iter().map(|group| of(&plans[&group.len()])).sum();
     let mut builder =

@@ -2,7 +2,8 @@
 
 use super::super::{Fabric, WorkloadError};
 use super::Placement;
-use anabranch_base::{Problem, Purpose, stream};
+use anabranch_base::{HostId, Problem, Purpose, stream};
+use anabranch_fabric::Servers;
 
 /// The hosts of each of `jobs` jobs, by rank. The caller has checked that there are enough hosts.
 pub(super) fn place_all(
@@ -28,8 +29,68 @@ pub(super) fn place_among(
         Placement::Blocks => {}
         Placement::Random => stream(seed, number, Purpose::WorkloadPairs).shuffle(&mut hosts),
         Placement::Spread => return spread(ranks, jobs, &hosts, fabric),
+        Placement::Servers => return on_servers((ranks, jobs), &hosts, fabric),
+        Placement::Rails => {
+            let servers = servers_of(placement, fabric)?;
+            hosts.sort_by_key(|&host| place_in(servers, fabric, host).map(|(server, rail)| (rail, server)));
+        }
     }
     Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
+}
+
+/// The servers of a fabric, which a placement needs.
+fn servers_of(placement: Placement, fabric: &Fabric) -> Result<&Servers, WorkloadError> {
+    fabric.servers.as_ref().ok_or_else(|| {
+        let name = Placement::ALL.iter().find(|(_, other)| *other == placement).map_or("", |(name, _)| name);
+        let what = Problem::with_value(
+            format!("{name:?} places ranks by the servers of the topology, which has none"),
+            "\"blocks\"",
+        );
+        WorkloadError::key("placement", what)
+    })
+}
+
+/// The server and the rail of a host, or of a GPU where the places of the fabric are GPUs; none for a host in no server.
+fn place_in(servers: &Servers, fabric: &Fabric, place: u32) -> Option<(u32, u16)> {
+    let host = if fabric.of_gpus { servers.nic_of_gpu(place) } else { HostId(place) };
+    let server = if fabric.of_gpus { servers.server_of_gpu(place) } else { servers.server_of(host)? };
+    Some((server, servers.rail_of(host)?))
+}
+
+/// [`Placement::Servers`].
+fn on_servers(
+    (ranks, jobs): (u32, u32),
+    free: &[u32],
+    fabric: &Fabric,
+) -> Result<Vec<Vec<u32>>, WorkloadError> {
+    let servers = servers_of(Placement::Servers, fabric)?;
+    let server_of = |place: u32| place_in(servers, fabric, place).map(|(server, _)| server);
+    let size_of = |server: u32| match fabric.of_gpus {
+        true => servers.gpus_of(server).len(),
+        false => servers.nics_of(server).len(),
+    };
+    // Those in whole servers, server by server.
+    let mut whole: Vec<&[u32]> = free
+        .chunk_by(|one, next| server_of(*one) == server_of(*next))
+        .filter(|places| server_of(places[0]).is_some_and(|server| places.len() == size_of(server)))
+        .collect();
+    let mut groups: Vec<Vec<u32>> = Vec::with_capacity(jobs as usize);
+    for job in 0..jobs {
+        let mut group: Vec<u32> = Vec::with_capacity(ranks as usize);
+        while group.len() < ranks as usize {
+            if whole.is_empty() {
+                let what = Problem::with_text(
+                    format!("only {job} jobs of {ranks} ranks fit where each begins on a server of its own"),
+                    "fewer jobs or ranks, or placement = \"blocks\"",
+                );
+                return Err(WorkloadError::key("placement", what));
+            }
+            group.extend(whole.remove(0));
+        }
+        group.truncate(ranks as usize);
+        groups.push(group);
+    }
+    Ok(groups)
 }
 
 /// [`Placement::Spread`]. Taking hosts of the ToRs with the most free ones leaves as many ToRs as possible to later jobs.

@@ -2,6 +2,7 @@
 
 use crate::Done;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A collective among ranks `0..ranks` as messages with dependencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub struct Send {
     pub bytes: u64,
     /// The receiver's use of the data.
     pub action: Action,
+    /// Whether it passes the switch of a server that reduces and multicasts: all sends of a step that are reduced into the same
+    /// bytes of a rank arrive there as one, and all copies of the same bytes of a rank leave it as one.
+    pub switch: bool,
     /// The step of the algorithm. Within a step a rank sends its data from before the step; data that it receives in the
     /// step are reduced or copied after that.
     pub step: u32,
@@ -76,13 +80,23 @@ pub(super) struct Planner {
     plan: Plan,
     chunk: u64,
     step: u32,
+    switch: bool,
+    /// Sends for which those of the present step wait too, by receiver.
+    earlier: BTreeMap<u32, Vec<u32>>,
     logs: Vec<WriteLog>,
 }
 
 impl Planner {
     pub(super) fn new(ranks: u32, chunk: u64) -> Self {
         let plan = Plan { ranks, ..Plan::default() };
-        Planner { plan, chunk, step: 0, logs: (0..ranks).map(|_| WriteLog::default()).collect() }
+        Planner {
+            plan,
+            chunk,
+            step: 0,
+            switch: false,
+            earlier: BTreeMap::new(),
+            logs: (0..ranks).map(|_| WriteLog::default()).collect(),
+        }
     }
 
     /// Adds a step, in which all ranks send their data from before the step.
@@ -107,6 +121,23 @@ impl Planner {
         self.step += 1;
     }
 
+    /// Adds a step whose transfers pass the switch of their server. Each also waits for those of the sends `earlier` that its
+    /// sender receives.
+    pub(super) fn switch_step(&mut self, transfers: impl IntoIterator<Item = Transfer>, earlier: Range<u32>) {
+        self.switch = true;
+        for send in earlier {
+            self.earlier.entry(self.plan.sends[send as usize].dst).or_default().push(send);
+        }
+        self.step(transfers);
+        self.switch = false;
+        self.earlier.clear();
+    }
+
+    /// The number of sends so far.
+    pub(super) fn sends(&self) -> u32 {
+        self.plan.sends.len() as u32
+    }
+
     pub(super) fn finish(self) -> Plan {
         self.plan
     }
@@ -114,6 +145,7 @@ impl Planner {
     fn send(&mut self, transfer: &Transfer, from: u64, to: u64) {
         let waits_from = self.plan.waits.len();
         self.logs[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
+        self.plan.waits.extend(self.earlier.get(&transfer.src).into_iter().flatten());
         self.plan.waits[waits_from..].sort_unstable();
         // Several pieces may have been written by one earlier chunk.
         let mut kept = waits_from;
@@ -130,6 +162,7 @@ impl Planner {
             from,
             bytes: to - from,
             action: transfer.action,
+            switch: self.switch,
             step: self.step,
             waits_from: waits_from as u32,
             waits_len: (kept - waits_from) as u32,

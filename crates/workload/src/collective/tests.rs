@@ -26,6 +26,7 @@ fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
         depth: None,
         clock: None,
         jitter: None,
+        server: None,
     }
 }
 
@@ -62,6 +63,31 @@ fn jobs_are_placed() {
     assert_eq!(random, hosts_of(&placed(4, 4, Placement::Random), &fabric, 1));
     assert_ne!(random, hosts_of(&placed(4, 4, Placement::Random), &fabric, 2));
     assert_eq!(hosts_of(&grouped(&[&[5, 0, 7], &[0, 1]]), &fabric, 1), [vec![5, 0, 7], vec![0, 1]]);
+}
+
+/// Three servers of four GPUs, of which two share a NIC: NICs 0 to 5, GPUs 0 to 11.
+#[test]
+fn jobs_are_placed_by_servers_and_by_rails() {
+    let servers = Some(anabranch_fabric::Servers::uniform(3, 4, 2, 1));
+    let nics = Fabric { servers, ..fabric(2, 3) };
+    assert_eq!(hosts_of(&placed(2, 2, Placement::Servers), &nics, 1), [[0, 1], [2, 3]]);
+    assert_eq!(hosts_of(&placed(3, 1, Placement::Rails), &nics, 1), [[0, 2, 4]]);
+    assert_eq!(hosts_of(&placed(2, 3, Placement::Rails), &nics, 1), [[0, 2], [4, 1], [3, 5]]);
+    let gpus = nics.of_gpus().unwrap();
+    let place = |placement, ranks, jobs| place::place_all(placement, ranks, jobs, &gpus, 1);
+    // The second job leaves the rest of the first one's server free.
+    assert_eq!(place(Placement::Servers, 3, 2).unwrap(), [[0, 1, 2], [4, 5, 6]]);
+    assert_eq!(place(Placement::Servers, 6, 1).unwrap(), [[0, 1, 2, 3, 4, 5]]);
+    assert_eq!(place(Placement::Rails, 6, 2).unwrap(), [[0, 1, 4, 5, 8, 9], [2, 3, 6, 7, 10, 11]]);
+    // A later job finds whole servers alone.
+    let free = ((2..12).collect(), 1);
+    assert_eq!(place::place_among(Placement::Servers, (4, 1), free, &gpus, 1).unwrap(), [[4, 5, 6, 7]]);
+    let error = place(Placement::Servers, 3, 4).unwrap_err().to_string();
+    assert!(error.contains("only 3 jobs of 3 ranks fit"), "{error}");
+    for placement in [Placement::Servers, Placement::Rails] {
+        let error = build(&placed(2, 1, placement), &fabric(2, 2), 1).unwrap_err().to_string();
+        assert!(error.contains("has none; write: \"blocks\""), "{error}");
+    }
 }
 
 #[test]

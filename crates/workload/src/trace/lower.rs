@@ -1,21 +1,18 @@
 //! The translation of a graph into steps, messages and gates of a workload.
 
+use super::SendEnds;
 use super::graph::{Graph, Naming, Op, Pairs, PerNode};
-use super::{SendEnds, ServerSpec};
-use crate::collective::Plan;
-use crate::{Done, Job, JobCollective, Opens, Start, Step, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
+use crate::collective::{Layout, Plan};
+use crate::server::{Ranks, Transfer, Way};
+use crate::{Done, Job, JobCollective, MAX_MESSAGES, Start, Step, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Duration, GateId, HostId, Problem};
 use std::collections::BTreeMap;
 
-/// The mapping of a job to hosts and time.
+/// The mapping of a job to time.
 #[derive(Clone, Copy)]
-pub struct Mapping<'a> {
-    /// The host of each rank.
-    pub hosts: &'a [HostId],
+pub struct Mapping {
     /// The event that ends a send.
     pub ends: SendEnds,
-    /// The servers, within which ranks do not use the network.
-    pub server: Option<ServerSpec>,
     /// The time at which the job begins.
     pub start: Duration,
 }
@@ -28,46 +25,55 @@ impl Graph {
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,
-        format: &'static str,
-        mapping: Mapping<'_>,
+        ranks: Ranks,
+        mapping: Mapping,
         naming: Naming<'_>,
     ) -> Result<(), WorkloadError> {
         let pairs = self.check(naming)?;
+        self.check_transfers(&ranks, naming)?;
         let (messages, steps, bytes) = (builder.messages(), builder.steps(), builder.bytes());
-        let collectives = Lowering::lower(self, mapping, &pairs, builder);
+        let hosts = ranks.hosts();
+        let collectives = Lowering::lower(self, (ranks, mapping), &pairs, builder);
         builder.add_job(Job {
-            algorithm: format,
+            algorithm: naming.format.name(),
             bytes: builder.bytes() - bytes,
-            hosts: mapping.hosts.to_vec(),
+            hosts,
             messages: messages..builder.messages(),
             steps: steps..builder.steps(),
             collectives,
         });
         Ok(())
     }
-}
 
-/// Data on the way from one rank to another.
-#[derive(Clone, Copy)]
-enum Transfer {
-    /// A message over the network.
-    Message(MessageId),
-    /// A transfer within a server, with the gate of the step at whose end it arrives.
-    InServer(GateId),
-}
-
-fn activate(builder: &mut WorkloadBuilder, transfer: Transfer, on: Done, gate: GateId) {
-    match transfer {
-        Transfer::Message(message) => builder.activate(message, on, gate),
-        // Arrival and acknowledgement coincide.
-        Transfer::InServer(step) => builder.activate_after(step, gate),
+    /// Checks the number of transfers of collectives that know servers, whose channels divide chunks further.
+    fn check_transfers(&self, ranks: &Ranks, naming: Naming<'_>) -> Result<(), WorkloadError> {
+        let mut layouts: BTreeMap<Vec<u32>, Layout> = BTreeMap::new();
+        let mut transfers = 0_u64;
+        for collective in &self.collectives {
+            let members: Vec<u32> = collective.members.iter().map(|(rank, _)| *rank).collect();
+            let layout =
+                layouts.entry(members).or_insert_with_key(|members| ranks.layout(members.iter().copied()));
+            let of_this = collective.algorithm.messages_in(layout, collective.bytes, collective.chunk);
+            transfers = transfers.saturating_add(of_this);
+        }
+        if transfers <= u64::from(MAX_MESSAGES) {
+            return Ok(());
+        }
+        let what = Problem::with_text(
+            format!(
+                "its collectives come to {transfers} transfers on all channels, and the most is {MAX_MESSAGES}"
+            ),
+            "a larger chunk, or channels = 1 into [workload.server]",
+        );
+        Err(WorkloadError::file(naming.file, what))
     }
 }
 
 /// The state of the translation.
 struct Lowering<'a> {
     graph: &'a Graph,
-    mapping: Mapping<'a>,
+    mapping: Mapping,
+    ranks: Ranks,
     builder: &'a mut WorkloadBuilder,
     /// The gate of the step with which each node begins.
     begins: PerNode<GateId>,
@@ -75,13 +81,14 @@ struct Lowering<'a> {
     ends: PerNode<Option<GateId>>,
     /// The transfer of each send node.
     sent: PerNode<Option<Transfer>>,
-    qps: BTreeMap<(u32, u32, u32), QpId>,
+    /// The processors of ranks that share a host, by host, GPU and the rank's own number.
+    processors: BTreeMap<(HostId, u32, u32), u32>,
 }
 
 impl<'a> Lowering<'a> {
     fn lower(
         graph: &'a Graph,
-        mapping: Mapping<'a>,
+        (ranks, mapping): (Ranks, Mapping),
         pairs: &Pairs,
         builder: &'a mut WorkloadBuilder,
     ) -> Vec<JobCollective> {
@@ -91,18 +98,19 @@ impl<'a> Lowering<'a> {
         let mut lowering = Lowering {
             graph,
             mapping,
+            ranks,
             builder,
             begins: empty(graph, GateId(0)),
             ends: empty(graph, None),
             sent: empty(graph, None),
-            qps: BTreeMap::new(),
+            processors: BTreeMap::new(),
         };
         lowering.add_nodes();
         for (&(from, send), &(to, receive)) in pairs {
             let sent = lowering.sent[from as usize][send as usize];
             let over = lowering.ends[to as usize][receive as usize];
             if let (Some(sent), Some(over)) = (sent, over) {
-                lowering.activate(sent, Done::Delivered, over);
+                sent.activate(lowering.builder, Done::Delivered, over);
             }
         }
         lowering.connect();
@@ -129,41 +137,10 @@ impl<'a> Lowering<'a> {
         named.collect()
     }
 
-    fn qp(&mut self, src: u32, dst: u32, channel: u32) -> QpId {
-        let ends = (self.mapping.hosts[src as usize], self.mapping.hosts[dst as usize]);
-        *self.qps.entry((src, dst, channel)).or_insert_with(|| self.builder.add_qp(ends.0, ends.1))
-    }
-
-    /// Makes the completion `on` of a transfer activate a gate.
-    fn activate(&mut self, transfer: Transfer, on: Done, gate: GateId) {
-        activate(self.builder, transfer, on, gate);
-    }
-
-    /// Adds a transfer from rank `src` within its server, which starts after `needs` activations of the returned gate.
-    fn send_in_server(
-        &mut self,
-        server: &ServerSpec,
-        src: u32,
-        bytes: u64,
-        needs: u32,
-    ) -> (GateId, Transfer) {
-        let host = self.mapping.hosts[src as usize];
-        let takes = server.link.time_for(bytes);
-        let sends = self.builder.add_step((host, Step::SERVER_LINK), needs, takes, &[]);
-        let arrives = self.builder.add_step((host, Step::IDLE), 1, server.link_latency, &[]);
-        self.builder.activate_after(sends, arrives);
-        (sends, Transfer::InServer(arrives))
-    }
-
-    /// The server of two ranks, if they share one.
-    fn server_of(&self, one: u32, other: u32) -> Option<ServerSpec> {
-        self.mapping.server.filter(|server| server.joins(one, other))
-    }
-
     /// Adds a step for the beginning of each node, and one for the end of nodes that end with an event.
     fn add_nodes(&mut self) {
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
-            let host = (self.mapping.hosts[rank as usize], Step::NO_PROCESSOR);
+            let host = (self.ranks.host(rank), Step::NO_PROCESSOR);
             let starts = (self.mapping.start > Duration::ZERO && !nodes.is_empty())
                 .then(|| self.builder.add_step((host.0, Step::IDLE), 0, self.mapping.start, &[]));
             for (number, node) in nodes.iter().enumerate() {
@@ -173,28 +150,33 @@ impl<'a> Lowering<'a> {
                 let mut over = None;
                 let begins = match node.op {
                     Op::Compute { takes, processor } => {
-                        let processor = processor.unwrap_or(Step::NO_PROCESSOR);
+                        let processor = processor.map_or(Step::NO_PROCESSOR, |own| {
+                            self.ranks.processor(rank, own, &mut self.processors)
+                        });
                         self.builder.add_step((host.0, processor), needs, takes, &[])
                     }
                     Op::Send { to, bytes, channel, .. } => {
-                        let (begins, sent) = match self.server_of(rank, to) {
-                            Some(server) => {
-                                let begins = self.builder.add_step(host, needs, Duration::ZERO, &[]);
-                                let (sends, sent) = self.send_in_server(&server, rank, bytes, 1);
-                                self.builder.activate_after(begins, sends);
-                                (begins, sent)
-                            }
-                            None => {
-                                let qp = self.qp(rank, to, channel);
+                        let (begins, sent) = match self.ranks.way(rank, to) {
+                            Way::Network => {
+                                let qp = self.ranks.qp(self.builder, [rank, to], channel);
                                 let message = self.builder.add_message(qp, bytes, Start::ByGate);
                                 let begins = self.builder.add_step(host, needs, Duration::ZERO, &[message]);
                                 (begins, Transfer::Message(message))
+                            }
+                            Way::NvLink | Way::Relay(_) => {
+                                let begins = self.builder.add_step(host, needs, Duration::ZERO, &[]);
+                                let ends = [rank, to];
+                                let (sends, sent) = self.ranks.send(self.builder, ends, (bytes, channel), 1);
+                                sends
+                                    .into_iter()
+                                    .for_each(|sends| self.builder.activate_after(begins, sends));
+                                (begins, sent)
                             }
                         };
                         self.sent[rank as usize][number] = Some(sent);
                         if self.mapping.ends == SendEnds::Acknowledged {
                             let end = self.builder.add_step(host, 1, Duration::ZERO, &[]);
-                            self.activate(sent, Done::Acknowledged, end);
+                            sent.activate(self.builder, Done::Acknowledged, end);
                             over = Some(end);
                         }
                         begins
@@ -230,7 +212,7 @@ impl<'a> Lowering<'a> {
                     (Op::Acknowledged { send }, Some(over)) => {
                         self.builder.activate_after(begun, over);
                         if let Some(sent) = self.sent[rank][send as usize] {
-                            activate(self.builder, sent, Done::Acknowledged, over);
+                            sent.activate(self.builder, Done::Acknowledged, over);
                         }
                     }
                     _ => {}
@@ -247,54 +229,51 @@ impl<'a> Lowering<'a> {
 
     /// Adds the messages of collectives. Each waits for its dependencies in the plan, and for the node of its rank.
     fn add_collectives(&mut self) {
-        let mut plans: BTreeMap<(&str, u64, u64, usize), Plan> = BTreeMap::new();
+        let mut plans: BTreeMap<(&str, u64, u64, Layout), Plan> = BTreeMap::new();
         let graph = self.graph;
-        for collective in &graph.collectives {
-            let ranks = collective.members.len();
-            if ranks < 2 {
-                continue;
-            }
-            let key = (collective.algorithm.name(), collective.bytes, collective.chunk, ranks);
-            let plan = plans.entry(key).or_insert_with(|| {
-                collective.algorithm.plan(ranks as u32, collective.bytes, collective.chunk, ranks as u32 - 1)
+        for collective in graph.collectives.iter().filter(|collective| collective.members.len() > 1) {
+            let layout = self.ranks.layout(collective.members.iter().map(|(rank, _)| *rank));
+            let key = (collective.algorithm.name(), collective.bytes, collective.chunk, layout);
+            let plan = plans.entry(key).or_insert_with_key(|(_, bytes, chunk, layout)| {
+                collective.algorithm.plan_in(layout, *bytes, *chunk, layout.ranks() - 1)
             });
-            let mut all_sent: Vec<Transfer> = Vec::with_capacity(plan.sends.len());
-            let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); ranks];
-            let mut ends: Vec<u32> = vec![0; ranks];
-            for send in &plan.sends {
-                let (src, dst) =
-                    (collective.members[send.src as usize], collective.members[send.dst as usize]);
-                let needs = send.waits_len + 1;
-                let (gate, sent) = match self.server_of(src.0, dst.0) {
-                    Some(server) => self.send_in_server(&server, src.0, send.bytes, needs),
-                    None => {
-                        let qp = self.qp(src.0, dst.0, collective.channel);
-                        let message = self.builder.add_message(qp, send.bytes, Start::ByGate);
-                        (self.builder.add_gate(Opens::After(needs), &[message]), Transfer::Message(message))
-                    }
-                };
+            self.add_collective(&collective.members, collective.channel, plan);
+        }
+    }
+
+    /// Adds the messages of a collective among ranks, each with its node.
+    fn add_collective(&mut self, members: &[(u32, u32)], channel: u32, plan: &Plan) {
+        let mut all_sent: Vec<Transfer> = Vec::with_capacity(plan.sends.len());
+        let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); members.len()];
+        let mut ends: Vec<u32> = vec![0; members.len()];
+        for send in &plan.sends {
+            let [src, dst] = [send.src, send.dst].map(|rank| members[rank as usize]);
+            let needs = send.waits_len + 1;
+            let (gate, sent) = self.ranks.carry(self.builder, ([src.0, dst.0], send), channel, needs);
+            if let Some(gate) = gate {
                 for wait in plan.waits_of(send) {
-                    self.activate(all_sent[*wait as usize], Done::Delivered, gate);
+                    all_sent[*wait as usize].activate(self.builder, Done::Delivered, gate);
                 }
-                all_sent.push(sent);
                 gates[send.src as usize].push(gate);
-                let over = |member: (u32, u32)| self.ends[member.0 as usize][member.1 as usize];
-                if let (Some(sender), Some(receiver)) = (over(src), over(dst)) {
-                    self.activate(sent, Done::Acknowledged, sender);
-                    self.activate(sent, Done::Delivered, receiver);
-                }
-                ends[send.src as usize] += 1;
-                ends[send.dst as usize] += 1;
             }
-            for ((gates, ends), &(rank, node)) in gates.into_iter().zip(ends).zip(&collective.members) {
-                let begins = self.begins[rank as usize][node as usize];
-                let over = self.ends[rank as usize][node as usize];
-                gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
-                if let Some(over) = over {
-                    // A rank with nothing to send or to receive must reach the collective too.
-                    self.builder.activate_after(begins, over);
-                    self.builder.set_needs(over, ends + 1);
-                }
+            all_sent.push(sent);
+            let over = |member: (u32, u32)| self.ends[member.0 as usize][member.1 as usize];
+            if let (Some(sender), Some(receiver)) = (over(src), over(dst)) {
+                sent.activate(self.builder, Done::Acknowledged, sender);
+                sent.activate(self.builder, Done::Delivered, receiver);
+            }
+            ends[send.src as usize] += 1;
+            ends[send.dst as usize] += 1;
+        }
+        self.ranks.end_collective();
+        for ((gates, ends), &(rank, node)) in gates.into_iter().zip(ends).zip(members) {
+            let begins = self.begins[rank as usize][node as usize];
+            let over = self.ends[rank as usize][node as usize];
+            gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
+            if let Some(over) = over {
+                // A rank with nothing to send or to receive must reach the collective too.
+                self.builder.activate_after(begins, over);
+                self.builder.set_needs(over, ends + 1);
             }
         }
     }

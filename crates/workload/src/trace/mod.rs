@@ -14,8 +14,9 @@ mod mscclpp;
 mod simai;
 
 use crate::collective::{Algorithm, Placement, place_job};
-use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Bytes, Duration, HostId, Problem, Rate};
+use crate::server::Ranks;
+use crate::{Fabric, MAX_MESSAGES, ServerSpec, Workload, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Bytes, Duration, Problem};
 use astra_system::System;
 use graph::{Graph, Naming};
 use lower::Mapping;
@@ -101,28 +102,12 @@ pub enum RankHosts {
     },
 }
 
-/// Servers of consecutive ranks. Data between ranks of a server do not cross the network: they occupy the sender's link
-/// within the server for the serialization time at its rate, one transfer at a time, and arrive after the link's latency.
-/// The sender knows of the arrival at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ServerSpec {
-    /// Ranks per server.
-    pub ranks: u32,
-    /// Rate of each rank's link within the server.
-    pub link: Rate,
-    /// Time from the end of the serialization to the arrival.
-    pub link_latency: Duration,
-}
-
-impl ServerSpec {
-    /// Whether two ranks are in the same server.
-    fn joins(&self, one: u32, other: u32) -> bool {
-        one / self.ranks.max(1) == other / self.ranks.max(1)
-    }
-}
-
 impl TraceSpec {
+    /// Whether its ranks are the GPUs of the topology's servers.
+    fn is_on_gpus(&self) -> bool {
+        matches!(self.server, Some(ServerSpec { ranks: None, .. }))
+    }
+
     /// The graph of its text, and the word for the place of a node (`line`, `node`). `free` is the number of free hosts.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
@@ -415,11 +400,11 @@ fn take_named_hosts(
     hosts: &[u32],
     ranks: u32,
     free: &mut Vec<u32>,
-    fabric: &Fabric,
+    (fabric, place): (&Fabric, &str),
 ) -> Result<Vec<u32>, WorkloadError> {
     if hosts.len() != ranks as usize {
         let what = Problem::with_text(
-            format!("{} hosts are named, and the trace has {ranks} ranks", hosts.len()),
+            format!("{} {place}s are named, and the trace has {ranks} ranks", hosts.len()),
             "one for each",
         );
         return Err(WorkloadError::key("rank_hosts", what));
@@ -427,7 +412,7 @@ fn take_named_hosts(
     for (rank, host) in hosts.iter().enumerate() {
         if *host >= fabric.hosts {
             let what = Problem::with_text(
-                format!("rank {rank} is on host {host}, which the fabric does not have"),
+                format!("rank {rank} is on {place} {host}, which the fabric does not have"),
                 format_args!("0 to {}", fabric.hosts - 1),
             );
             return Err(WorkloadError::key("rank_hosts", what));
@@ -436,8 +421,8 @@ fn take_named_hosts(
             Some(at) => drop(free.remove(at)),
             None => {
                 let what = Problem::with_text(
-                    format!("rank {rank} is on host {host}, which another rank or an earlier job has"),
-                    "a host that is free",
+                    format!("rank {rank} is on {place} {host}, which another rank or an earlier job has"),
+                    format_args!("a {place} that is free"),
                 );
                 return Err(WorkloadError::key("rank_hosts", what));
             }
@@ -456,7 +441,8 @@ pub(super) fn single<'a>(
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
-    let mut jobs = Jobs::new(fabric, seed);
+    let of_gpus = if spec.is_on_gpus() { Some(fabric.of_gpus()?) } else { None };
+    let mut jobs = Jobs::new(of_gpus.as_ref().unwrap_or(fabric), seed);
     jobs.add(0, spec, text_of)?;
     jobs.builder.build()
 }
@@ -471,7 +457,16 @@ pub(super) fn several<'a>(
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
-    let mut jobs = Jobs::new(fabric, seed);
+    let on_gpus = specs.iter().any(TraceSpec::is_on_gpus);
+    let of_gpus = if on_gpus { Some(fabric.of_gpus()?) } else { None };
+    if let Some(number) = specs.iter().position(|spec| spec.is_on_gpus() != on_gpus) {
+        let what = Problem::with_text(
+            "other jobs are on the GPUs of the topology's servers, and hosts are not numbered as those are",
+            "server = { link = \"3.6Tbps\", link_latency = \"500ns\" } without ranks into each job",
+        );
+        return Err(WorkloadError::key("server", what).in_job(number as u32));
+    }
+    let mut jobs = Jobs::new(of_gpus.as_ref().unwrap_or(fabric), seed);
     for (number, spec) in (0..).zip(specs) {
         jobs.add(number, spec, text_of).map_err(|error| error.in_job(number))?;
     }
@@ -501,6 +496,7 @@ impl<'a> Jobs<'a> {
         let text = text_of(file)?;
         let (mut graph, place) = spec.read(text, self.free.len() as u32)?;
         spec.divide(&mut graph, text_of, fabric)?;
+        let place_of_rank = if spec.is_on_gpus() { "GPU" } else { "host" };
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
             return Err(WorkloadError::file(
@@ -514,27 +510,29 @@ impl<'a> Jobs<'a> {
                 taken => format!(", of which other jobs have {taken}"),
             };
             let what = Problem::with_text(
-                format!("it has {ranks} ranks, and the fabric has {} hosts{beside}", fabric.hosts),
+                format!("it has {ranks} ranks, and the fabric has {} {place_of_rank}s{beside}", fabric.hosts),
                 format_args!(
-                    "a fabric of {} hosts or more",
+                    "a fabric of {} {place_of_rank}s or more",
                     ranks as usize + fabric.hosts as usize - self.free.len()
                 ),
             );
             return Err(WorkloadError::file(file, what));
         }
         let hosts = match &spec.rank_hosts {
-            RankHosts::Named { rank_hosts } => take_named_hosts(rank_hosts, ranks, &mut self.free, fabric)?,
+            RankHosts::Named { rank_hosts } => {
+                take_named_hosts(rank_hosts, ranks, &mut self.free, (fabric, place_of_rank))?
+            }
             RankHosts::Placed { placement } => {
                 place_job(*placement, ranks, (&mut self.free, number.into()), fabric, self.seed)?
             }
         };
-        let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
-        let mapping = Mapping { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
+        let ranks = Ranks::new(&hosts, spec.server, fabric)?;
+        let mapping = Mapping { ends: spec.ends, start: spec.start };
         let control =
             spec.format == Format::Chakra && !spec.without_control && chakra::waiting_by_control(text) > 0;
         let naming = Naming { file, place, control, format: spec.format };
         let builder = &mut self.builder;
-        graph.lower(builder, spec.format.name(), mapping, naming)?;
+        graph.lower(builder, ranks, mapping, naming)?;
         if builder.messages() > MAX_MESSAGES {
             let what = format!(
                 "with it the jobs come to {} messages, and the most is {MAX_MESSAGES}",

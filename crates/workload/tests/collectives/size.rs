@@ -14,6 +14,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         depth: None,
         clock: None,
         jitter: None,
+        server: None,
     };
     let fabric = Fabric {
         hosts: 2048,

@@ -47,6 +47,7 @@ impl Collective {
             depth: pace.map(|(depth, _)| depth),
             clock: pace.map(|(_, clock)| clock),
             jitter: None,
+            server: None,
         };
         let fabric = Fabric {
             hosts: ranks,
@@ -185,6 +186,7 @@ impl Collective {
                 (0..self.ranks).map(|i| (cut(block(i).0), cut(block(i).1), only(i))).collect()
             }
             Algorithm::BroadcastRing => vec![(0, self.cuts.len() - 1, only(0))],
+            Algorithm::Sendrecv => vec![(0, self.cuts.len() - 1, only((rank + self.ranks - 1) % self.ranks))],
             Algorithm::Alltoall => {
                 let input = |i: usize| i as u64 * self.bytes;
                 let (from, to) = block(rank);

@@ -1,7 +1,7 @@
 //! A scenario as written, on its way to the resolved form.
 
 use crate::scenario::expand::resolved::{Point, Scenario};
-use crate::scenario::expand::sweep;
+use crate::scenario::expand::{nccl_tests, sweep};
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
@@ -108,7 +108,7 @@ pub(in crate::scenario) fn resolve(
         let (topology, hosts) = topology::read(&cx, &fabric)?;
         let (setup, schemes) =
             read_schemes(registry, &table, (&cx, &topology), (&settings, &step.settings), over)?;
-        let workload = workload::read(&cx, &section(&table, "workload")?, hosts)?;
+        let workload = workload::read(&cx, &section(&table, "workload")?, (&topology, hosts))?;
         let faults = table.tables("fault", "fault")?;
         if let Some(beyond) = faults.get(MOST_FAULTS) {
             let message = format!("a run has {MOST_FAULTS} faults at most, not {}", faults.len());
@@ -120,9 +120,11 @@ pub(in crate::scenario) fn resolve(
         faults.extend(topology::losses(&cx, &fabric, &topology, &faults)?);
         Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
     };
-    let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, Diagnostic>>();
+    let steps = sweep.steps(&table)?.into_iter().map(|step| nccl_tests::split(file, step));
+    let steps = steps.collect::<Result<Vec<_>, _>>().map_err(|error| sweep.in_its_list(error))?.concat();
+    let swept = sweep.values_with(nccl_tests::SWEPT, &steps);
+    let points = steps.into_iter().map(point).collect::<Result<Vec<Point>, Diagnostic>>();
     let points = points.map_err(|error| sweep.in_its_list(error))?;
-    let swept = sweep.values();
     let origin = Origin::new(file, root);
     Ok(Scenario::new(title, seeds, measures, observers, swept, limits, points, cx.into_files(), origin))
 }

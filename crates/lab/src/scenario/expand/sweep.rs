@@ -117,6 +117,28 @@ impl<'a> Sweep<'a> {
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
+    /// The swept parameters with their values, among them those that steps have of `key` without its being in `[sweep]`.
+    pub(in crate::scenario) fn values_with(
+        &self,
+        key: &str,
+        steps: &[Step],
+    ) -> BTreeMap<String, Vec<toml::Value>> {
+        let mut values = self.values();
+        if values.contains_key(key) {
+            return values;
+        }
+        let mut seen = BTreeSet::new();
+        let of_steps = steps.iter().filter_map(|step| match step.values.get(key)? {
+            Value::Text(text) => Some(toml::Value::String(text.clone())),
+            _ => None,
+        });
+        let of_steps: Vec<toml::Value> = of_steps.filter(|value| seen.insert(value.to_string())).collect();
+        if !of_steps.is_empty() {
+            values.insert(key.to_owned(), of_steps);
+        }
+        values
+    }
+
     /// The points, the last parameter changing fastest; without a sweep, one.
     pub(in crate::scenario) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
         if root.node("point").is_some() {
@@ -307,7 +329,7 @@ fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
 
 impl Step {
     /// Gives a parameter a value.
-    fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
+    pub(super) fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
         self.values.insert(key.to_owned(), plain(value));
         let path: Vec<&str> = key.split('.').collect();
         if DOCUMENT.contains(&path[0]) {

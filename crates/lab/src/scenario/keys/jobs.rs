@@ -1,6 +1,6 @@
 //! The keys of jobs from traces.
 
-use crate::scenario::keys::key_type::{Ends, KeyType, words};
+use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, joined, key, kind};
 use crate::scenario::keys::workload::{ALGORITHMS, PLACEMENTS};
@@ -11,6 +11,8 @@ pub(super) const SECTIONS: &[Section] = &[TRACE, JOBS, JOB, SERVER, ALGORITHM];
 
 const HOST_LIST: KeyType =
     KeyType::List { name: "numbers of hosts", of: Some(&KeyType::Host), least: 1, most: None };
+/// NCCL has 64 channels at most.
+const CHANNELS: KeyType = KeyType::Whole(Ends::from(1).with_high(High::To(64)));
 const FIRST_AND_LAST: KeyType =
     KeyType::List { name: "two numbers, from 1", of: Some(&COUNT), least: 2, most: Some(2) };
 
@@ -129,11 +131,11 @@ const STREAMS: Key = key(
     "Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`).",
 )
 .with_example("\"each\"");
-const JOB_SERVER: Key = key(
+pub(super) const JOB_SERVER: Key = key(
     "server",
     KeyType::Table("[workload.server]"),
     Described("every message crosses the network"),
-    "`[workload.server]`: ranks of one server have another way to each other, as NVLink.",
+    "`[workload.server]`: ranks of one server reach each other over NVLink.",
 );
 const JOB_ALGORITHM: Key = key(
     "algorithm",
@@ -204,14 +206,45 @@ const SERVER: Section = Section {
     name: "server",
     table: "[workload.server]",
     kind: None,
-    meaning: "Servers of some ranks each, in the order of the ranks. What ranks of one send each other is no packet of the \
-              network: it takes the sender's link within the server, one after the other, and then its latency.",
+    meaning: "NVLink within servers: those of the topology, whose GPUs are then the ranks, or servers of some ranks each. \
+              Transfers over NVLink are no packets of the network: they take the pipe of the sending GPU and that of the \
+              receiving one, one after the other, and then the latency.",
     keys: &[
-        key("ranks", KeyType::Whole(Ends::from(2)), Required, "Ranks of each server.").with_example("32"),
-        key("link", RATE, Required, "Rate of each rank's link within its server.")
+        key(
+            "ranks",
+            KeyType::Whole(Ends::from(2)),
+            Described("the GPUs of the topology's servers"),
+            "Ranks of each server, in the order of the ranks, each on a host of its own.",
+        )
+        .with_example("32"),
+        key("link", RATE, Described("`nvlink` of the topology"), "Rate of each GPU's NVLink, per direction.")
             .with_example("\"400Gbps\""),
-        key("link_latency", TIME, Required, "From the end of sending to the arrival.")
-            .with_example("\"500ns\""),
+        key(
+            "link_latency",
+            TIME,
+            Described("`nvlink_latency` of the topology"),
+            "From the end of sending to the arrival.",
+        )
+        .with_example("\"500ns\""),
+        key(
+            "pxn",
+            KeyType::Bool,
+            Described("true; with `ranks`, false"),
+            "Data for a NIC of another rail go over NVLink first, to the GPU of the server whose NIC has that rail.",
+        ),
+        key(
+            "channels",
+            CHANNELS,
+            Described("one for each rail; with `ranks`, collectives know nothing of servers"),
+            "Rings or trees of a collective, each of which leaves servers by a rail of its own.",
+        )
+        .with_example("8"),
+        key(
+            "nvls",
+            KeyType::Bool,
+            Value("false"),
+            "In an `allreduce-hierarchical` the NVLink switch adds up and distributes what GPUs send it once.",
+        ),
     ],
 };
 

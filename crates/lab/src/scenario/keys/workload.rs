@@ -1,14 +1,27 @@
 //! The keys of `[workload]`, except for jobs.
 
+use crate::scenario::keys::jobs::JOB_SERVER;
 use crate::scenario::keys::key_type::{Ends, High, KeyType, words};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
 use crate::scenario::keys::section::{COUNT, FILE, Key, SHARE, SIZE, Section, TIME, TIME_ABOVE, key, kind};
-use anabranch_workload::collective::{Algorithm, Clock, Placement};
+use anabranch_workload::collective::{Algorithm, Clock, Operation, Placement};
 use anabranch_workload::{FlowFormat, MOST_LOAD, SizeDistribution};
 
 /// The sections of `[workload]` and of the tables below it, in the order of the reference.
-pub(super) const SECTIONS: &[Section] =
-    &[PERMUTATION, TORNADO, INCAST, POISSON, INCASTS, PIPELINE, COLLECTIVE, MESSAGES, MESSAGE, CM, NS3_FLOWS];
+pub(super) const SECTIONS: &[Section] = &[
+    PERMUTATION,
+    TORNADO,
+    INCAST,
+    POISSON,
+    INCASTS,
+    PIPELINE,
+    COLLECTIVE,
+    NCCL_TESTS,
+    MESSAGES,
+    MESSAGE,
+    CM,
+    NS3_FLOWS,
+];
 
 pub(super) const ALGORITHMS: KeyType = KeyType::Choice(&words(Algorithm::ALL));
 pub(super) const PLACEMENTS: KeyType = KeyType::Choice(&words(Placement::ALL));
@@ -162,7 +175,7 @@ const COLLECTIVE: Section = Section {
             "placement",
             PLACEMENTS,
             Value("\"blocks\""),
-            "Where the ranks are: in host order, or at random.",
+            "Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or rail by rail.",
         )
         .with_example("\"random\""),
         key("groups", GROUPS, Described("by `ranks` and `jobs`"), "The hosts of each job, one by one.")
@@ -202,6 +215,53 @@ const COLLECTIVE: Section = Section {
             "Of an `alltoall`: each rank begins at a time drawn from 0 to this.",
         )
         .with_example("\"500us\""),
+        JOB_SERVER,
+    ],
+};
+
+const NCCL_TESTS: Section = Section {
+    name: "nccl-tests",
+    table: "[workload]",
+    kind: Some("nccl-tests"),
+    meaning: "A collective at one size after the other, as nccl-tests measures it: a sweep over `workload.bytes`.",
+    keys: &[
+        kind("nccl-tests", "Which workload it is."),
+        key(
+            "operation",
+            KeyType::Choice(&words(Operation::ALL)),
+            Required,
+            "Which of the programs of nccl-tests: `all_reduce` is `all_reduce_perf`.",
+        )
+        .with_example("\"all_reduce\""),
+        key(
+            "algorithm",
+            ALGORITHMS,
+            Described("NCCL's choice for an AllReduce among known servers, otherwise a ring"),
+            "How it is done, as with `NCCL_ALGO`.",
+        )
+        .with_example("\"allreduce-ring\""),
+        key("min_bytes", SIZE, Required, "The first size (`-b`).").with_example("\"1MiB\""),
+        key("max_bytes", SIZE, Required, "The size that none exceeds (`-e`).").with_example("\"64MiB\""),
+        key(
+            "factor",
+            KeyType::Whole(Ends::from(2)),
+            Described("2, without `step_bytes`"),
+            "Each size is so many times the one before (`-f`).",
+        )
+        .with_example("4"),
+        key("step_bytes", SIZE, Described("none"), "Each size is so much more than the one before (`-i`).")
+            .with_example("\"16MiB\""),
+        key("ranks", KeyType::Whole(Ends::from(2)), Described("all hosts"), "Ranks.").with_example("32"),
+        key("placement", PLACEMENTS, Value("\"blocks\""), "Where the ranks are, as of a collective.")
+            .with_example("\"random\""),
+        key(
+            "chunk",
+            SIZE,
+            Described("128KB, and none for an AllToAll"),
+            "A block goes in chunks of so much, which follow each other.",
+        )
+        .with_example("\"128KB\""),
+        JOB_SERVER,
     ],
 };
 

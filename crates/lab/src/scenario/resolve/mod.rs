@@ -4,6 +4,7 @@ mod cluster;
 pub(in crate::scenario) mod fabric_values;
 pub(in crate::scenario) mod rest;
 pub(in crate::scenario) mod scheme;
+mod server;
 pub(in crate::scenario) mod setup;
 pub(in crate::scenario) mod simai_conf;
 pub(in crate::scenario) mod topology;

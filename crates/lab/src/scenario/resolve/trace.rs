@@ -3,22 +3,30 @@
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::resolve::server;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
-use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{
-    AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, ServerSpec, Streams, TraceSpec,
-};
+use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem};
+use anabranch_fabric::TopologySpec;
+use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement, without_servers};
+use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec};
 
 /// A job from a file of another tool. Faults in the contents of the file are found when the workload is built.
-pub(in crate::scenario) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, Diagnostic> {
+pub(in crate::scenario) fn trace(
+    cx: &Context,
+    table: &Table,
+    topology: &TopologySpec,
+) -> Result<TraceSpec, Diagnostic> {
     only(table, &keys::of("trace"))?;
-    job(cx, table, "workload")
+    job(cx, table, "workload", topology)
 }
 
 /// Several jobs.
-pub(in crate::scenario) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, Diagnostic> {
+pub(in crate::scenario) fn jobs(
+    cx: &Context,
+    table: &Table,
+    topology: &TopologySpec,
+) -> Result<Vec<TraceSpec>, Diagnostic> {
     only(table, &keys::of("jobs"))?;
     let written = table.tables("job", "workload.job")?;
     if written.is_empty() {
@@ -27,13 +35,13 @@ pub(in crate::scenario) fn jobs(cx: &Context, table: &Table) -> Result<Vec<Trace
     }
     let of = |table: &Table| {
         only(table, &keys::of("job"))?;
-        job(cx, table, "workload.job")
+        job(cx, table, "workload.job", topology)
     };
     written.iter().map(of).collect()
 }
 
 /// A job whose table goes by `name`.
-fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic> {
+fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
     let comm_groups: Option<String> = table.get("comm_groups")?;
@@ -72,10 +80,13 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, Diagnostic>
         true => table.word("streams", &Streams::ALL)?,
         false => Streams::One,
     };
-    let server =
-        table.node("server").map(|node| server(&Table::open(table.file, &format!("[{name}.server]"), node)?));
-    let server = server.transpose()?;
+    let server = server::read(cx, (table, name), topology)?.map(|(server, _)| server);
     let algorithm = algorithms(table, name)?;
+    let knows_servers = server.is_some_and(|server| server.channels.is_some());
+    if let Some(needs) = algorithm.iter().find(|from| from.algorithm.needs_servers() && !knows_servers) {
+        let Problem { message, fix } = without_servers(needs.algorithm);
+        return Err(table.wrong("algorithm", message, fix.unwrap_or_else(|| Fix::text("another algorithm"))));
+    }
     let start = table.get("start")?.unwrap_or(Duration::ZERO);
     Ok(TraceSpec {
         format,
@@ -220,16 +231,6 @@ fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>
 
 /// The most ranks of a trace.
 const MOST_RANKS: u64 = 1 << 20;
-
-/// Servers of some ranks each.
-fn server(table: &Table) -> Result<ServerSpec, Diagnostic> {
-    only(table, &keys::of("server"))?;
-    let ranks: u32 = table.need("ranks")?;
-    table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
-    let link: Rate = table.need("link")?;
-    table.above_zero("link", link)?;
-    Ok(ServerSpec { ranks, link, link_latency: table.need("link_latency")? })
-}
 
 /// The algorithms of collectives, each with the size from which it is used.
 fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {

@@ -3,10 +3,12 @@
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
+use crate::scenario::resolve::server;
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, HostId, Problem};
+use anabranch_fabric::TopologySpec;
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use anabranch_workload::{
     FlowFormat, IncastsSpec, MOST_LOAD, MessageSpec, PipelineSpec, SizeDistribution, WorkloadError,
@@ -31,6 +33,7 @@ enum Kind {
     Ns3Flows,
     Trace,
     Jobs,
+    NcclTests,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -44,10 +47,15 @@ const KINDS: &[(&str, Kind)] = &[
     ("ns3-flows", Kind::Ns3Flows),
     ("trace", Kind::Trace),
     ("jobs", Kind::Jobs),
+    ("nccl-tests", Kind::NcclTests),
 ];
 
 /// Reads `[workload]` for a fabric of `hosts` hosts.
-pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+pub(in crate::scenario) fn read(
+    cx: &Context,
+    table: &Table,
+    (topology, hosts): (&TopologySpec, u32),
+) -> Result<WorkloadSpec, Diagnostic> {
     if let Some(spec) = cx.plugins.workload_of(table)? {
         return Ok(spec);
     }
@@ -80,7 +88,7 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
             Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
         }
         Kind::Poisson => poisson(cx, table, hosts),
-        Kind::Collective => collective(table, hosts),
+        Kind::Collective => collective(cx, table, (topology, hosts)),
         Kind::Messages => messages(table, hosts),
         Kind::Cm => {
             only(table, &keys::of("cm"))?;
@@ -101,8 +109,13 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table, hosts: u32) -> Resu
             let origin = table.get("origin")?.unwrap_or(NS3_ORIGIN);
             Ok(WorkloadSpec::Ns3Flows { file, origin, format })
         }
-        Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table)?)),
-        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table)? }),
+        Kind::Trace => Ok(WorkloadSpec::Trace(trace::trace(cx, table, topology)?)),
+        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: trace::jobs(cx, table, topology)? }),
+        // Its sizes are points of a sweep, each with a collective.
+        Kind::NcclTests => {
+            let message = "nccl-tests is a sweep over sizes, and a point of a sweep has one size";
+            Err(table.wrong("kind", message, Fix::set("kind", "\"collective\"")))
+        }
     }
 }
 
@@ -300,9 +313,16 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     })
 }
 
-fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
+fn collective(
+    cx: &Context,
+    table: &Table,
+    (topology, hosts): (&TopologySpec, u32),
+) -> Result<WorkloadSpec, Diagnostic> {
     let algorithm = algorithm(table)?;
     only(table, &keys::of("collective"))?;
+    let (server, gpus) = server::read(cx, (table, "workload"), topology)?.unzip();
+    // Without ranks of servers, ranks are the topology's GPUs.
+    let hosts = gpus.flatten().unwrap_or(hosts);
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
@@ -315,7 +335,7 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     };
     let bytes = bytes(table)?;
     let jitter = table.get("jitter")?.filter(|jitter: &Duration| jitter.0 > 0);
-    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter };
+    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter, server };
     match spec.check(hosts) {
         Ok(()) => Ok(WorkloadSpec::Collective(spec)),
         Err(WorkloadError::Key { key, what: Problem { message, fix } }) => {

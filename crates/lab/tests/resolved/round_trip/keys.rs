@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 const SCHEMES: &str = "schemes = [\"reps\"]\nseeds = [1]\n";
 const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 128\nlink = \"400Gbps\"\n";
+const SERVERS: &str =
+    "[topology]\nkind = \"rails\"\nservers = 16\nnics = 8\nlink = \"400Gbps\"\nnvlink = \"900Gbps\"\n";
 const CROSS_DC: &str = "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 8\nlink = \"400Gbps\"\nwan_latency = \"5us\"\n";
 const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
 const POISSON: &str =
@@ -61,7 +63,12 @@ fn base(section: &Section) -> Option<Base> {
             Base { file: HOSTS, with: vec![job], ..on(FABRIC) }
         }
         ("job", _) => Base { file: HOSTS, ..on(&format!("{FABRIC}[workload]\nkind = \"jobs\"\n")) },
-        ("server" | "algorithm", _) => {
+        ("server", _) => {
+            let job = "[workload]\nkind = \"trace\"\nformat = \"simai\"\nfile = \"job.txt\"\n";
+            Base { file: HOSTS, ..on(&format!("{SERVERS}{job}")) }
+        }
+        ("nccl-tests", _) => Base { with: vec![("max_bytes", "\"4MiB\"")], ..on(FABRIC) },
+        ("algorithm", _) => {
             let job = "[workload]\nkind = \"trace\"\nformat = \"simai\"\nfile = \"job.txt\"\n";
             Base { file: HOSTS, ..on(&format!("{FABRIC}{job}")) }
         }
@@ -111,8 +118,18 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
 
 /// The case of a key of a section; none for one that is not known here.
 fn case(section: &str, key: &str) -> Option<Case> {
-    let of =
-        [of_scenario, of_cluster, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
+    let of = [
+        of_scenario,
+        of_cluster,
+        of_topology,
+        of_workload,
+        of_collective,
+        of_server,
+        of_job,
+        of_fault,
+        of_rest,
+        of_any,
+    ];
     of.into_iter().find_map(|of| of(section, key))
 }
 
@@ -242,6 +259,9 @@ fn of_workload(section: &str, key: &str) -> Option<Case> {
 }
 
 fn of_collective(section: &str, key: &str) -> Option<Case> {
+    if section == "nccl-tests" {
+        return of_nccl_tests(key);
+    }
     let ("collective", key) = (section, key) else { return None };
     Some(match key {
         "algorithm" => others(&["\"allgather-ring\"", "\"alltoall\""]),
@@ -253,6 +273,33 @@ fn of_collective(section: &str, key: &str) -> Option<Case> {
         "depth" => others(&["4"]),
         "clock" => beside(&["\"delivered\""], &[("depth", "2")]),
         "jitter" => beside(&["\"10us\""], &[("algorithm", "\"alltoall\"")]),
+        "server" => others(&["{ ranks = 4, link = \"3600Gbps\", link_latency = \"1us\" }"]),
+        _ => return None,
+    })
+}
+
+fn of_nccl_tests(key: &str) -> Option<Case> {
+    Some(match key {
+        "operation" => others(&["\"alltoall\"", "\"sendrecv\""]),
+        "algorithm" => others(&["\"allreduce-halving-doubling\""]),
+        "min_bytes" => others(&["\"2MiB\""]),
+        "max_bytes" => others(&["\"8MiB\""]),
+        "factor" => others(&["3"]),
+        "step_bytes" => others(&["\"1MiB\""]),
+        "ranks" => others(&["16"]),
+        "chunk" => others(&["\"64KB\""]),
+        "server" => others(&["{ ranks = 4, link = \"3600Gbps\", link_latency = \"1us\", channels = 4 }"]),
+        _ => return None,
+    })
+}
+
+fn of_server(section: &str, key: &str) -> Option<Case> {
+    let ("server", key) = (section, key) else { return None };
+    Some(match key {
+        "ranks" => beside(&["4"], &[("link", "\"900Gbps\""), ("link_latency", "\"1us\"")]),
+        "pxn" => others(&["false"]),
+        "channels" => others(&["2"]),
+        "nvls" => others(&["true"]),
         _ => return None,
     })
 }

@@ -86,7 +86,7 @@ prop_compose! {
         cct_ps: Option<u64>,
     ) -> JobRow {
         let ([job, ranks], [bytes, start_ps]) = (ids, numbers);
-        JobRow { run: 0, job, algorithm, ranks, bytes, start_ps, ideal_cct_ps: bytes / 2, cct_ps }
+        JobRow { run: 0, job, algorithm, ranks, bytes, start_ps, ideal_cct_ps: bytes / 2, cct_ps, ..JobRow::default() }
     }
 }
 

@@ -1,0 +1,99 @@
+//! `kind = "nccl-tests"`: a collective at one size after the other, as the programs of nccl-tests measure it.
+
+use crate::scenario::expand::sweep::Step;
+use crate::scenario::keys;
+use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::table::Table;
+use crate::scenario::schema::unknown_keys::only;
+use anabranch_base::{Bytes, Diagnostic, Fix};
+use anabranch_workload::collective::{Algorithm, Operation};
+
+/// The value of `kind`.
+pub(in crate::scenario) const KIND: &str = "nccl-tests";
+/// The parameter that the sizes sweep.
+pub(in crate::scenario) const SWEPT: &str = "workload.bytes";
+/// The most sizes.
+const MOST_SIZES: usize = 1_000;
+/// The keys that become a collective's algorithm and sizes; the others are those of a collective.
+const OWN: [&str; 6] = ["kind", "operation", "min_bytes", "max_bytes", "factor", "step_bytes"];
+
+/// The points for each size, if the workload of this point is one of nccl-tests; otherwise the point.
+pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Diagnostic> {
+    let kind = |fields: &Fields| fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some(KIND));
+    let Some(node) = step.fields.get("workload").cloned() else { return Ok(vec![step]) };
+    match &node.item {
+        Item::Table(fields) if kind(fields) => {}
+        _ => return Ok(vec![step]),
+    }
+    let table = Table::open(file, "[workload]", &node)?;
+    only(&table, &keys::of(KIND))?;
+    let algorithm = algorithm(&table)?;
+    let mut fields: Fields = table.fields.clone();
+    fields.retain(|key, _| !OWN.contains(&key.as_str()));
+    let word = |text: &str| Node { at: node.at, item: Item::Leaf(toml::Value::String(text.to_owned())) };
+    fields.insert("kind".to_owned(), word("collective"));
+    let written = table.node("algorithm").cloned();
+    fields.insert("algorithm".to_owned(), written.unwrap_or_else(|| word(algorithm.name())));
+    let with_size = |bytes: Bytes| {
+        let mut at_size = step.clone();
+        let workload = Node { at: node.at, item: Item::Table(fields.clone()) };
+        at_size.fields.insert("workload".to_owned(), workload);
+        let place = table.node("min_bytes").and_then(|node| node.at);
+        let bytes = Node { at: place, item: Item::Leaf(toml::Value::String(bytes.to_string())) };
+        at_size.set(file, SWEPT, &bytes).map(|()| at_size)
+    };
+    sizes(&table)?.into_iter().map(with_size).collect()
+}
+
+/// The algorithm of the operation: that of the table, NCCL's choice where servers are known, or a ring.
+fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
+    let operation = table.word("operation", &Operation::ALL)?;
+    if table.node("algorithm").is_none() {
+        let server = table.node("server").map(|node| Table::open(table.file, "[workload.server]", node));
+        let knows_servers = server
+            .transpose()?
+            .is_some_and(|server| server.node("ranks").is_none() || server.node("channels").is_some());
+        return Ok(operation.usual_algorithm(knows_servers));
+    }
+    let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+    if algorithm.operation() == operation {
+        return Ok(algorithm);
+    }
+    let message = format!("{} is no {}", algorithm.name(), operation.name());
+    let instead = Algorithm::ALL.iter().find(|(_, other)| other.operation() == operation);
+    let instead = instead.map_or("...", |(name, _)| *name);
+    Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
+}
+
+/// The sizes from `min_bytes` to `max_bytes`, each `factor` times the one before or `step_bytes` more.
+fn sizes(table: &Table) -> Result<Vec<Bytes>, Diagnostic> {
+    let least: Bytes = table.need("min_bytes")?;
+    table.above_zero("min_bytes", least)?;
+    let most: Bytes = table.need("max_bytes")?;
+    if most < least {
+        let message = format!("max_bytes is {most}, below min_bytes, which is {least}");
+        return Err(table.wrong("max_bytes", message, Fix::set("max_bytes", format!("\"{least}\""))));
+    }
+    let step: Option<Bytes> = table.get("step_bytes")?;
+    let factor: u64 = table.get("factor")?.unwrap_or(2);
+    if step.is_some() && table.node("factor").is_some() {
+        let message = "step_bytes adds to each size, and factor multiplies it";
+        return Err(table.wrong("step_bytes", message, "factor or step_bytes, not both"));
+    }
+    table.within("factor", factor, 2, u64::from(u32::MAX))?;
+    step.map_or(Ok(()), |step| table.above_zero("step_bytes", step))?;
+    let next = |size: &Bytes| {
+        let next = match step {
+            Some(step) => size.0.checked_add(step.0),
+            None => size.0.checked_mul(factor),
+        };
+        next.map(Bytes).filter(|next| *next <= most)
+    };
+    let sizes: Vec<Bytes> = std::iter::successors(Some(least), next).take(MOST_SIZES + 1).collect();
+    if sizes.len() > MOST_SIZES {
+        let message = format!("there are more than {MOST_SIZES} sizes from {least} to {most}");
+        let step = Bytes((most.0 - least.0).div_ceil(MOST_SIZES as u64 - 1));
+        return Err(table.wrong("step_bytes", message, Fix::set("step_bytes", format!("\"{step}\""))));
+    }
+    Ok(sizes)
+}

@@ -1,0 +1,89 @@
+//! `[workload.server]` as written.
+
+use crate::scenario::keys;
+use crate::scenario::read::table::Table;
+use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::schema::files::Context;
+use crate::scenario::schema::unknown_keys::only;
+use anabranch_base::{Diagnostic, Rate};
+use anabranch_fabric::{NvLink, TopologySpec};
+use anabranch_workload::ServerSpec;
+
+/// The servers of a topology.
+#[derive(Clone, Copy)]
+struct TopologyServers {
+    /// The GPUs of all servers.
+    gpus: u32,
+    /// The NICs of the server that has most.
+    rails: u32,
+    /// The NVLink of a GPU, if the topology gives it.
+    nvlink: Option<NvLink>,
+}
+
+impl TopologyServers {
+    /// The servers of a topology; none if it has none.
+    fn of(cx: &Context, table: &Table, topology: &TopologySpec) -> Result<Option<Self>, Diagnostic> {
+        if let Some((_, spec)) = topology.clos() {
+            let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
+            return Ok(Some(TopologyServers { gpus, rails: spec.nics, nvlink }));
+        }
+        if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
+            return Ok(None);
+        }
+        let text = topology.file().map(|file| cx.file(table, "file", file)).transpose()?;
+        let built = anabranch_fabric::build(topology, text.as_deref());
+        let servers = built.map_err(|error| refused(table, error))?.servers;
+        Ok(servers.map(|servers| TopologyServers {
+            gpus: servers.gpus(),
+            rails: servers.rails().into(),
+            nvlink: servers.nvlink,
+        }))
+    }
+}
+
+/// The most ranks of a server.
+const MOST_RANKS: u64 = 1 << 20;
+/// The most channels, as NCCL has them.
+const MOST_CHANNELS: u64 = 64;
+
+/// The servers of a job whose table goes by `name`, if it has some, and the number of GPUs if they are those of the topology, as
+/// they are without `ranks`. What the topology says of NVLink goes without saying.
+pub(in crate::scenario) fn read(
+    cx: &Context,
+    (table, name): (&Table, &str),
+    topology: &TopologySpec,
+) -> Result<Option<(ServerSpec, Option<u32>)>, Diagnostic> {
+    let Some(node) = table.node("server") else { return Ok(None) };
+    let servers = TopologyServers::of(cx, table, topology)?;
+    let table = &Table::open(table.file, &format!("[{name}.server]"), node)?;
+    only(table, &keys::of("server"))?;
+    let ranks: Option<u32> = match (table.node("ranks"), servers) {
+        (None, Some(_)) => None,
+        _ => Some(table.need("ranks")?),
+    };
+    if let Some(ranks) = ranks {
+        table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
+    }
+    let of_topology = servers.filter(|_| ranks.is_none());
+    let nvlink = of_topology.and_then(|servers| servers.nvlink);
+    let link: Rate = match (table.get("link")?, nvlink) {
+        (None, Some(nvlink)) => nvlink.rate,
+        (Some(link), _) => link,
+        (None, None) => return Err(table.missing("link")),
+    };
+    table.above_zero("link", link)?;
+    let link_latency = match (table.get("link_latency")?, nvlink) {
+        (None, Some(nvlink)) => nvlink.latency,
+        (Some(latency), _) => latency,
+        (None, None) => return Err(table.missing("link_latency")),
+    };
+    let pxn = table.get("pxn")?.or_else(|| of_topology.map(|_| true));
+    let rails = |servers: TopologyServers| servers.rails.clamp(1, MOST_CHANNELS as u32);
+    let channels: Option<u32> = table.get("channels")?.or_else(|| of_topology.map(rails));
+    if let Some(channels) = channels {
+        table.within("channels", u64::from(channels), 1, MOST_CHANNELS)?;
+    }
+    let nvls = table.get("nvls")?.unwrap_or_default();
+    let spec = ServerSpec { ranks, link, link_latency, pxn, channels, nvls };
+    Ok(Some((spec, of_topology.map(|servers| servers.gpus))))
+}

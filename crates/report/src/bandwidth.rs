@@ -1,0 +1,111 @@
+//! The bandwidths of a collective at several sizes, as nccl-tests prints them.
+
+use crate::groups::{groups, named};
+use anabranch_results::{JobRow, ResultSet};
+use std::fmt::Write as _;
+
+/// The swept size of a collective.
+const SIZE: &str = "workload.bytes";
+
+/// A size with the time in µs and both bandwidths in GB/s, the means over the seeds.
+struct Line {
+    bytes: u64,
+    means: [f64; 3],
+}
+
+/// For each scheme, and each point of the other swept parameters, a table of sizes, times and bandwidths of the slowest job. Empty
+/// unless the sizes of a collective are swept.
+pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
+    let mut tables: Vec<(String, u32, Vec<Line>)> = Vec::new();
+    for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {
+        let slowest: Vec<&JobRow> = group.indices.iter().filter_map(|run| slowest_job(set, *run)).collect();
+        // A size that some seed did not finish has no mean.
+        let Some(first) = slowest.first().filter(|_| slowest.len() == group.indices.len()) else { continue };
+        let mut others = group.sweep.clone();
+        others.remove(SIZE);
+        let point = if others.is_empty() { String::new() } else { format!(", {}", named(&others)) };
+        let name = format!("{}{point}", group.scheme);
+        let mean =
+            |of: fn(&JobRow) -> f64| slowest.iter().map(|job| of(job)).sum::<f64>() / slowest.len() as f64;
+        let means = [
+            mean(|job| job.cct_ps.unwrap_or(0) as f64 / 1e6),
+            mean(|job| job.algbw_gbytes_per_sec.unwrap_or(0.0)),
+            mean(|job| job.busbw_gbytes_per_sec.unwrap_or(0.0)),
+        ];
+        let line = Line { bytes: first.bytes, means };
+        match tables.iter_mut().find(|(other, ..)| *other == name) {
+            Some((.., lines)) => lines.push(line),
+            None => tables.push((name, first.ranks, vec![line])),
+        }
+    }
+    let mut text = String::new();
+    for (name, ranks, mut lines) in tables {
+        lines.sort_by_key(|line| line.bytes);
+        let _ = writeln!(text, "\n{name}, {ranks} ranks:");
+        let _ = writeln!(
+            text,
+            "{:>14} {:>14} {:>14} {:>14}",
+            "size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"
+        );
+        for Line { bytes, means: [time, algbw, busbw] } in lines {
+            let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}");
+        }
+    }
+    text
+}
+
+/// The job of a run with the least bus bandwidth; none unless all its jobs are collectives and finished.
+fn slowest_job(set: &ResultSet, run: usize) -> Option<&JobRow> {
+    let mut jobs = set.jobs.iter().filter(|job| job.run as usize == run).peekable();
+    jobs.peek()?;
+    let jobs: Option<Vec<(f64, &JobRow)>> = jobs.map(|job| Some((job.busbw_gbytes_per_sec?, job))).collect();
+    jobs?.into_iter().min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, job)| job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::{RunRow, Value};
+    use std::collections::BTreeMap;
+
+    fn sizes(seeds: u64) -> ResultSet {
+        let mut set = ResultSet::default();
+        for (bytes, text) in [(16_777_216_u64, "16MiB"), (1_048_576, "1MiB")] {
+            for seed in 1..=seeds {
+                let sweep = BTreeMap::from([(SIZE.to_owned(), Value::Text(text.to_owned()))]);
+                let run = set.runs.len() as u32;
+                set.runs.push(RunRow { scheme: "reps".to_owned(), seed, sweep, ..RunRow::default() });
+                let algbw = bytes as f64 / 1e6 * seed as f64;
+                set.jobs.push(JobRow {
+                    run,
+                    ranks: 16,
+                    bytes,
+                    cct_ps: Some(1_000_000_000 / seed),
+                    algbw_gbytes_per_sec: Some(algbw),
+                    busbw_gbytes_per_sec: Some(algbw * 1.875),
+                    ..JobRow::default()
+                });
+            }
+        }
+        set
+    }
+
+    #[test]
+    fn sizes_are_in_order_and_seeds_are_averaged() {
+        let text = bandwidth_tables(&sizes(2));
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<Vec<String>> = text.trim().lines().map(words).collect();
+        assert_eq!(lines[0], ["reps,", "16", "ranks:"]);
+        assert_eq!(lines[lines.len() - 2], ["1048576", "750.00", "1.57", "2.95"]);
+        assert_eq!(lines[lines.len() - 1], ["16777216", "750.00", "25.17", "47.19"]);
+    }
+
+    #[test]
+    fn sizes_that_did_not_finish_or_are_not_swept_have_no_line() {
+        let mut set = sizes(1);
+        set.jobs[1].busbw_gbytes_per_sec = None;
+        assert!(!bandwidth_tables(&set).contains("1048576"));
+        set.runs.iter_mut().for_each(|run| run.sweep.clear());
+        assert_eq!(bandwidth_tables(&set), "");
+    }
+}

@@ -1,0 +1,98 @@
+//! Collectives among the GPUs of servers: transfers over NVLink and messages over the network.
+
+use super::plan::Plan;
+use super::{CollectiveSpec, Layout, Pace};
+use crate::server::{Ranks, Transfer};
+use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Duration, GateId, Problem, Time};
+use std::collections::BTreeMap;
+
+/// Builds the workload of jobs whose ranks are at these places of `fabric`.
+pub(super) fn build(
+    spec: &CollectiveSpec,
+    groups: Vec<Vec<u32>>,
+    fabric: &Fabric,
+    seed: u64,
+) -> Result<Workload, WorkloadError> {
+    let mut jobs = Vec::with_capacity(groups.len());
+    let mut sends = 0_u64;
+    for group in groups {
+        let ranks = Ranks::new(&group, spec.server, fabric)?;
+        let layout = ranks.layout(0..group.len() as u32);
+        sends = sends.saturating_add(spec.algorithm.messages_in(&layout, spec.bytes.0, spec.chunk_bytes()));
+        jobs.push((ranks, layout));
+    }
+    if sends > u64::from(MAX_MESSAGES) {
+        let what = Problem::with_text(
+            format!("{sends} transfers would be made on all channels, and the most is {MAX_MESSAGES}"),
+            "a larger chunk, or fewer ranks, jobs or channels",
+        );
+        return Err(WorkloadError::key("bytes", what));
+    }
+    let mut plans: BTreeMap<Layout, Plan> = BTreeMap::new();
+    let mut builder = WorkloadBuilder::new();
+    for (job, (mut ranks, layout)) in (0..).zip(jobs) {
+        let plan = plans.entry(layout).or_insert_with_key(|layout| spec.plan(layout));
+        let begins: Vec<Time> = (0..u64::from(plan.ranks)).map(|rank| spec.begin(job, rank, seed)).collect();
+        plan.add_job_in_servers(&mut builder, spec, &mut ranks, &begins);
+    }
+    builder.build()
+}
+
+impl Plan {
+    /// Adds a job of this plan with the start time of each rank.
+    fn add_job_in_servers(
+        &self,
+        builder: &mut WorkloadBuilder,
+        spec: &CollectiveSpec,
+        ranks: &mut Ranks,
+        begins: &[Time],
+    ) {
+        let (first, first_step) = (builder.messages(), builder.steps());
+        let begins: Vec<Option<GateId>> = (0..)
+            .zip(begins)
+            .map(|(rank, begin)| {
+                let until = Duration(begin.0);
+                (*begin > Time::ZERO).then(|| builder.add_step((ranks.host(rank), Step::IDLE), 0, until, &[]))
+            })
+            .collect();
+        let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
+        let mut sent: Vec<Transfer> = Vec::with_capacity(self.sends.len());
+        let mut of_rank: Vec<Vec<u32>> = vec![Vec::new(); self.ranks as usize];
+        for (number, send) in (0..).zip(&self.sends) {
+            let mut earlier = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
+            let mut on = pace.as_ref().map_or(Done::Acknowledged, |(_, on)| *on);
+            if let Some(most) = self.per_rank {
+                // With so many in flight, a send waits for the one that many before it.
+                let own = &mut of_rank[send.src as usize];
+                earlier.extend(own.len().checked_sub(most as usize).map(|before| own[before]));
+                own.push(number);
+                on = Done::Acknowledged;
+            }
+            let begin = begins[send.src as usize].filter(|_| send.waits_len as usize + earlier.len() == 0);
+            let needs = send.waits_len + earlier.len() as u32 + u32::from(begin.is_some());
+            let (gate, transfer) = ranks.carry(builder, ([send.src, send.dst], send), 0, needs);
+            sent.push(transfer);
+            let Some(gate) = gate else { continue };
+            for wait in self.waits_of(send) {
+                sent[*wait as usize].activate(builder, Done::Delivered, gate);
+            }
+            for wait in earlier {
+                let receiver = ranks.host(self.sends[wait as usize].dst);
+                sent[wait as usize].activate_sender(builder, (on, receiver), gate);
+            }
+            if let Some(begin) = begin {
+                builder.activate_after(begin, gate);
+            }
+        }
+        ranks.end_collective();
+        builder.add_job(Job {
+            algorithm: spec.algorithm.name(),
+            bytes: spec.bytes.0,
+            hosts: ranks.hosts(),
+            messages: first..builder.messages(),
+            steps: first_step..builder.steps(),
+            collectives: Vec::new(),
+        });
+    }
+}

@@ -1,0 +1,352 @@
+//! The choice of NCCL among algorithms and protocols, by the time that its model predicts.
+//!
+//! Formulas and constants are those of NCCL 2.28 to 2.30 for Hopper GPUs with NVLink and Intel processors: `src/graph/tuning.cc`
+//! (from 2.30 on also `src/tuning/ring.cc`, `tree.cc` and `nvls.cc`), and the speeds that `src/graph/search.cc` tries for channels.
+//! Times are in µs and bandwidths in GB/s, 1,000 bytes per µs.
+
+use super::Algorithm;
+use super::layout::Layout;
+
+/// The protocol of NCCL by which a rank knows that data have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Half of the bytes are flags.
+    Ll,
+    /// A line of 128 B has 8 B of flags.
+    Ll128,
+    /// Flags are apart from the data.
+    Simple,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Protocol; 3] = [Protocol::Ll, Protocol::Ll128, Protocol::Simple];
+
+    /// The bytes that are sent for so many bytes of data.
+    pub fn sent(self, bytes: u64) -> u64 {
+        match self {
+            Protocol::Ll => bytes.saturating_mul(2),
+            Protocol::Ll128 => bytes.saturating_add(bytes.div_ceil(120).saturating_mul(8)),
+            Protocol::Simple => bytes,
+        }
+    }
+}
+
+/// A cluster as NCCL's model sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cluster {
+    /// The number of ranks.
+    pub ranks: u32,
+    /// The number of servers.
+    pub nodes: u32,
+    /// The channels of rings and trees.
+    pub channels: Channels,
+    /// The channels of NVLS, if the NVLink switch reduces: one for each GPU that leads one.
+    pub switched: Option<Channels>,
+}
+
+/// Equal channels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Channels {
+    /// Their number.
+    pub count: f64,
+    /// The bandwidth of each.
+    pub speed: f64,
+}
+
+impl Channels {
+    fn bandwidth(self) -> f64 {
+        self.count * self.speed
+    }
+}
+
+/// The speeds that channels over the network may have (`sm90SpeedArrayInter`).
+const NETWORK_SPEEDS: [f64; 17] =
+    [48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12];
+/// The speeds that channels within a server may have (`sm90SpeedArrayIntra`).
+const NVLINK_SPEEDS: [f64; 11] = [60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0];
+/// The channels that use a NIC.
+const CHANNELS_PER_NIC: f64 = 2.0;
+/// The most bandwidth with LL: in one server, on two, and on more (`llMaxBws`).
+const LL_MOST: [f64; 3] = [141.0, 39.0, 20.4];
+/// The most bandwidth of a channel with LL128, in rings and in trees (`perChMaxRingLL128Bws`, `perChMaxTreeLL128Bws`).
+const LL128_MOST: [[f64; 3]; 2] = [[36.7; 3], [36.7, 36.7, 29.0]];
+/// The most bandwidth of a channel of trees (`perChMaxTreeBws`).
+const TREE_MOST: [f64; 3] = [38.7, 41.4, 36.0];
+/// The most bandwidth of a channel of NVLS with trees between servers (`perChMaxNVLSTreeBws`).
+const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
+/// The share of its rate that NVLS reaches (`nvlsEfficiency`).
+const SWITCHED_SHARE: f64 = 0.85;
+/// The bandwidth of trees beside that of rings.
+const TREE_SHARE: f64 = 0.92;
+/// The share of a tree's bandwidth for powers of two from 64 B to 256 MiB, with LL, LL128 and Simple (`treeCorrectionFactor`).
+const TREE_SHARES: [[f64; 23]; 3] = [
+    [
+        1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+        1.0, 1.0, 1.0,
+    ],
+    [
+        1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9,
+        0.9, 1.0, 1.0,
+    ],
+    [
+        0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7,
+        0.8, 0.9, 0.9,
+    ],
+];
+
+/// The channels of a server whose GPUs have this NVLink bandwidth. The search takes the highest speed that fits, and of those
+/// not below half of it the one with the most bandwidth in all; it halves fast channels to have more of them.
+fn channels_in_server(nvlink: f64) -> Channels {
+    let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
+    let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
+    let tried = NVLINK_SPEEDS.into_iter().filter(|speed| (first / 2.0..=first).contains(speed)).map(of);
+    let most = tried.fold(of(first), |best, other| match other.bandwidth() > best.bandwidth() {
+        true => other,
+        false => best,
+    });
+    let is_fast = most.speed >= 50.0 || (most.speed >= 25.0 && most.count <= 4.0);
+    match is_fast {
+        true => Channels { count: most.count * 2.0, speed: most.speed / 2.0 },
+        false => most,
+    }
+}
+
+impl Cluster {
+    /// The cluster of a layout. The rate of NVLink is one as NCCL counts it, 20.6 of 25 GB/s for a link of Hopper.
+    pub fn of(layout: &Layout) -> Self {
+        let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
+        let (ranks, nodes) = (layout.ranks(), layout.servers());
+        let over_network =
+            |most: f64| NETWORK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most);
+        let channels = match nodes {
+            1 => channels_in_server(nvlink),
+            _ => Channels {
+                count: f64::from(layout.rails()) * CHANNELS_PER_NIC,
+                speed: over_network(nic / CHANNELS_PER_NIC),
+            },
+        };
+        // A channel takes twice its speed from the GPU that leads it, and once from each other.
+        let gpus = f64::from(ranks / nodes);
+        let most = nvlink / (gpus + 1.0);
+        let switched = match nodes {
+            1 => Channels {
+                count: gpus,
+                speed: NVLINK_SPEEDS.into_iter().find(|speed| *speed <= most).unwrap_or(most),
+            },
+            _ => Channels { count: gpus.min(f64::from(layout.rails())), speed: over_network(most.min(nic)) },
+        };
+        let has_switch = layout.has_switch() && switched.count >= 2.0;
+        Cluster { ranks, nodes, channels, switched: has_switch.then_some(switched) }
+    }
+
+    /// The predicted time of an AllReduce in µs. `None` for what NCCL does not do: NVLS with other protocols than Simple, or
+    /// without a switch that reduces.
+    pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
+        let data = bytes as f64 / 1e3;
+        let (latency, bandwidth) = match (algorithm, self.switched) {
+            (Algorithm::AllreduceRing, _) => self.ring(protocol, bytes),
+            (Algorithm::AllreduceDoubleBinaryTree, _) => self.tree(protocol, bytes),
+            (Algorithm::AllreduceHierarchical, Some(channels)) if protocol == Protocol::Simple => {
+                self.by_switch(channels)
+            }
+            _ => return None,
+        };
+        Some(latency + data / bandwidth)
+    }
+
+    /// The index of constants that depend on the number of servers.
+    fn by_nodes(&self) -> usize {
+        (self.nodes as usize).clamp(1, 3) - 1
+    }
+
+    /// The steps of a ring, and those of them that lead from one server to another.
+    fn steps(&self) -> (u32, u32) {
+        (2 * (self.ranks - 1), 2 * (self.nodes - 1))
+    }
+
+    /// The latency and the bandwidth of rings.
+    fn ring(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
+        let (steps, between) = self.steps();
+        // The overhead of posting to a NIC is 1 µs, and three times that with Simple.
+        let (base, nvlink, network, overhead) = match protocol {
+            Protocol::Ll => (6.6, 0.6, 2.7, 1.0),
+            Protocol::Ll128 => (14.0, 1.9, 4.0, 1.0),
+            Protocol::Simple => (8.4, 3.4, 14.0, 3.0_f64),
+        };
+        let overhead = if self.nodes > 1 { overhead } else { 0.0 };
+        // With one rank a server the latencies of the network are those of trees.
+        let network = if self.ranks == self.nodes { tree_latencies(protocol).2 } else { network };
+        let latency = base + f64::from(steps - between) * overhead.max(nvlink) + f64::from(between) * network;
+        // The plateau of rings over several servers.
+        let share = bytes as f64 / (self.channels.count * f64::from(self.ranks));
+        let is_plateau = protocol == Protocol::Simple && self.nodes > 1 && share >= 64.0;
+        let bus = self.channels.bandwidth();
+        let bus = match protocol {
+            Protocol::Ll => LL_MOST[self.by_nodes()].min(bus / 2.0),
+            Protocol::Ll128 => (bus * 0.92).min(self.channels.count * LL128_MOST[0][self.by_nodes()]),
+            Protocol::Simple => bus,
+        };
+        (latency * if is_plateau { 1.4 } else { 1.0 }, bus * f64::from(self.ranks) / f64::from(steps))
+    }
+
+    /// The latency and the bandwidth of trees.
+    fn tree(&self, protocol: Protocol, bytes: u64) -> (f64, f64) {
+        let (base, nvlink, network) = tree_latencies(protocol);
+        let within = f64::from(self.ranks / self.nodes - 1) * nvlink;
+        let latency = base + 2.0 * (within + f64::from(self.nodes.ilog2()) * network);
+        let most = |of_channel: f64| self.channels.count * of_channel;
+        let bus = (self.channels.bandwidth() * TREE_SHARE).min(most(TREE_MOST[self.by_nodes()]));
+        let (shares, bus) = match protocol {
+            Protocol::Ll => (&TREE_SHARES[0], LL_MOST[self.by_nodes()].min(bus / 3.8)),
+            Protocol::Ll128 => {
+                let of_bus = if self.nodes == 1 { 7.0 / 9.0 } else { 120.0 / 128.0 };
+                (&TREE_SHARES[1], (bus * of_bus).min(most(LL128_MOST[1][self.by_nodes()])))
+            }
+            Protocol::Simple => (&TREE_SHARES[2], bus),
+        };
+        let share = (bytes >> 6).checked_ilog2().and_then(|power| shares.get(power as usize)).unwrap_or(&1.0);
+        (latency, bus * share / 2.0)
+    }
+
+    /// The latency and the bandwidth of NVLS: in one server, or with trees between servers (NVLSTree). NCCL also bounds a
+    /// server's channels by their speed between servers, which a server alone does not have; with that bound rings would be
+    /// predicted to be faster from 51 MB on, and NCCL is seen to use NVLS for all large sizes (nccl-tests, issue 309).
+    fn by_switch(&self, channels: Channels) -> (f64, f64) {
+        let (steps, _) = self.steps();
+        let within = 2.0 * SWITCHED_SHARE * channels.speed * (channels.count - 1.0) / channels.count;
+        let (latency, of_channel) = match self.nodes {
+            1 => (25.0, within),
+            nodes => {
+                let between = if nodes == 2 { 2.0 * channels.speed } else { channels.speed };
+                let latency = 25.0 + 2.0 * f64::from(nodes.ilog2()) * 20.9;
+                (latency, within.min(between).min(SWITCHED_MOST[self.by_nodes()]))
+            }
+        };
+        (latency, channels.count * of_channel * f64::from(self.ranks) / f64::from(steps))
+    }
+
+    /// The algorithm and the protocol with the least predicted time for an AllReduce.
+    pub fn choose_allreduce(&self, bytes: u64) -> (Algorithm, Protocol) {
+        let algorithms = [
+            Algorithm::AllreduceRing,
+            Algorithm::AllreduceDoubleBinaryTree,
+            Algorithm::AllreduceHierarchical,
+        ];
+        let all =
+            algorithms.iter().flat_map(|algorithm| Protocol::ALL.map(|protocol| (*algorithm, protocol)));
+        let timed = all.filter_map(|(algorithm, protocol)| {
+            Some((self.allreduce_us(algorithm, protocol, bytes)?, algorithm, protocol))
+        });
+        let least = timed.min_by(|(one, ..), (other, ..)| one.total_cmp(other));
+        least.map_or((Algorithm::AllreduceRing, Protocol::Simple), |(_, algorithm, protocol)| {
+            (algorithm, protocol)
+        })
+    }
+}
+
+/// The base latency of trees, and those of a hop over NVLink and over the network.
+fn tree_latencies(protocol: Protocol) -> (f64, f64, f64) {
+    match protocol {
+        Protocol::Ll => (6.8, 0.6, 5.0),
+        Protocol::Ll128 => (14.0, 1.25, 8.5),
+        Protocol::Simple => (8.4, 4.0, 14.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::Rate;
+
+    /// NVLink of an H100 as NCCL counts it: 18 links of 20.6 GB/s.
+    const NVLINK: Rate = Rate(2_966_400_000_000);
+
+    /// Servers of eight H100 with a 400G NIC each.
+    fn servers(count: u32, switch: bool) -> Cluster {
+        let places = (0..8 * count).map(|rank| (rank / 8, rank % 8));
+        let rates = [Rate::from_gbps(400), NVLINK];
+        Cluster::of(&Layout::of(places, 16, false, switch).with_rates(rates))
+    }
+
+    fn close(time: Option<f64>, expected: f64) {
+        let time = time.unwrap();
+        assert!((time - expected).abs() < 0.005, "{time} instead of {expected}");
+    }
+
+    /// The bus bandwidth of a predicted time.
+    fn busbw(ranks: u32, bytes: u64, time: Option<f64>) -> Option<f64> {
+        Some(bytes as f64 / 1e3 / time? * Algorithm::AllreduceRing.bus_factor(ranks))
+    }
+
+    #[test]
+    fn channels_are_those_of_the_search() {
+        let two = servers(2, true);
+        assert_eq!((two.ranks, two.nodes), (16, 2));
+        assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
+        // 370.8 / 9 = 41.2.
+        assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
+        let one = servers(1, true);
+        // 6 of 60 in 370.8, halved.
+        assert_eq!(one.channels, Channels { count: 12.0, speed: 30.0 });
+        assert_eq!(one.switched, two.switched);
+        assert_eq!(servers(1, false).switched, None);
+    }
+
+    #[test]
+    fn the_times_of_rings_are_those_of_the_model() {
+        let ring =
+            |protocol, bytes| servers(2, false).allreduce_us(Algorithm::AllreduceRing, protocol, bytes);
+        // 8.4 + 28 * 3.4 + 2 * 14 = 131.6, by 1.4; 384 * 16/30 = 204.8 GB/s.
+        close(ring(Protocol::Simple, 1 << 30), 5_427.12);
+        close(busbw(16, 1 << 30, ring(Protocol::Simple, 1 << 30)), 370.96);
+        close(ring(Protocol::Ll, 1 << 16), 43.15);
+        close(ring(Protocol::Simple, 1 << 16), 184.56);
+        // A share of a rank and channel below 64 B is on no plateau.
+        close(ring(Protocol::Simple, 1 << 13), 131.6 + 8.192 / 204.8);
+        // 14 + 28 * 1.9 + 2 * 4; 384 * 0.92 * 16/30.
+        close(ring(Protocol::Ll128, 1 << 16), 75.2 + 65.536 / 188.416);
+        // One GPU a server: every hop has the latency of a tree's.
+        let lone = Layout::of((0..4).map(|rank| (rank, 0)), 2, false, false)
+            .with_rates([Rate::from_gbps(400), NVLINK]);
+        let time = Cluster::of(&lone).allreduce_us(Algorithm::AllreduceRing, Protocol::Ll, 1 << 16);
+        close(time, 6.6 + 6.0 * 5.0 + 65.536 / (20.4 * 4.0 / 6.0));
+    }
+
+    #[test]
+    fn the_times_of_trees_are_those_of_the_model() {
+        let tree = |protocol, bytes| {
+            servers(2, false).allreduce_us(Algorithm::AllreduceDoubleBinaryTree, protocol, bytes)
+        };
+        // 6.8 + 2 (7 * 0.6 + 5); 64 KiB is the eleventh power of two from 64 B: 0.6 of min(39, 353.28 / 3.8) / 2.
+        close(tree(Protocol::Ll, 1 << 16), 6.8 + 2.0 * (7.0 * 0.6 + 5.0) + 65.536 / (39.0 * 0.6 / 2.0));
+        close(tree(Protocol::Simple, 1 << 30), 8.4 + 2.0 * (28.0 + 14.0) + 1_073_741.824 / (353.28 / 2.0));
+    }
+
+    /// Of the sizes and algorithms that NCCL logs for H100 servers: in one server rings with LL up to 1 MB and NVLS above
+    /// (nccl-tests, issue 309); on two servers NVLSTree for large ones, and rings where nothing reduces in the switch.
+    #[test]
+    fn small_sizes_take_ll_and_large_ones_nvls() {
+        let nvls = (Algorithm::AllreduceHierarchical, Protocol::Simple);
+        let one = servers(1, true);
+        assert_eq!(one.choose_allreduce(1 << 20), (Algorithm::AllreduceRing, Protocol::Ll));
+        assert_eq!([2 << 20, 1 << 30, 16 << 30].map(|bytes| one.choose_allreduce(bytes)), [nvls; 3]);
+        assert_eq!(one.allreduce_us(Algorithm::AllreduceHierarchical, Protocol::Ll, 8), None);
+        // 2 * 0.85 * 40 * 7/8 = 59.5 of each of 8 channels, the 476 GB/s that a server is seen to reach.
+        close(busbw(8, 1 << 40, one.allreduce_us(nvls.0, nvls.1, 1 << 40)), 476.0);
+        let two = servers(2, false);
+        assert_eq!(two.choose_allreduce(1 << 16), (Algorithm::AllreduceDoubleBinaryTree, Protocol::Ll));
+        assert_eq!(two.choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
+        let two = servers(2, true);
+        assert_eq!(two.choose_allreduce(1 << 30), nvls);
+        // 25 + 2 * 20.9; 8 * min(59.5, 80, 57.7) * 16/30.
+        close(two.allreduce_us(nvls.0, nvls.1, 1 << 30), 66.8 + 1_073_741.824 / (461.6 * 16.0 / 30.0));
+        // Four reach the speed of rings only.
+        assert_eq!(servers(4, true).choose_allreduce(1 << 30), (Algorithm::AllreduceRing, Protocol::Simple));
+    }
+
+    #[test]
+    fn protocols_send_their_flags() {
+        assert_eq!(Protocol::ALL.map(|protocol| protocol.sent(240)), [480, 256, 240]);
+    }
+}

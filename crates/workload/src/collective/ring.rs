@@ -1,0 +1,59 @@
+//! Collectives on rings, one for each channel.
+
+use super::blocks::Blocks;
+use super::layout::Layout;
+use super::plan::{Action, Planner, Transfer};
+
+/// ReduceScatter on rings. After step s, the rank at position p has the sum of s + 2 ranks for the block of position p - 2 - s;
+/// after the last step, each rank has the sum of all for its own block.
+pub(super) fn reduce_scatter(planner: &mut Planner, layout: &Layout, bytes: u64) {
+    let n = layout.ranks();
+    rotate(planner, layout, bytes, Action::Reduce, |step| n - 1 - step);
+}
+
+/// AllGather on rings. Each rank begins with its block; in each step it forwards the block that it received in the one before.
+pub(super) fn all_gather(planner: &mut Planner, layout: &Layout, bytes: u64) {
+    let n = layout.ranks();
+    rotate(planner, layout, bytes, Action::Copy, |step| n - step);
+}
+
+/// Broadcast from rank 0 along the rings.
+pub(super) fn broadcast(planner: &mut Planner, layout: &Layout, bytes: u64) {
+    let mut rings = rings(layout);
+    for ring in &mut rings {
+        let root = ring.iter().position(|rank| *rank == 0).unwrap_or(0);
+        ring.rotate_left(root);
+    }
+    let parts = Blocks::of(bytes, layout.channels());
+    for position in 0..layout.ranks() as usize - 1 {
+        planner.step((0..).zip(&rings).map(|(channel, ring)| Transfer {
+            src: ring[position],
+            dst: ring[position + 1],
+            range: parts.range(channel, 1),
+            action: Action::Copy,
+        }));
+    }
+}
+
+/// One step fewer than there are ranks. In each step every rank sends the next one on each ring the channel's part of a block:
+/// that of the rank which is `ahead` positions ahead of it.
+fn rotate(planner: &mut Planner, layout: &Layout, bytes: u64, action: Action, ahead: impl Fn(u32) -> u32) {
+    let n = layout.ranks();
+    let rings = rings(layout);
+    let blocks = Blocks::of(bytes, n);
+    for step in 0..n - 1 {
+        let ahead = ahead(step);
+        planner.step((0..).zip(&rings).flat_map(|(channel, ring)| {
+            (0..n).map(move |position| {
+                let at =
+                    |ahead: u32| ring[((u64::from(position) + u64::from(ahead)) % u64::from(n)) as usize];
+                let parts = Blocks::within(blocks.range(at(ahead), 1), layout.channels());
+                Transfer { src: at(0), dst: at(1), range: parts.range(channel, 1), action }
+            })
+        }));
+    }
+}
+
+fn rings(layout: &Layout) -> Vec<Vec<u32>> {
+    (0..layout.channels()).map(|channel| layout.ring(channel)).collect()
+}
