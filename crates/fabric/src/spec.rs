@@ -4,11 +4,11 @@ use crate::{ClosKind, ClosSpec, DragonflySpec, FullMeshSpec, TopologyBuilder, To
 use anabranch_base::{Duration, Parameters, Rate, Refused, Registered, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
-/// The fabric on which messages flow.
+/// The fabric that carries the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
-    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine is its 2-tier form.
+    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine fabric is a fat tree of 2 tiers.
     FatTree {
         /// Number of hosts.
         hosts: u32,
@@ -28,7 +28,7 @@ pub enum TopologySpec {
         /// Latency of the switch.
         switch_latency: Duration,
     },
-    /// Two switches joined by one cable, the hosts split evenly between them.
+    /// Two switches that are connected by one cable. The hosts are split evenly between them.
     Dumbbell {
         /// Number of hosts, even.
         hosts: u32,
@@ -43,21 +43,21 @@ pub enum TopologySpec {
         /// Latency of the switches.
         switch_latency: Duration,
     },
-    /// Data centres of ToRs and leaves, joined by external switches over long links.
+    /// Data centres of ToRs and leaves, connected by external switches over long links.
     CrossDc(CrossDcSpec),
-    /// A rail-optimised cluster: leaves by rail.
+    /// A rail-optimised cluster, in which each leaf serves the NICs of one rail.
     Rails(ClosSpec),
-    /// A Clos network in each plane: leaves by server, NICs of several ports.
+    /// A Clos network in each plane, in which each leaf serves whole servers and NICs have several ports.
     MultiPlane(ClosSpec),
     /// Alibaba's HPN: rails in two planes.
     Hpn(ClosSpec),
     /// Alibaba's DCN+: two ToRs for each NIC, without rails and planes.
     DcnPlus(ClosSpec),
-    /// Groups of routers, each joined to every other.
+    /// A dragonfly: groups of routers, each group connected to every other.
     Dragonfly(DragonflySpec),
     /// A torus of switches with one host each.
     Torus(TorusSpec),
-    /// Switches each of which is joined to every other one.
+    /// A full mesh: each switch is connected to every other one.
     FullMesh(FullMeshSpec),
     /// Any graph, from a topology file of the ns-3 simulators, or a network file of ASTRA-sim.
     Graph {
@@ -80,7 +80,7 @@ pub type RegisteredTopology = Registered<TopologyFactory>;
 pub type TopologyFactory = dyn Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync;
 
 impl TopologySpec {
-    /// The number of hosts, unless only a file or custom code determines it.
+    /// The number of hosts; none if only a file or user-defined code determines it.
     pub fn hosts(&self) -> Option<u32> {
         match self {
             TopologySpec::FatTree { hosts, .. }
@@ -98,7 +98,7 @@ impl TopologySpec {
         }
     }
 
-    /// The Clos network of servers that the specification describes.
+    /// The Clos network of servers that the specification describes; none for other topologies.
     pub fn clos(&self) -> Option<(ClosKind, &ClosSpec)> {
         match self {
             TopologySpec::Rails(spec) => Some((ClosKind::Rails, spec)),
@@ -109,7 +109,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of the links, if all have the same one and the specification gives it.
+    /// The rate of the links, if all links have the same rate and the specification gives it.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),
@@ -129,7 +129,7 @@ impl TopologySpec {
         rates.iter().all(|rate| *rate == first).then_some(first)
     }
 
-    /// The file to which the specification refers.
+    /// The file that the specification names, if it names one.
     pub fn file(&self) -> Option<&str> {
         match self {
             TopologySpec::Graph { file, .. } => Some(file),
@@ -149,8 +149,8 @@ impl TopologySpec {
     }
 }
 
-/// Equal data centres. Each has ToRs and leaves in a full mesh and an external switch (ESW) joined to all its leaves; the
-/// ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
+/// Equal data centres. Each has ToRs and leaves in a full mesh, and an external switch (ESW) that is connected to all
+/// its leaves. The ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDcSpec {
