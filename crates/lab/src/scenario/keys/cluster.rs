@@ -1,4 +1,4 @@
-//! The keys of `[topology]` for clusters of servers, and for switches that are joined directly.
+//! The keys of `[topology]` for clusters of servers, and for directly connected switches.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{self, Described, Required, Value};
@@ -91,7 +91,7 @@ const CORES: Key = key(
 )
 .with_example("16");
 
-/// The keys of a Clos network of servers. The kinds differ in what `ports` means and in defaults.
+/// The keys of a Clos network of servers. The kinds differ in the meaning of `ports` and in their defaults.
 const fn clos(
     name: &'static str,
     ports: (&'static str, &'static str),
@@ -144,7 +144,7 @@ const fn clos(
     ]
 }
 
-/// The keys without the last one, `spine_group`, which only rails have.
+/// The keys without the last one, `spine_group`, which only rail networks have.
 const fn without_rails(keys: &'static [Key]) -> &'static [Key] {
     match keys.split_last() {
         Some((_, others)) => others,
