@@ -133,7 +133,8 @@ const WORDS: [(&str, u64, &str); 22] = [
     ("terabit", 1, "Tbps"),
 ];
 
-/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
+/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per
+/// second`.
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');

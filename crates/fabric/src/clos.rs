@@ -25,7 +25,8 @@ pub enum ClosKind {
     MultiPlane,
     /// Alibaba's HPN: rails in two planes.
     Hpn,
-    /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one network.
+    /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one
+    /// network.
     DcnPlus,
 }
 

@@ -6,7 +6,8 @@ use anabranch_base::{Duration, Fix, Problem, Rate};
 /// but they probably lack a unit.
 const LEAST_PLAIN_RATE: u64 = 1_000_000;
 
-/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits per second.
+/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits
+/// per second.
 pub(super) fn rate(word: &str) -> Result<Rate, Problem> {
     let split = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(split);

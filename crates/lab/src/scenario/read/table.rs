@@ -294,7 +294,7 @@ pub(in crate::scenario) fn or_example(help: Option<Fix>, key: &str) -> Option<Fi
     help.or_else(|| keys::known_example(key).map(|example| Fix::set(key, example)))
 }
 
-/// A line of the table `name`, as the hint for another input of that name.
+/// A line of the table `name`. The hint shows it if a value other than a table is written under that name.
 fn sample(name: &str) -> String {
     let key = match name {
         "topology" => "hosts",

@@ -150,7 +150,7 @@ const POINTS: &[&str] = &[
 ];
 const SWEPT: Beside = &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")];
 
-/// Pods with one segment of 2 servers, whose spines have uplinks.
+/// Pods of 2 segments with 2 servers each, whose spines have uplinks.
 const PODS: Beside = &[("segment", "2"), ("pod", "2"), ("core_oversubscription", "1")];
 const PODS_WITH_LINKS: Beside = &[("segment", "2"), ("pod", "2")];
 
