@@ -4,7 +4,10 @@ use anabranch_base::{Diagnostic, Fix};
 use anabranch_proto::Conflict;
 use anabranch_workload::WorkloadError;
 
-/// The error for a workload's file.
+/// The diagnostic for an error in a workload's file.
+///
+/// # Errors
+/// The error itself, if it is not about a file.
 pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diagnostic, WorkloadError> {
     match error {
         WorkloadError::Line { file, line, what } => Ok(Diagnostic::in_file(file, Some(line as usize), what)),

@@ -47,7 +47,7 @@ impl Unspecified {
     }
 }
 
-/// An `[[unsaid]]` table with the places of its values in the file.
+/// A table of values for an unspecified parameter, with the places of the values in the file.
 pub(in crate::scenario) struct Entry<'a> {
     pub spec: Unspecified,
     /// The elements of the lists, with their places, by the parameter's path.
