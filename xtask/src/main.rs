@@ -179,7 +179,7 @@ fn root() -> PathBuf {
     manifest.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
-/// The cargo that started this program.
+/// A command of the cargo that started this program.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A fix of an input.
+/// A correction of a wrong input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fix {

@@ -150,7 +150,7 @@ impl ValueFault {
 /// The error for a value that a parameter does not permit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueError {
-    /// The kind.
+    /// The kind of the error.
     pub fault: ValueFault,
     /// The problem. If its fix is a replacement value, that value has no quotes around it.
     pub problem: Problem,

@@ -110,7 +110,7 @@ const UNITS: &[(&str, u64)] =
 
 impl FromStr for Duration {
     type Err = Problem;
-    /// Reads `500ns`, `1.5us` (or `1.5µs`), `10 ms`.
+    /// Parses text such as `500ns`, `1.5us` (or `1.5µs`) or `10 ms`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // The micro sign and the Greek letter mu look alike, so both are accepted.
         parse_scaled(

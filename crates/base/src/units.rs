@@ -70,7 +70,7 @@ const RATES: &[(&str, u64)] =
 
 impl FromStr for Bytes {
     type Err = Problem;
-    /// Reads `4096B`, `2MB` (decimal), `8MiB` (binary).
+    /// Parses text such as `4096B`, `2MB` (decimal) or `8MiB` (binary).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, SIZES, "B", "a size such as \"4096B\", \"2MB\" or \"8MiB\"").map(Bytes)
     }
@@ -78,7 +78,7 @@ impl FromStr for Bytes {
 
 impl FromStr for Rate {
     type Err = Problem;
-    /// Reads `400Gbps`, `1.6Tbps`.
+    /// Parses text such as `400Gbps` or `1.6Tbps`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, RATES, "Gbps", "a rate such as \"400Gbps\"").map(Rate)
     }

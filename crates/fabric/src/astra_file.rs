@@ -13,10 +13,10 @@ use super::yaml::{YamlDocument, YamlNode};
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId, Problem, Rate};
 
-/// The network of a file.
+/// The network that a file describes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AstraNetwork {
-    /// The dimensions, the one that varies fastest first.
+    /// The dimensions, beginning with the one that varies fastest.
     pub dims: Vec<AstraDimension>,
 }
 
@@ -25,11 +25,11 @@ pub struct AstraNetwork {
 pub struct AstraDimension {
     /// The links among the NPUs that differ in this dimension alone.
     pub shape: AstraShape,
-    /// The number of these NPUs.
+    /// The number of NPUs that differ in this dimension alone.
     pub npus: u32,
-    /// Rate of a link per direction.
+    /// The rate of a link per direction.
     pub link: Rate,
-    /// Latency of a link.
+    /// The latency of a link.
     pub latency: Duration,
 }
 

@@ -65,17 +65,17 @@ pub enum SpineGroup {
 /// The latency of NVLink if the scenario gives none: two links of 25 ns, as in the topologies of SimAI.
 const NVLINK_LATENCY: Duration = Duration::from_ns(50);
 
-/// Servers on a Clos network.
+/// A Clos network of servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosSpec {
-    /// Number of servers.
+    /// The number of servers.
     pub servers: u32,
-    /// GPUs of a server.
+    /// The number of GPUs in a server.
     pub gpus: u32,
-    /// NICs of a server.
+    /// The number of NICs in a server.
     pub nics: u32,
-    /// Ports of a NIC.
+    /// The number of ports of a NIC.
     pub ports: u32,
     /// The NIC of each GPU of a server. By default GPU `g` uses NIC `g * nics / gpus`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -88,33 +88,33 @@ pub struct ClosSpec {
     /// The latency of NVLink from one GPU to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink_latency: Option<Duration>,
-    /// Servers of a segment.
+    /// The number of servers in a segment.
     pub segment: u32,
-    /// Segments of a pod.
+    /// The number of segments in a pod.
     pub pod: u32,
-    /// Tiers of switches, 1 to 3.
+    /// The number of tiers of switches, 1 to 3.
     pub tiers: u32,
     /// The set of leaves that share a group of spines. `None` without rails, because the leaves of a pod share them
     /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spine_group: Option<SpineGroup>,
-    /// Links from a leaf upwards.
+    /// The number of uplinks of a leaf.
     pub uplinks: u32,
-    /// Spines of a group.
+    /// The number of spines in a group.
     pub spines: u32,
-    /// Links from a spine upwards.
+    /// The number of uplinks of a spine.
     pub core_uplinks: u32,
-    /// Cores of a plane.
+    /// The number of cores in a plane.
     pub cores: u32,
-    /// Rate of a NIC's port.
+    /// The rate of a NIC's port.
     pub link: Rate,
-    /// Rate of the links between leaves and spines.
+    /// The rate of the links between leaves and spines.
     pub uplink: Rate,
-    /// Rate of the links between spines and cores.
+    /// The rate of the links between spines and cores.
     pub core_link: Rate,
-    /// Latency of every link.
+    /// The latency of every link.
     pub link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
     /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,17 +199,17 @@ fn servers(spec: &ClosSpec) -> Servers {
 /// The number of switches in each part of the network.
 struct Shape {
     planes: u32,
-    /// The leaves of one segment in one plane.
+    /// The number of leaves in one segment and plane.
     segment_leaves: u32,
-    /// The leaves in one plane.
+    /// The number of leaves in one plane.
     leaves: u32,
-    /// NICs on a leaf.
+    /// The number of NICs on a leaf.
     down: u32,
-    /// The groups of spines in one plane.
+    /// The number of groups of spines in one plane.
     groups: u32,
-    /// The spines in one plane.
+    /// The number of spines in one plane.
     spines: u32,
-    /// The cores in one plane.
+    /// The number of cores in one plane.
     cores: u32,
 }
 
@@ -283,7 +283,7 @@ impl Shape {
 /// spines of a group. A spine is connected to the cores of its own stripe.
 struct Striping {
     stripes: u32,
-    /// Links from a spine to each of its cores.
+    /// The number of links from a spine to each of its cores.
     bundle: u32,
 }
 

@@ -31,15 +31,15 @@ struct Direct {
 pub struct TorusSpec {
     /// The number of switches in each dimension. Hosts are numbered along the first dimension.
     pub dims: Vec<u32>,
-    /// Rate of the links between switches.
+    /// The rate of the links between switches.
     pub link: Rate,
-    /// Latency of the links between switches.
+    /// The latency of the links between switches.
     pub link_latency: Duration,
-    /// Rate of the link between a host and its switch.
+    /// The rate of the link between a host and its switch.
     pub host_link: Rate,
-    /// Latency of the link between a host and its switch.
+    /// The latency of the link between a host and its switch.
     pub host_link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
     /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,19 +50,19 @@ pub struct TorusSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FullMeshSpec {
-    /// Number of switches.
+    /// The number of switches.
     pub tors: u32,
-    /// Hosts of a switch.
+    /// The number of hosts on a switch.
     pub hosts_per_tor: u32,
-    /// Rate of the links between switches.
+    /// The rate of the links between switches.
     pub link: Rate,
-    /// Latency of the links between switches.
+    /// The latency of the links between switches.
     pub link_latency: Duration,
-    /// Rate of the link between a host and its switch.
+    /// The rate of the link between a host and its switch.
     pub host_link: Rate,
-    /// Latency of the link between a host and its switch.
+    /// The latency of the link between a host and its switch.
     pub host_link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
     /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]

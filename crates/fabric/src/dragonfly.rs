@@ -16,23 +16,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {
-    /// Hosts of a router, called p in the paper.
+    /// The number of hosts on a router, called p in the paper.
     pub hosts_per_router: u32,
-    /// Routers of a group, called a in the paper.
+    /// The number of routers in a group, called a in the paper.
     pub routers: u32,
-    /// Global links of a router, called h in the paper.
+    /// The number of global links of a router, called h in the paper.
     pub global_links: u32,
-    /// Number of groups, called g in the paper.
+    /// The number of groups, called g in the paper.
     pub router_groups: u32,
-    /// Rate of the links to hosts and within groups.
+    /// The rate of the links to hosts and within groups.
     pub link: Rate,
-    /// Latency of the links to hosts and within groups.
+    /// The latency of the links to hosts and within groups.
     pub link_latency: Duration,
-    /// Rate of the global links.
+    /// The rate of the global links.
     pub global_link: Rate,
-    /// Latency of the global links.
+    /// The latency of the global links.
     pub global_link_latency: Duration,
-    /// Latency of the routers.
+    /// The latency of the routers.
     pub switch_latency: Duration,
     /// The number of ports of the purchased router model. No router may need more.
     #[serde(skip_serializing_if = "Option::is_none")]

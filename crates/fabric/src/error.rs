@@ -15,7 +15,7 @@ pub enum TopologyError {
         /// The problem, with the expected form and the fix.
         problem: Problem,
     },
-    /// Numbers of a scenario's topology that contradict each other.
+    /// The numbers of a scenario's topology that contradict each other.
     #[error("{key}: {problem}")]
     Shape {
         /// The key in the resolved scenario, such as `topology.tier[1].radix_down`.

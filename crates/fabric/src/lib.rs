@@ -72,7 +72,7 @@ pub const MOST_HOST_PORTS: u16 = 16;
 /// port ([`LinkId`]), so that the link of port `p` of host `h` is `port_base[h] + p`.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// Number of hosts.
+    /// The number of hosts.
     pub hosts: u32,
     /// Switches, ordered by tier, then by position. The first [`Topology::tors`] of them are the ToRs.
     pub switches: Vec<Switch>,
@@ -118,9 +118,9 @@ pub struct Port {
     pub peer: NodeId,
     /// The port at the other end.
     pub peer_port: u16,
-    /// Rate of the leaving link.
+    /// The rate of the leaving link.
     pub rate: Rate,
-    /// Propagation delay of the leaving link.
+    /// The propagation delay of the leaving link.
     pub latency: Duration,
     /// The probability that a packet is lost on the leaving link, from the topology file. The engine does not read
     /// this field: in a run, a packet-loss fault stands for the probability.

@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 /// A server as an NCCL file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NcclServer {
-    /// Number of GPUs.
+    /// The number of GPUs.
     pub gpus: u32,
-    /// Number of NICs.
+    /// The number of NICs.
     pub nics: u32,
-    /// Ports of each NIC.
+    /// The number of ports of each NIC.
     pub ports: u32,
-    /// Rate of each port.
+    /// The rate of each port.
     pub link: Rate,
     /// The NIC of each GPU.
     pub gpu_nics: Vec<u32>,

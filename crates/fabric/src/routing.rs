@@ -187,7 +187,7 @@ struct Search {
     port_base: Vec<u32>,
     /// For each switch port, the switch that sends to it over a live link and the sending port.
     senders: Vec<Option<(u32, u32)>>,
-    /// The destinations that have reached each switch.
+    /// For each switch, the destinations from which the search has reached it.
     seen: Vec<u64>,
     /// The destinations at the current distance from each switch.
     frontier: Vec<u64>,

@@ -149,7 +149,7 @@ impl Selector {
     /// Reads a selector.
     ///
     /// # Errors
-    /// A text with none of the forms; the error lists them.
+    /// The text has none of the forms. The error lists the forms.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         text.parse()
     }

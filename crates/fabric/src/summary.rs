@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 pub struct FabricSummary {
     /// The smallest and the largest number of ports of a host.
     pub host_ports: RangeInclusive<u16>,
-    /// Cables between hosts and ToRs.
+    /// The number of cables between hosts and ToRs.
     pub host_cables: u32,
     /// The tiers of switches, from the ToRs up.
     pub tiers: Vec<TierSummary>,
@@ -31,9 +31,9 @@ pub struct TierSummary {
     pub up: RangeInclusive<u16>,
     /// The smallest and the largest number of ports to switches of the same tier.
     pub level: RangeInclusive<u16>,
-    /// Cables upwards.
+    /// The number of cables to higher tiers.
     pub up_cables: u32,
-    /// Cables within the tier.
+    /// The number of cables within the tier.
     pub level_cables: u32,
     /// The total rate of all links down divided by the total rate of all links up; `None` without links up.
     pub oversubscription: Option<f64>,

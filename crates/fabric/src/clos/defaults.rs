@@ -7,13 +7,13 @@ use anabranch_base::{Duration, Problem, Rate};
 
 /// The largest number of NICs on a leaf, if the scenario does not give the number of ports of a switch.
 const LEAF_NICS: u32 = 32;
-/// Numbers of HPN (sections 4 and 5 of its paper): the servers of a segment, the uplinks of a ToR, the segments of a
-/// pod, and the oversubscription between a pod's aggregation switches and the cores.
+/// The numbers of HPN (sections 4 and 5 of its paper): the servers of a segment, the uplinks of a ToR, the segments
+/// of a pod, and the oversubscription between a pod's aggregation switches and the cores.
 const HPN_SEGMENT: u32 = 128;
 const HPN_UPLINKS: u32 = 60;
 const HPN_POD: u32 = 15;
 const HPN_CORE_OVERSUBSCRIPTION: f64 = 15.0;
-/// Numbers of DCN+ (section 2 of the HPN paper): the servers of a segment, and the segments of a pod.
+/// The numbers of DCN+ (section 2 of the HPN paper): the servers of a segment, and the segments of a pod.
 const DCN_PLUS_SEGMENT: u32 = 16;
 const DCN_PLUS_POD: u32 = 4;
 

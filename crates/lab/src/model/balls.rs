@@ -149,15 +149,15 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
 #[derive(Clone, Debug)]
 struct Rules {
     variant: BallsVariant,
-    /// The paper's n.
+    /// The number of bins, called n in the paper.
     bins: u32,
-    /// The paper's lambda.
+    /// The load, called lambda in the paper: the probability with which each of the n balls of a round is thrown.
     load: f64,
-    /// The paper's tau.
+    /// The threshold, called tau in the paper.
     threshold: u32,
-    /// The paper's b.
+    /// The number of colours per bin, called b in the paper.
     colors_per_port: u32,
-    /// The paper's r.
+    /// The interval of recycling, called r in the paper: one in r balls is recycled.
     recycle_every: u32,
 }
 

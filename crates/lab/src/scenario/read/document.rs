@@ -78,7 +78,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// The text is not TOML; the error has its place.
+/// The text is not TOML. The error has the place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {

@@ -271,7 +271,7 @@ pub(in crate::scenario) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
     words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes an error.
+/// An error at a place in a file.
 pub(in crate::scenario) fn fault(
     file: &str,
     at: Place,

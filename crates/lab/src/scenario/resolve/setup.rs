@@ -40,7 +40,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hpcc-paper", include_str!("../../../../../setups/hpcc-paper.toml")),
 ];
 
-/// A line of `anabranch list setups`.
+/// An entry in the output of `anabranch list setups`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupListing {
     /// The name in scenarios.

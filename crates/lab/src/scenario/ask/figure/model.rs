@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 pub enum ModelSpec {
     /// Balls thrown into bins: queues at the ports of one switch (REPS, section 5.1).
     BallsIntoBins {
-        /// Numbers of ports to try.
+        /// The numbers of ports to try.
         ports: Vec<u32>,
-        /// Rounds to play.
+        /// The number of rounds to play.
         rounds: u32,
-        /// Balls per round for each port, above 0, at most 1.
+        /// The mean number of balls per round for each port, above 0 and at most 1.
         load: f64,
         /// The rules by which balls choose their bins.
         variants: Vec<BallsVariant>,
         /// The queue length (tau) above which the ball loses its colour.
         threshold: u32,
-        /// Colours for each port (b).
+        /// The number of colours for each port (b).
         colors_per_port: u32,
         /// Values of r, with a game for each: one in r balls that leave a bin, chosen at random, is recycled, and the
         /// others are forgotten.
@@ -35,11 +35,11 @@ pub enum ModelSpec {
     },
     /// The uneven load on a switch's uplinks from flows that are spread by entropy values (REPS, section 4.5.2).
     LoadImbalance {
-        /// Uplinks of the switch.
+        /// The number of uplinks of the switch.
         uplinks: u32,
-        /// Numbers of flows to try, each with all entropy values.
+        /// The numbers of flows to try, each with all entropy values.
         flows: Vec<u32>,
-        /// Numbers of entropy values to try.
+        /// The numbers of entropy values to try.
         evs: Vec<u32>,
         /// The seeds, with one throw each.
         seeds: Vec<u64>,
@@ -96,25 +96,25 @@ fn is_each(every: &[u32]) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacketTracking {
-    /// Rate of the link.
+    /// The rate of the link.
     pub link: Rate,
-    /// Round-trip time.
+    /// The round-trip time.
     pub rtt: Duration,
-    /// Bytes of a packet. Together with `link` and `rtt`, this determines how many packets are in flight.
+    /// The bytes of a packet. Together with `link` and `rtt`, they determine how many packets are in flight.
     pub packet: Bytes,
-    /// Bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated at once.
+    /// The bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated at once.
     pub chunk_bits: u32,
-    /// Bitmaps of a queue pair.
+    /// The number of bitmaps of a queue pair.
     pub bitmaps: u32,
-    /// Queue pairs, for the total memory.
+    /// The number of queue pairs, for the total memory.
     pub queue_pairs: u32,
-    /// Clock of the NIC, in MHz.
+    /// The clock rate of the NIC, in MHz.
     pub clock_mhz: f64,
-    /// Cycles to access the memory at an index.
+    /// The number of cycles to access the memory at an index.
     pub access_cycles: u32,
-    /// Cycles to check whether a PSN is in a chunk.
+    /// The number of cycles to check whether a PSN is in a chunk.
     pub check_cycles: u32,
-    /// Cycles to follow the link to the next chunk.
+    /// The number of cycles to follow the link to the next chunk.
     pub next_cycles: u32,
     /// Degrees of reordering: the number of PSNs by which a packet is ahead of the expected one.
     pub degrees: Vec<u32>,
@@ -141,7 +141,7 @@ pub struct LosslessReach {
     pub chips: Vec<Chip>,
 }
 
-/// A switch with the numbers that equation 1 of DCP needs.
+/// A switch, with the quantities that equation 1 of DCP needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -149,7 +149,7 @@ pub struct Chip {
     pub name: String,
     /// The number of ports.
     pub ports: u32,
-    /// Rate of a port.
+    /// The rate of a port.
     pub link: Rate,
     /// The total buffer of all ports.
     pub buffer: Bytes,

@@ -10,7 +10,7 @@ use anabranch_base::Diagnostic;
 use anabranch_engine::Scheme;
 use std::sync::OnceLock;
 
-/// A line of `anabranch list schemes`.
+/// An entry in the output of `anabranch list schemes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeListing {
     /// The name in scenarios.
