@@ -7,8 +7,9 @@ use std::process::Command;
 
 /// Runs every target for `seconds` seconds. Fails if a target finds a crash, a hang or excessive memory use.
 ///
-/// New inputs go to `fuzz/found`, which git ignores. The corpus of earlier runs is unpacked there first
-/// (`fuzz/corpus.tar.xz`, packed because it consists of thousands of small files). `fuzz/corpus` holds the seeds.
+/// New inputs go to `fuzz/found`, which git ignores. If that folder does not exist, the corpus of earlier runs is
+/// unpacked into it (`fuzz/corpus.tar.xz`, packed because it consists of thousands of small files). `fuzz/corpus`
+/// holds the seeds.
 pub fn run(root: &Path, seconds: u32) -> Result<()> {
     let folder = root.join("fuzz/fuzz_targets");
     let listed =

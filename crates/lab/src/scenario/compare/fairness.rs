@@ -36,8 +36,7 @@ pub struct GroundDifference {
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// For each scheme, whether the value comes from the setup and not only from the scheme's needs: the setup gives
-    /// it to all fabrics that pause or trim.
+    /// For each scheme, whether the scheme needs the value but the setup sets it, for all fabrics that pause or trim.
     pub given: Vec<bool>,
     /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
     pub unused: Vec<bool>,
@@ -202,7 +201,7 @@ impl Ground {
 struct Known {
     /// The value for display, in plain units.
     shown: String,
-    /// The value as written, which is the rule for its computation: `1bdp`.
+    /// The value as the scenario writes it. It may be a rule that depends on the fabric, such as `1bdp`.
     written: String,
     /// For a quantity, its value on the fabric in bytes, picoseconds or bits per second.
     amount: Option<u64>,
