@@ -1,4 +1,4 @@
-//! All parts that scenarios can name: the built-in schemes, and the parts that other programs register.
+//! Everything that scenarios can name: the built-in schemes, and the components that other programs register.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::fault;
