@@ -1,4 +1,4 @@
-//! Lists the schemes that come with the program, from the files in `schemes/`: a new file is all that a new scheme takes.
+//! Generates the list of built-in schemes from the files in `schemes/`, so that a new scheme needs only a new file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn main() {
     fs::write(&out, list).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
 }
 
-/// The place of a scheme among the others, its `order`; the last where it has none.
+/// The position of a scheme among the others, from its key `order`. A scheme without the key comes last.
 fn order(file: &Path) -> u32 {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let Some(value) = text.lines().find_map(|line| line.strip_prefix("order = ")) else { return u32::MAX };

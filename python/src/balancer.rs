@@ -1,5 +1,5 @@
-//! Load balancers written in Python. Each call takes the interpreter's lock, so that they are for learning, not for large
-//! fabrics.
+//! Load balancers written in Python. Each call takes the interpreter's lock, so they are for learning and too slow
+//! for large fabrics.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::Registry;
@@ -7,8 +7,8 @@ use anabranch_sim::{Duration, Parameter, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A registry with the load balancer `class` under `name`. Its attribute `parameters`, where there is one, has the
-/// names and defaults of the parameters that a scenario may set, all of them numbers.
+/// A registry with the load balancer `class` under `name`. The attribute `parameters` of the class is optional. It
+/// has the names and defaults of the parameters that a scenario may set, all of which are numbers.
 pub fn registered(registry: Registry, name: String, class: &Bound<'_, PyAny>) -> PyResult<Registry> {
     let declared: Vec<(String, f64)> = match class.getattr_opt("parameters")? {
         Some(parameters) => {
@@ -36,14 +36,14 @@ pub fn registered(registry: Registry, name: String, class: &Bound<'_, PyAny>) ->
     }))
 }
 
-/// The value that Python returned. An exception ends the run, as an error that names the part.
+/// The value that Python returned. An exception ends the run with an error that names the component.
 fn returned<T>(answer: PyResult<T>) -> T {
     answer.unwrap_or_else(|error| panic!("{error}"))
 }
 
 struct InPython(Py<PyAny>);
 
-/// Times in microseconds.
+/// A time in picoseconds, converted to microseconds.
 fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }

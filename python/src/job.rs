@@ -1,4 +1,4 @@
-//! The runs of a scenario, carried out on threads that do not hold the interpreter's lock.
+//! The runs of a scenario, which are carried out on threads that do not hold the interpreter's lock.
 
 use crate::results::{Results, claimed};
 use anabranch_sim::{Control, Session, run, threads_of};
@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time between checks for signals while waiting, which is the longest delay of Ctrl-C.
+/// The interval between checks for signals during a wait, and so the longest time until Ctrl-C takes effect.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A scenario whose runs are carried out.
+/// A scenario whose runs are carried out in the background.
 #[pyclass(frozen)]
 pub struct Job {
     shared: Arc<Shared>,
-    /// The numbers of runs that ended, from the threads; none before these start.
+    /// The channel on which the threads send the number of each run that has ended; none before the threads start.
     ended: Mutex<Option<Receiver<usize>>>,
 }
 
@@ -36,7 +36,7 @@ struct Shared {
 struct RunPlan {
     /// The runs that are carried out, in this order.
     order: Vec<usize>,
-    /// One for each run of the scenario.
+    /// One control for each run of the scenario.
     controls: Vec<Control>,
 }
 
@@ -51,7 +51,7 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Job {
-    /// The job of a scenario before its runs.
+    /// The job of a scenario, before any run has started.
     pub fn new(session: Session) -> Job {
         let shared = Shared {
             inputs: Arc::new(session.files().clone()),
@@ -90,7 +90,7 @@ impl Shared {
         }
     }
 
-    /// The runs that have started, and those that will.
+    /// The controls of all runs once the job has started; empty before.
     fn controls(&self) -> &[Control] {
         self.started.get().map_or(&[], |started| &started.controls)
     }
@@ -108,7 +108,7 @@ impl Drop for Job {
 
 #[pymethods]
 impl Job {
-    /// The number of runs, baselines without faults included.
+    /// The number of runs, including baselines without faults.
     fn runs(&self) -> usize {
         locked(&self.shared.session).points().len()
     }
@@ -123,7 +123,7 @@ impl Job {
         locked(&self.shared.session).name(index)
     }
 
-    /// The warnings about the scenario, a sentence each.
+    /// The warnings about the scenario, one sentence each.
     fn warnings(&self) -> Vec<String> {
         locked(&self.shared.session).warnings().iter().map(ToString::to_string).collect()
     }
@@ -133,12 +133,13 @@ impl Job {
         locked(&self.shared.session).resolved().to_owned()
     }
 
-    /// Says in a folder that it holds the runs of this scenario.
+    /// Marks a folder as the one that holds the runs of this scenario.
     fn claim(&self, folder: PathBuf) -> PyResult<()> {
         claimed(&folder, locked(&self.shared.session).resolved(), &self.shared.inputs).map(drop)
     }
 
-    /// Starts the runs, or `only` those with these numbers, on so many threads; 0: one per core.
+    /// Starts all runs, or those whose numbers `only` lists, on `threads` threads. With `threads` 0 there is one per
+    /// core.
     #[pyo3(signature = (threads, only=None))]
     fn start(&self, threads: usize, only: Option<Vec<usize>>) -> PyResult<()> {
         let mut ended = locked(&self.ended);
@@ -163,7 +164,7 @@ impl Job {
             };
             each.map(control).collect()
         };
-        // Nobody set it before, as `ended` is locked.
+        // Nothing has been set before, because `ended` is locked and was none.
         let _ = self.shared.started.set(RunPlan { order, controls });
         for _ in 0..workers {
             let (shared, sender) = (self.shared.clone(), sender.clone());
@@ -173,7 +174,8 @@ impl Job {
         Ok(())
     }
 
-    /// Waits for the next run to end: its number; none when all have. Ctrl-C ends the wait and the runs.
+    /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true, or false if
+    /// the time has passed; none if all runs have ended. Ctrl-C ends the wait and cancels the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
         let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {
@@ -196,12 +198,13 @@ impl Job {
         }
     }
 
-    /// Ends the runs soon.
+    /// Cancels the runs, which then end soon.
     fn cancel(&self) {
         self.shared.cancel();
     }
 
-    /// Packet-hops so far, and messages that are done, and all messages of the runs that have begun.
+    /// The number of packet-hops so far, the number of completed messages, and the number of all messages in the runs
+    /// that have begun.
     fn progress(&self) -> (u64, u64, u64) {
         let sum = |of: fn(&Control) -> &std::sync::atomic::AtomicU64| {
             self.shared.controls().iter().map(|control| of(control).load(Ordering::Relaxed)).sum()

@@ -1,5 +1,5 @@
-//! The simulator as a Python module, behind the public interface `anabranch/__init__.py`: scenarios, parallel runs
-//! without the interpreter's lock, and tables that other libraries take without a copy.
+//! The simulator as a Python module, used by the public interface `anabranch/__init__.py`: scenarios, parallel runs
+//! without the interpreter's lock, and tables that other libraries use without a copy.
 #![warn(missing_docs)]
 
 mod balancer;
@@ -25,7 +25,7 @@ create_exception!(
     "What is wrong in a scenario, where, and what to write instead."
 );
 
-/// The error with its place and its fix as attributes.
+/// The Python exception for an error, with the place and the fix as attributes.
 fn raised(py: Python<'_>, fault: &Diagnostic) -> PyErr {
     let error = ScenarioError::new_err(fault.to_string());
     let value = error.value(py);
@@ -42,7 +42,7 @@ fn raised(py: Python<'_>, fault: &Diagnostic) -> PyErr {
     }
 }
 
-/// The name in messages of a scenario that was given as a dict.
+/// The name that error texts use for a scenario given as a dict.
 const OF_A_DICT: &str = "<dict>";
 
 /// The files in a folder.
@@ -58,7 +58,7 @@ impl Files for Folder {
     }
 }
 
-/// Reads a scenario: its text, its name in messages, and the folder of the files that it names.
+/// Reads a scenario from its text, its name in error texts, and the folder of the files that it names.
 #[pyfunction]
 #[pyo3(signature = (text, shown, folder, schemes=Vec::new(), seeds=Vec::new(), balancers=None))]
 fn read(
@@ -80,16 +80,16 @@ fn read(
         if scenario.title == shown
             && let Some(name) = Path::new(shown).file_name()
         {
-            // The title is the file's name without its folder.
+            // The title is the name of the file without its folder.
             scenario.title = name.to_string_lossy().into_owned();
         }
-        // A folder of results then holds all that reproduces them. An error in a file that the scenario names cites the
-        // user's file, not its copy below `inputs/`.
+        // With a self-contained scenario, a folder of results contains everything that is needed to reproduce the
+        // results. An error in a file that the scenario names cites the user's file, not its copy below `inputs/`.
         let alone = scenario.self_contained(&registry)?;
         Session::of(alone).map_err(|of_a_copy| scenario.examine().err().unwrap_or(of_a_copy))
     });
     session.map(Job::new).map_err(|mut fault| {
-        // A dict has no lines, and the user has not seen the text made of it.
+        // A dict has no lines, and the user has not seen the text that was made from it.
         if shown == OF_A_DICT && fault.span.file == OF_A_DICT {
             (fault.span.line, fault.span.column) = (None, None);
         }
@@ -97,7 +97,7 @@ fn read(
     })
 }
 
-/// A scenario that is given as JSON, as TOML.
+/// Converts a scenario from JSON to TOML.
 #[pyfunction]
 fn to_toml(json: &str) -> PyResult<String> {
     let value: serde_json::Value =
@@ -109,19 +109,19 @@ fn to_toml(json: &str) -> PyResult<String> {
     })
 }
 
-/// `count` of the numbers below `runs`, drawn under a seed.
+/// A random sample of `count` numbers below `runs`, drawn with this seed.
 #[pyfunction]
 fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
     anabranch_sim::sample(runs, count, seed)
 }
 
-/// Every scheme that comes with the package: name and title.
+/// The name and title of every scheme that comes with the package.
 #[pyfunction]
 fn schemes() -> Vec<(&'static str, String)> {
     built_in().into_iter().map(|scheme| (scheme.name, scheme.title)).collect()
 }
 
-/// Every setup that comes with the package: name and title.
+/// The name and title of every setup that comes with the package.
 #[pyfunction]
 fn setups() -> Vec<(&'static str, String)> {
     grounds().into_iter().map(|setup| (setup.name, setup.title)).collect()

@@ -1,4 +1,4 @@
-//! Results: tables, sentences and the page.
+//! Results of runs: tables, sentences and the report page.
 
 use anabranch_report::Provenance;
 use anabranch_results::{Dataset, DatasetError, ResultSet, Table};
@@ -22,7 +22,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// The results in a set, with the files that its scenario names.
+    /// The results in `set`, with the files that its scenario names.
     pub fn new(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
         Results { set, inputs }
     }
@@ -40,7 +40,7 @@ impl Results {
         self.set.title.clone()
     }
 
-    /// A table: runs, flows, jobs, parts, series or faults.
+    /// One of the tables `runs`, `flows`, `jobs`, `parts`, `series` or `faults`.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
         let table = match name {
             "runs" => Table::Runs,
@@ -59,22 +59,22 @@ impl Results {
         Ok(Columns { batch })
     }
 
-    /// The digest of each run, in their order.
+    /// The digest of each run, in the order of the runs.
     fn digests(&self) -> Vec<String> {
         self.set.runs.iter().map(|run| run.digest.clone()).collect()
     }
 
-    /// The verdict, a sentence each.
+    /// The verdict, one sentence per element.
     fn verdict(&self) -> Vec<String> {
         anabranch_report::verdict(&self.set)
     }
 
-    /// Verdict and summary as the command prints them.
+    /// The verdict and the summary, as the command prints them.
     fn text(&self, width: usize) -> String {
         anabranch_report::table(&self.set, width)
     }
 
-    /// Runs that failed or never ran, with the reasons.
+    /// Runs that failed or did not start, with the reasons.
     fn missing(&self) -> Vec<(String, Option<String>)> {
         self.set
             .missing
@@ -83,7 +83,7 @@ impl Results {
             .collect()
     }
 
-    /// The warnings about scenario and runs.
+    /// The warnings about the scenario and the runs.
     fn warnings(&self) -> Vec<String> {
         self.set.all_warnings()
     }
@@ -93,13 +93,13 @@ impl Results {
         self.set.scenario_toml.clone()
     }
 
-    /// The page of the report.
+    /// The report as an HTML page.
     #[pyo3(signature = (date=None))]
     fn page(&self, py: Python<'_>, date: Option<String>) -> String {
         py.detach(|| self.page_html(date))
     }
 
-    /// Writes the files of the results into a folder that is there, those that the scenario names, and the page.
+    /// Writes the result files, the files that the scenario names, and the report page into an existing folder.
     #[pyo3(signature = (folder, date=None))]
     fn write(&self, py: Python<'_>, folder: PathBuf, date: Option<String>) -> PyResult<()> {
         py.detach(|| {
@@ -108,7 +108,7 @@ impl Results {
         })
     }
 
-    /// Writes them as the run with this number into a campaign's folder, whole or not at all.
+    /// Writes the results as the run with this number into a campaign's folder. Either all files are written or none.
     #[pyo3(signature = (folder, number, plan, date=None))]
     fn put(
         &self,
@@ -126,7 +126,7 @@ impl Results {
     }
 }
 
-/// Says in a folder that it holds the runs of a plan.
+/// Marks a folder as the one that holds the runs of a plan.
 pub fn claimed(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> PyResult<Dataset> {
     Dataset::claim(folder, plan, inputs).map_err(|error| match error {
         DatasetError::OtherCampaign { .. } => PyValueError::new_err(error.to_string()),
@@ -134,7 +134,7 @@ pub fn claimed(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> 
     })
 }
 
-/// Reads the folder of a run, whoever wrote it.
+/// Reads the folder of a run, whether Python or the command wrote it.
 #[pyfunction]
 pub fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     py.detach(|| {
@@ -151,7 +151,7 @@ pub fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     })
 }
 
-/// A table that every library of the Arrow PyCapsule interface takes.
+/// A table for every library that supports the Arrow PyCapsule interface.
 #[pyclass(frozen)]
 pub struct Columns {
     batch: RecordBatch,
@@ -180,7 +180,7 @@ impl Columns {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer answer with what it has.
+        // The interface permits a producer to ignore the requested schema and return its own.
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));

@@ -1,6 +1,7 @@
-//! `cargo xtask api`: the public interface of the libraries, against the one recorded in `xtask/api`.
+//! `cargo xtask api`: compares the public interface of the libraries with the one recorded in `xtask/api`.
 //!
-//! A record has a line for each item, sorted, so that a change of the interface is read in the diff of the record.
+//! A record has one line per item, and the lines are sorted, so that the diff of the record shows each change of the
+//! interface.
 
 mod items;
 mod paths;
@@ -13,12 +14,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The libraries in Rust whose interface is recorded: those that programs outside this workspace depend on.
+/// The Rust libraries whose interface is recorded, because programs outside this workspace depend on them.
 const RECORDED: [&str; 2] = ["proto", "sim"];
 const HEADER: &str = "crates/capi/include/anabranch.h";
 const FOLDER: &str = "xtask/api";
 
-/// Fails when an interface is not as recorded.
+/// Fails if an interface differs from the record.
 pub fn check(root: &Path) -> Result<()> {
     let mut changed = Vec::new();
     for (name, lines) in interfaces(root)? {
@@ -34,7 +35,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the records anew.
+/// Writes the records from the present interfaces.
 pub fn record(root: &Path) -> Result<()> {
     fs::create_dir_all(root.join(FOLDER))?;
     for (name, lines) in interfaces(root)? {
@@ -44,7 +45,7 @@ pub fn record(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The lines of each record, by the name of its file.
+/// The lines of each record, by the name of the record's file.
 fn interfaces(root: &Path) -> Result<Vec<(String, BTreeSet<String>)>> {
     let mut libraries = Libraries::default();
     for folder in crates(root)? {
@@ -76,7 +77,7 @@ fn declarations(header: &str) -> BTreeSet<String> {
     let mut declaration = String::new();
     for line in code.lines() {
         if line.starts_with("#define") {
-            // A macro without a value only guards the header against a second inclusion.
+            // A macro without a value is left out, because it only guards the header against a second inclusion.
             lines.extend((line.split_whitespace().count() > 2).then(|| line.to_owned()));
         } else if !line.starts_with('#') && !line.starts_with("extern \"C\"") && line.trim() != "}" {
             declaration = format!("{declaration} {}", line.trim()).trim().to_owned();

@@ -5,10 +5,10 @@ use mdbook_driver::MDBook;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Builds `docs/` into `target/book`, with the playground where that is built. Returns the path of the first page.
+/// Builds `docs/` into `target/book`, with the playground if that has been built. Returns the path of the first page.
 ///
 /// # Errors
-/// When mdBook cannot build it, or a page names a file that is not in the site.
+/// mdBook cannot build the site, or a page names a file that is not in the site.
 pub fn build(root: &Path) -> Result<PathBuf> {
     MDBook::load(root.join("docs"))?.build()?;
     let site = root.join("target/book");
@@ -38,7 +38,8 @@ fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
         let path = entry?.path();
         match path.is_dir() {
             true => found.extend(self::pages(&path)?),
-            // The playground has no links within the site; what its script holds looks like some.
+            // The playground has no links within the site. Its script contains text that looks like links, so the
+            // page is skipped.
             false if path.ends_with("playground.html") => {}
             false if path.extension().is_some_and(|end| end == "html") => found.push(path),
             false => {}
@@ -47,7 +48,7 @@ fn pages(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The files that a page names, without places within them, and nothing that is elsewhere.
+/// The files of the site that a page names, without anchors. Links to other sites are left out.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     ["href=\"", "src=\""]
         .into_iter()

@@ -1,9 +1,9 @@
-//! Checks that modules have no circular dependencies, so that each can be read after those that it uses.
+//! Checks that modules have no circular dependencies, so that each module can be read after the modules that it uses.
 //!
-//! The check looks at every folder of a crate: a use of `crate::a::b::X` in `crate::a::c` is an edge from `c` to `b` in the
-//! folder `a`, whatever lies deeper in `b` and `c`. A module and the modules within it count as one: a parent re-exports items
-//! of its children, and children use items of their parent. A re-exported name counts as one of the module that defines it.
-//! Code for tests may use anything.
+//! The check covers every folder of a crate. A use of `crate::a::b::X` in `crate::a::c` is an edge from `c` to `b` in
+//! the folder `a`, however deep in `b` and `c` the item and its use are. A module and its submodules count as one,
+//! because a parent re-exports items of its children and children use items of their parent. A re-exported name
+//! counts as a name of the module that defines it. Test code may use anything.
 
 mod modules;
 
@@ -12,7 +12,7 @@ use crate::source::Source;
 use modules::Graph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The circles of every folder of modules, each with the paths that close it.
+/// The circles in every folder of modules, each with the paths that form it.
 pub fn findings(sources: &[Source]) -> Findings {
     let mut packages: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources {
@@ -46,7 +46,7 @@ pub fn covers(recorded: &str, found: &str) -> bool {
     }
 }
 
-/// The largest sets of modules of which each uses every other, at once or through others.
+/// The largest sets of modules in which each module uses every other one, directly or indirectly.
 fn circles(graph: &Graph) -> BTreeSet<BTreeSet<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|start| (start.as_str(), reach(graph, start))).collect();
@@ -57,7 +57,7 @@ fn circles(graph: &Graph) -> BTreeSet<BTreeSet<&str>> {
     reached.keys().map(mutual).filter(|circle| !circle.is_empty()).collect()
 }
 
-/// The modules that `start` uses, at once or through others.
+/// The modules that `start` uses, directly or indirectly.
 fn reach<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
     let mut seen = BTreeSet::new();
     let mut open = vec![start];
@@ -71,7 +71,7 @@ fn reach<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
     seen
 }
 
-/// The steps of the shortest way from `start` back to it.
+/// The steps of the shortest path from `start` back to itself.
 fn shortest(graph: &Graph, start: &str) -> Vec<String> {
     let mut open = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();

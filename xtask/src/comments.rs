@@ -3,15 +3,15 @@
 /// A line of a comment.
 #[derive(Debug, PartialEq)]
 pub struct Line<'a> {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub number: usize,
-    /// Whether it is a doc comment: `///` or `//!`.
+    /// Whether the line belongs to a doc comment: `///` or `//!`.
     pub is_doc: bool,
-    /// The text behind the slashes.
+    /// The text after the slashes.
     pub text: &'a str,
 }
 
-/// The lines of comments in `text`, which is Rust. Slashes within strings begin none.
+/// The lines of comments in the Rust source `text`. Slashes within strings do not begin a comment.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
     let mut number = 1;
@@ -34,7 +34,7 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
         } else if let Some(length) = raw_string(rest).or_else(|| quoted(rest)) {
             length
         } else if first.is_alphanumeric() || first == '_' {
-            // A whole word, so that the r of `for"` begins no raw string.
+            // A whole word is skipped, so that the r of `for"` does not begin a raw string.
             rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
         } else {
             first.len_utf8()
@@ -45,7 +45,7 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// The length of a block comment, with those nested in it.
+/// The length of a block comment, including nested ones.
 fn block(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -71,7 +71,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(body.find(&end).map_or(text.len(), |at| before + at + end.len()))
 }
 
-/// The length of a string or character, if `text` begins with one. A lifetime is none.
+/// The length of a string or character literal, if `text` begins with one. A lifetime is not a literal.
 fn quoted(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''))?;
     let mut chars = text.char_indices().skip(1);

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// The compiler's version and the machine that it builds for.
+/// The compiler's version, and the target triple for which it builds.
 pub fn version() -> Result<String> {
     Ok(format!("rustc {}, {}", verbose("release:")?, host()?))
 }
@@ -23,7 +23,7 @@ pub fn sysroot() -> Result<String> {
     Ok(output_of(&["--print", "sysroot"])?.trim().to_owned())
 }
 
-/// The rest of a line of `rustc -vV`.
+/// The rest of the line of `rustc -vV` that begins with `start`.
 fn verbose(start: &str) -> Result<String> {
     let text = output_of(&["-vV"])?;
     let line = text.lines().find_map(|line| line.strip_prefix(start));

@@ -1,7 +1,8 @@
-//! `cargo xtask dist`: the files of a release, built, packed, and tried out of the archive.
+//! `cargo xtask dist`: builds and packs the files of a release, and tests them as unpacked from the archive.
 //!
-//! `target/dist` gets an archive (the command with completions and manual, the C library), a Python wheel and checksums.
-//! The archive's folders are those of a prefix: its contents can be copied to `/usr/local`.
+//! The results in `target/dist` are an archive (the command with completions and manual, and the C library), a Python
+//! wheel, and checksums. The archive's folders are those of an installation prefix, so that its contents can be
+//! copied to `/usr/local`.
 
 mod check;
 mod training;
@@ -15,14 +16,14 @@ use std::process::{Command, Stdio};
 /// The profile of releases, in `Cargo.toml` and `python/Cargo.toml`.
 pub const PROFILE: &str = "dist";
 
-/// The folder below a prefix in which each shell looks for completions.
+/// The folder, below an installation prefix, in which each shell looks for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/anabranch"),
     ("zsh", "share/zsh/site-functions/_anabranch"),
     ("fish", "share/fish/vendor_completions.d/anabranch.fish"),
 ];
 
-/// Files of the repository that the archive holds, with their places in it.
+/// The files of the repository that the archive contains, with their paths in the archive.
 const COPIED: [(&str, &str); 5] = [
     ("LICENSE", "LICENSE"),
     ("README.md", "README.md"),
@@ -31,28 +32,29 @@ const COPIED: [(&str, &str); 5] = [
     ("crates/capi/c/ring_all_reduce.c", "share/doc/anabranch/ring_all_reduce.c"),
 ];
 
-/// The name of the C library, without `lib` and ending.
+/// The name of the C library, without the prefix `lib` and the file extension.
 const LIBRARY: &str = "anabranch_capi";
 
-/// A release in the making.
+/// The state of a release while it is built.
 struct Release<'a> {
     root: &'a Path,
     profile: &'a str,
     version: String,
-    /// The target triple of this machine, which everything is built for.
+    /// The target triple of this machine. All files are built for this target.
     target: String,
-    /// Cargo's target directory for releases alone.
+    /// Cargo's target directory, which is used for releases only.
     cargo_target: PathBuf,
     /// The folder of the finished files.
     output: PathBuf,
-    /// The training profile for the compiler, where there is one.
+    /// The profile from the training runs, for the compiler; none if there is none.
     trained: Option<PathBuf>,
 }
 
-/// Builds every file of a release, and tries them. A `profile` other than [`PROFILE`] tries the packing in less time.
+/// Builds every file of a release and tests the files. A `profile` other than [`PROFILE`] tests the packing in less
+/// time.
 ///
 /// # Errors
-/// A build that fails, or a file that does not work. A tool that is missing is an error only where nothing goes without it.
+/// A build fails, or a file does not work. A missing tool is an error only if the release cannot be built without it.
 pub fn build(root: &Path, profile: &str) -> Result<()> {
     let metadata = crate::edges::read(root)?;
     let command = metadata.workspace_packages().into_iter().find(|package| package.name == "anabranch-cli");
@@ -63,7 +65,8 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
         target: compiler::host()?,
         cargo_target: match profile {
             PROFILE => metadata.target_directory.join("dist-build").into(),
-            // Another profile tries the packing alone, with the build scripts and macros of the usual target directory.
+            // Another profile only tests the packing, so it reuses the build scripts and macros of the usual target
+            // directory.
             _ => metadata.target_directory.clone().into(),
         },
         output: metadata.target_directory.join("dist").into(),
@@ -85,12 +88,12 @@ pub fn build(root: &Path, profile: &str) -> Result<()> {
 }
 
 impl Release<'_> {
-    /// The name of the archive and of the only folder in it.
+    /// The name of the archive, which is also the name of the only folder in it.
     fn name(&self) -> String {
         format!("anabranch-{}-{}", self.version, self.target)
     }
 
-    /// A cargo command that builds for the release, with `flag` for the compiler.
+    /// A cargo command that builds for the release and passes `flag` to the compiler.
     fn cargo(&self, command: &str, flag: Option<String>) -> Command {
         let mut cargo = cargo(self.root);
         cargo.args([
@@ -103,28 +106,28 @@ impl Release<'_> {
             "--target-dir",
         ]);
         cargo.arg(&self.cargo_target);
-        // With a target, flags are for what runs there, and not for build scripts and macros.
+        // With `--target`, cargo applies the flags only to code for that target, not to build scripts and macros.
         let trained = self.trained.as_ref().map(|path| format!("-Cprofile-use={}", path.display()));
         if let Some(flag) = flag.or(trained) {
-            // Encoded, so that a path may hold spaces.
+            // The encoded variable permits spaces in paths.
             cargo.env("CARGO_ENCODED_RUSTFLAGS", flag);
         }
         cargo
     }
 
-    /// The folder where cargo leaves what it builds.
+    /// The folder where cargo puts the files that it builds.
     fn built(&self) -> PathBuf {
         let folder = if self.profile == "dev" { "debug" } else { self.profile };
         self.cargo_target.join(&self.target).join(folder)
     }
 
-    /// Builds the command, and returns its path.
+    /// Builds the command and returns its path.
     fn command(&self, flag: Option<String>) -> Result<PathBuf> {
         step(self.cargo("build", flag).args(["--package", "anabranch-cli"]))?;
         Ok(self.built().join("anabranch"))
     }
 
-    /// Builds command and C library, and packs them.
+    /// Builds the command and the C library, and packs them.
     fn archive(&self) -> Result<PathBuf> {
         let folder = self.output.join(self.name());
         let place = |path: &str| {
@@ -159,7 +162,7 @@ impl Release<'_> {
     fn library(&self) -> Result<String> {
         let mut build = self.cargo("rustc", None);
         build.args(["--package", "anabranch-capi", "--lib"]);
-        // These crate types leave out the manifest's rlib, which cannot be optimised at link time.
+        // With these crate types cargo leaves out the manifest's rlib, which cannot be optimised at link time.
         build.args(["--crate-type", "cdylib", "--crate-type", "staticlib"]);
         let name = if cfg!(target_os = "macos") {
             format!("-Clink-arg=-Wl,-install_name,@rpath/lib{LIBRARY}.dylib")
@@ -178,7 +181,7 @@ impl Release<'_> {
         Ok(libraries.context("the compiler named no native-static-libs")?.to_owned())
     }
 
-    /// Builds the Python package; `None` without maturin.
+    /// Builds the Python package; `None` if maturin is not installed.
     fn wheel(&self) -> Result<Option<PathBuf>> {
         let mut build = Command::new("maturin");
         if !crate::is_available("maturin") {
@@ -200,7 +203,7 @@ impl Release<'_> {
         Ok(files)
     }
 
-    /// Writes the SHA-256 sum of each file, as `sha256sum --check` reads them.
+    /// Writes the SHA-256 sums of the files in the format of `sha256sum --check`.
     fn checksums(&self) -> Result<()> {
         let mut sum = Command::new("sha256sum");
         if !crate::is_available("sha256sum") {
@@ -223,12 +226,13 @@ fn printed(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The names of the C library's files: shared, then static.
+/// The file names of the C library: the shared one, then the static one.
 fn library_files() -> [String; 2] {
     [std::env::consts::DLL_SUFFIX, ".a"].map(|ending| format!("lib{LIBRARY}{ending}"))
 }
 
-/// The description of the C library for pkg-config. Its paths are relative to the file, wherever the archive is unpacked.
+/// The description of the C library for pkg-config. Its paths are relative to this file, so that the archive can be
+/// unpacked anywhere.
 fn pkg_config(version: &str, system_libraries: &str) -> String {
     format!(
         "\

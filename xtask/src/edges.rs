@@ -5,10 +5,11 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Every crate of the workspace with the crates of the workspace that it may depend on, for any use: code, tests, build.
+/// Every crate of the workspace, with the crates of the workspace on which it may depend for any use: code, tests or
+/// build.
 ///
-/// It keeps the protocols free of the simulator: results are read without it, figures are redrawn without it, and the
-/// engine runs without the language of scenarios.
+/// The table keeps the protocols independent of the simulator. Results can be read and figures redrawn without the
+/// simulator, and the engine runs without the scenario language.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-base", &[]),
     ("anabranch-proto", &["anabranch-base"]),
@@ -62,7 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// The workspace's crates, each with those of them that its manifest names.
+/// The crates of the workspace, each with the workspace crates that its manifest names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The manifests of the workspace at `root`.
@@ -71,7 +72,7 @@ pub fn read(root: &Path) -> Result<Metadata> {
     command.manifest_path(root.join("Cargo.toml")).no_deps().exec().context("cargo metadata failed")
 }
 
-/// Fails when a crate of the workspace depends on one that it may not.
+/// Fails if a crate of the workspace depends on one on which it may not depend.
 pub fn check(metadata: &Metadata) -> Result<()> {
     let wrong = violations(&graph(metadata));
     if !wrong.is_empty() {
@@ -144,7 +145,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The whole workspace, with `extra` as one more dependency of `of`.
+    /// The violations in the whole workspace if `extra` is one more dependency of `of`.
     fn with(of: &str, extra: &str, kind: &str) -> Vec<String> {
         let needs = |(name, needs): &(&'static str, &'static [&'static str])| {
             let mut all: Vec<(&str, &str)> = needs.iter().map(|need| (*need, "null")).collect();

@@ -1,4 +1,5 @@
-//! Sizes of files: none that a reader or a clone would suffer from. Files of production code are held shorter (`lengths`).
+//! Limits on the sizes of files, for the sake of readers and of clones. Files of production code have a lower limit
+//! (see `lengths`).
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -7,12 +8,12 @@ use std::process::Command;
 const MAX_BYTES: u64 = 600_000;
 const MAX_LINES: usize = 900;
 
-/// Fails when a file that git tracks is too large, or a source file under `crates` too long.
+/// Fails if a file that git tracks is too large, or if a source file under `crates` is too long.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for path in tracked(root)? {
         let file = root.join(&path);
-        // A file that was removed but not committed yet is still listed.
+        // Git still lists a file whose removal has not been committed.
         let Ok(about) = file.metadata() else { continue };
         let lines = if is_source(&path) {
             std::fs::read_to_string(&file).with_context(|| format!("{path} is not text"))?.lines().count()

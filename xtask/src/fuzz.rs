@@ -1,14 +1,15 @@
-//! Checks the fuzz targets of `fuzz/`, and runs them one after the other.
+//! Checks the fuzz targets of `fuzz/` and runs them one after the other.
 
 use crate::step;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs every target for `seconds`; fails when one finds a crash, a hang or too much memory.
+/// Runs every target for `seconds` seconds. Fails if a target finds a crash, a hang or excessive memory use.
 ///
-/// New inputs go to `fuzz/found`, which git ignores and which starts from the corpus of earlier runs
-/// (`fuzz/corpus.tar.xz`: thousands of small files, so they are packed). `fuzz/corpus` holds the seeds.
+/// New inputs go to `fuzz/found`, which git ignores. If that folder does not exist, the corpus of earlier runs is
+/// unpacked into it (`fuzz/corpus.tar.xz`, packed because it consists of thousands of small files). `fuzz/corpus`
+/// holds the seeds.
 pub fn run(root: &Path, seconds: u32) -> Result<()> {
     let folder = root.join("fuzz/fuzz_targets");
     let listed =
@@ -34,7 +35,7 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
         std::fs::create_dir_all(root.join(&found)).with_context(|| format!("{found} cannot be made"))?;
         let limit = format!("-max_total_time={seconds}");
         let seeds = format!("fuzz/corpus/{target}");
-        // Not every target has inputs that were kept by name.
+        // Not every target has named seeds.
         let seeds = root.join(&seeds).exists().then_some(seeds);
         let mut args = vec!["run", target, &found];
         args.extend(seeds.as_deref());
@@ -52,18 +53,20 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the targets compile: they are a workspace of their own, which nothing else compiles.
+/// Checks that the targets compile. They form a separate workspace, so no other task compiles them.
 pub fn check(mut cargo: Command, target: &Path) -> Result<()> {
     cargo.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]).arg(target);
-    // libFuzzer is C++, which takes long to compile and which only linking needs.
+    // libFuzzer is written in C++ and takes long to compile. It is replaced by a name that does not exist, because
+    // only linking needs it.
     step(cargo.env("CUSTOM_LIBFUZZER_PATH", "none/libnone.a")).context("the fuzz targets do not compile")
 }
 
-/// cargo-fuzz on the nightly toolchain, which the sanitizers need.
+/// A cargo-fuzz command with the nightly toolchain, which the sanitizers need.
 fn cargo_fuzz(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz"]).args(args).current_dir(root);
-    // The pinned toolchain's own variables would lead nightly's cargo back to it.
+    // These variables of the pinned toolchain are removed, because they would make nightly's cargo use the pinned
+    // toolchain.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(variable);
     }

@@ -1,4 +1,4 @@
-//! The glossary: words that are not the field's, and the terms in whose place they stood (`xtask/glossary.toml`).
+//! The glossary (`xtask/glossary.toml`): words that are not terms of the field, and the terms that replace them.
 
 use crate::comments;
 use crate::names::{self, Name};
@@ -23,21 +23,21 @@ struct Glossary {
 struct Term {
     /// The noun or verb to write.
     term: String,
-    /// The thing that it names.
+    /// The thing that the term names.
     of: String,
-    /// Names of items, fields or modules that may not be declared, as whole identifiers.
+    /// Identifiers that may not be declared as names of items, fields or modules.
     #[serde(default)]
     names: Vec<String>,
-    /// Likewise, names of modules, and so of files, alone.
+    /// Identifiers that may not be declared as names of modules, and so of files.
     #[serde(default)]
     modules: Vec<String>,
-    /// Words and phrases that may not stand in comments, whatever their case.
+    /// Words and phrases that may not occur in comments, in upper or lower case.
     #[serde(default)]
     comments: Vec<String>,
-    /// The crates in which the words have this meaning; without them all.
+    /// The crates in which the words have this meaning; empty for all crates.
     #[serde(default)]
     crates: Vec<String>,
-    /// The reason why the words mislead, where the term alone does not say it.
+    /// The reason why the words mislead, if the term alone does not make it clear.
     reason: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Term {
     }
 }
 
-/// By crate and word: where banned words stand.
+/// The places of banned words, by crate and word.
 pub fn findings(root: &Path, sources: &[Source]) -> Result<Findings> {
     let text = std::fs::read_to_string(root.join(FILE)).context(FILE)?;
     let glossary: Glossary = toml::from_str(&text).context(FILE)?;
@@ -97,7 +97,7 @@ fn banned(glossary: &Glossary, sources: &[Source]) -> Findings {
     found
 }
 
-/// The number of times that `word` stands in `text`, letters on neither side of it.
+/// The number of times that `word` occurs in `text` as a whole word.
 fn whole_words(text: &str, word: &str) -> usize {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let stands_alone =

@@ -1,4 +1,5 @@
-//! Instructions per packet-hop: the cost of the packet path, counted by callgrind and so without a clock's noise.
+//! Instructions per packet-hop: the cost of the packet path. Callgrind counts the instructions, so the result does
+//! not have the noise of a clock.
 
 use crate::{cargo, compiler, is_available, step};
 use anyhow::{Context, Result, bail};
@@ -14,11 +15,11 @@ const HEAD: &str = "\
 # `cargo xtask instructions --record` writes them anew.
 ";
 
-/// The share by which a cost may grow.
+/// The fraction by which a cost may grow.
 const TOLERANCE: f64 = 0.03;
 
-/// The cases of `anabranch bench`, shortened. Those that differ in the number of hosts alone execute the same code:
-/// caches, which they measure, are not counted in instructions.
+/// The cases of `anabranch bench`, shortened. Cases that differ only in the number of hosts are left out. They
+/// exercise the caches, but they execute the same code, so the instruction count does not tell them apart.
 pub const CASES: [(&str, &str, &str); 8] = [
     ("perm128", "128", "reps"),
     ("perm128", "128", "ops"),
@@ -30,10 +31,11 @@ pub const CASES: [(&str, &str, &str); 8] = [
     ("perm131072", "128", "ops"),
 ];
 
-/// The bytes of a message in the two runs of each case. The difference of the two costs leaves out the fixed cost of a run.
+/// The bytes of a message in the two runs of each case. The difference between the two costs does not contain the
+/// fixed cost of a run.
 const BYTES: [&str; 2] = ["131072", "1048576"];
 
-/// The costs that are stored, and what built the program that was counted.
+/// The stored costs, and the compiler that built the measured program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -41,10 +43,11 @@ struct Stored {
     per_hop: BTreeMap<String, f64>,
 }
 
-/// Counts, and fails when a cost has grown by more than [`TOLERANCE`].
+/// Counts the instructions, and fails if a cost has grown by more than [`TOLERANCE`].
 ///
 /// # Errors
-/// Also when the release build or a run fails. Without valgrind it says that it skips the check.
+/// The release build or a run fails, or a cost has grown. Without valgrind the function prints that it skips the
+/// check.
 pub fn check(root: &Path) -> Result<()> {
     let text = std::fs::read_to_string(root.join(FILE))
         .with_context(|| format!("{FILE} cannot be read; write: cargo xtask instructions --record"))?;
@@ -62,10 +65,10 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Counts, and writes the costs anew.
+/// Counts the instructions, and writes the costs to the file.
 ///
 /// # Errors
-/// As [`check`].
+/// The release build or a run fails, as for [`check`].
 pub fn record(root: &Path) -> Result<()> {
     let Some(counted) = count(root)? else { return Ok(()) };
     let mut text = format!("{HEAD}compiler = {:?}\n\n[per_hop]\n", compiler::version()?);
@@ -120,13 +123,13 @@ fn run(program: &Path, case: &[&str]) -> Result<Counted> {
     Ok(Counted { instructions: of(&said, "Collected :")?, hops: of(&printed, "\"packet_hops\":")? })
 }
 
-/// The whole number behind `before`.
+/// The whole number after the text `before`.
 fn number_after(text: &str, before: &str) -> Option<u64> {
     let rest = text.split_once(before)?.1.trim_start();
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
-/// The cases whose cost is above the stored one, or that have no stored cost.
+/// The cases whose cost exceeds the stored one, or that have no stored cost.
 fn grown(stored: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (case, now) in counted {

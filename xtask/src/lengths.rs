@@ -1,4 +1,4 @@
-//! Lengths of functions and files of production code: each fits into a reader's head.
+//! Limits on the lengths of functions and files in production code, so that each can be read as a whole.
 
 use crate::recorded::{Finding, Findings};
 use crate::source::{Source, attributes, for_tests};
@@ -33,7 +33,7 @@ pub fn functions(sources: &[Source]) -> Findings {
 
 struct Functions<'a> {
     source: &'a Source,
-    /// The type or trait whose methods are being read, with `::` behind it.
+    /// The type or trait whose methods are being read, followed by `::`.
     of: String,
     found: &'a mut Findings,
 }

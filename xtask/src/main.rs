@@ -1,4 +1,4 @@
-//! Checks and chores of the workspace: `cargo xtask TASK`.
+//! Checks and tasks of the workspace: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
 mod api;
@@ -98,7 +98,8 @@ fn lint() -> Result<()> {
     step(cargo(&root).args(["fmt", "--all", "--check"]))?;
     step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     architecture()?;
-    // The Python package is a workspace of its own too, whose lock file only a release reads.
+    // The Python package is a separate workspace too. Its lock file is checked here, because otherwise only a release
+    // would read it.
     let mut python = cargo(&root);
     python.args(["tree", "--quiet", "--locked", "--manifest-path", "python/Cargo.toml", "--depth", "0"]);
     step(&mut python).context("python/Cargo.lock is stale")?;
@@ -111,7 +112,7 @@ fn lint() -> Result<()> {
     dependencies(&root)
 }
 
-/// Licences, sources and bans of dependencies by cargo-deny, and advisories where their database is at hand.
+/// Checks licences, sources and bans of dependencies with cargo-deny, and advisories if their database is present.
 fn dependencies(root: &Path) -> Result<()> {
     if !is_available("cargo-deny") {
         println!(
@@ -120,7 +121,8 @@ fn dependencies(root: &Path) -> Result<()> {
         return Ok(());
     }
     step(cargo(root).args(["deny", "check", "bans", "licenses", "sources"]))?;
-    // Offline, cargo-deny fails without a database as it does on an advisory, so the folder of one is looked for.
+    // Offline, cargo-deny fails without a database just as it fails on an advisory. The folder of the database is
+    // therefore checked first.
     if !has_advisories() {
         println!("SKIPPED: advisories: there is no database; write: cargo deny fetch db");
         return Ok(());
@@ -136,7 +138,7 @@ fn has_advisories() -> bool {
     listed.is_some_and(|entries| entries.flatten().any(|entry| entry.path().is_dir()))
 }
 
-/// Writes the references of parameters, keys, columns and schemes, which a test of the command holds against the code.
+/// Writes the references of parameters, keys, columns and schemes. A test of the command compares them with the code.
 fn reference() -> Result<()> {
     let root = root();
     for what in ["parameters", "keys", "columns", "schemes"] {
@@ -162,7 +164,8 @@ fn architecture() -> Result<()> {
     files::check(&root)?;
     shares::check(&root)?;
     api::check(&root)?;
-    // base is checked alone too: a module keeps only what its crate uses of the others.
+    // The crate base is also checked alone, because the module of another crate contains only the functions that this
+    // crate uses.
     for package in ["anabranch-base", "anabranch-proto", "anabranch-wire"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }
@@ -170,20 +173,20 @@ fn architecture() -> Result<()> {
     Ok(())
 }
 
-/// The workspace's folder.
+/// The folder of the workspace.
 fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
-/// The cargo that started this program.
+/// A command of the cargo that started this program.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
 }
 
-/// Runs a command whose output goes to the terminal, after printing it.
+/// Prints a command, then runs it with its output to the terminal.
 fn step(command: &mut Command) -> Result<()> {
     let line = shown(command);
     eprintln!("$ {line}");
@@ -201,7 +204,7 @@ fn is_available(program: &str) -> bool {
     command.status().is_ok()
 }
 
-/// A command as one would type it.
+/// A command as a user would type it.
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

@@ -14,14 +14,15 @@ pub struct Name {
     pub is_module: bool,
 }
 
-/// Functions, types, variants, fields, modules and constants that `source` declares outside tests, by macros too.
+/// The functions, types, variants, fields, modules and constants that `source` declares outside tests, including
+/// those declared by macros.
 pub fn declared(source: &Source) -> Vec<Name> {
     let mut names = Names(Vec::new());
     names.visit_file(&source.file);
     names.0
 }
 
-/// Keywords before a name that is declared.
+/// The keywords that precede a declared name.
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "type", "mod", "const"];
 
 struct Names(Vec<Name>);
@@ -36,7 +37,7 @@ impl Names {
         self.0.push(Name { text, line: ident.span().start().line, is_module });
     }
 
-    /// Names that are declared in the tokens that a macro gets, or in those that it produces.
+    /// Collects the names that are declared in the tokens of a macro's argument or of its expansion.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut declares = false;
         for token in tokens {

@@ -1,4 +1,4 @@
-//! Doc comments that begin with a relative clause: such a line has no subject, and a reader starts again.
+//! Doc comments that begin with a relative clause. Such a line has no subject, so a reader has to begin again.
 
 use crate::comments;
 use crate::recorded::{Finding, Findings};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const OPENINGS: [&str; 5] = ["What", "Those", "The same", "Of", "How"];
 
-/// By crate: the doc lines that begin so.
+/// The doc lines that begin in this way, by crate.
 pub fn findings(sources: &[Source]) -> Findings {
     let mut found = Findings::new();
     for source in sources {
@@ -23,7 +23,7 @@ pub fn findings(sources: &[Source]) -> Findings {
     found
 }
 
-/// The share of such lines in each crate, as a table.
+/// The share of these lines in each crate, as a table.
 pub fn table(sources: &[Source]) -> String {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for source in sources {

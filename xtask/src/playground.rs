@@ -1,4 +1,5 @@
-//! The simulator in a page: builds it for WebAssembly and puts module, editor and examples into one file.
+//! The simulator in a web page: builds it for WebAssembly and puts the module, the editor and the examples into one
+//! file.
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,8 @@ use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The scenarios that the page offers, the first one at once. Others need minutes, or are searches.
+/// The scenarios that the page offers. The page shows the first one when it opens. Other examples are left out
+/// because they take minutes or are searches.
 const EXAMPLES: [&str; 5] = ["permutation-128", "link-failure", "lossy-link", "incast", "allreduce"];
 
 fn example(root: &Path, name: &str) -> Result<serde_json::Value> {
@@ -24,7 +26,7 @@ fn example(root: &Path, name: &str) -> Result<serde_json::Value> {
     Ok(serde_json::json!({ "name": name, "text": text }))
 }
 
-/// Writes the page, and returns where it is.
+/// Writes the page and returns its path.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let target: PathBuf = MetadataCommand::new().no_deps().current_dir(root).exec()?.target_directory.into();
     step(cargo(root).args([

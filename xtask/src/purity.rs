@@ -1,4 +1,4 @@
-//! Purity of a crate: built for wasm, it asks nothing of its environment.
+//! Purity of a crate: built for wasm, it uses nothing of its environment.
 
 use crate::{cargo, step};
 use anyhow::{Context, Result, bail};
@@ -8,8 +8,8 @@ use wasmparser::{KnownCustom, Name, Operator, Parser, Payload, TypeRef};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Parts of the standard library that reach outside. On this target they are stubs that fail when called, so
-/// no import betrays them.
+/// Modules of the standard library that use the environment. On this target they are stubs that fail when they are
+/// called, so they cause no import that a check of imports could find.
 const OUTSIDE: &[&str] = &[
     "std::env::",
     "std::fs::",
@@ -23,11 +23,12 @@ const OUTSIDE: &[&str] = &[
     "std::time::",
 ];
 
-/// Builds `package` for wasm and fails when the module has an import, or when code outside the standard
-/// library calls a part of it that reaches outside. Builds in a folder of its own under `target`.
+/// Builds `package` for wasm. Fails if the module has an import, or if code outside the standard library calls a part
+/// of the standard library that uses the environment. The build uses a separate folder under `target`.
 pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
-    // The library is built as a module of its own, without optimisation and with dead code kept: every function
-    // that is not generic is in it. A program that calls the library would keep only what it calls.
+    // The library is built as a separate module, without optimisation and with dead code kept, so that the module
+    // contains every function that is not generic. A program that calls the library would contain only the functions
+    // that it calls.
     let folder = target.join("xtask");
     let mut build = cargo(root);
     build.args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib", "--target", TARGET]);
@@ -46,7 +47,7 @@ pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
     Ok(())
 }
 
-/// The impurities of `module`, which must hold functions whose path contains `own`.
+/// The violations in `module`, which must contain functions whose path contains `own`.
 fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let mut imported_functions = 0;
@@ -99,8 +100,8 @@ fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// The functions of the package and all that they call, except for the standard library. Dependencies are in the module with
-/// functions that nobody calls, too.
+/// The functions of the package and all functions that they call, except the standard library. The module also
+/// contains functions of dependencies that are never called; they do not count.
 fn reached(calls: &BTreeMap<u32, Vec<u32>>, names: &BTreeMap<u32, String>, own: &str) -> BTreeSet<u32> {
     let mut rest: Vec<u32> =
         names.iter().filter(|(_, name)| name.contains(own)).map(|(index, _)| *index).collect();
@@ -114,12 +115,12 @@ fn reached(calls: &BTreeMap<u32, Vec<u32>>, names: &BTreeMap<u32, String>, own: 
     reached
 }
 
-/// The path of a function, or of the type it belongs to: `<std::fs::File as Read>::read` is in `std::fs`.
+/// The path of a function, or of the type to which it belongs: `<std::fs::File as Read>::read` is in `std::fs`.
 fn module_path(name: &str) -> &str {
     name.trim_start_matches(['<', '&'])
 }
 
-/// The standard library, or the shims with which the compiler leads into it.
+/// Whether a function belongs to the standard library, or is a shim by which the compiler calls it.
 fn is_std(name: &str) -> bool {
     module_path(name).starts_with("std::") || module_path(name).starts_with("__rustc::")
 }
@@ -140,8 +141,8 @@ mod tests {
         [&[text.len() as u8], text.as_bytes()].concat()
     }
 
-    /// A module of functions without arguments or results, after `imports` imported ones; each function is
-    /// its name and the function that it calls.
+    /// A module with `imports` imported functions, followed by functions without arguments or results. Each of the
+    /// latter is given by its name and by the function that it calls.
     fn module(imports: &[(&str, &str)], functions: &[(&str, Option<u8>)]) -> Vec<u8> {
         let count = functions.len() as u8;
         let imported: Vec<u8> =

@@ -1,4 +1,5 @@
-//! Faults of style that are still let pass, counted in `xtask/recorded.toml`: a list that only shrinks.
+//! Style violations that are still permitted. `xtask/recorded.toml` counts them, and the list may only become
+//! shorter.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -6,35 +7,35 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Faults that a check finds, by what names them in the record.
+/// The violations that a check finds, by their names in the record.
 pub type Findings = BTreeMap<String, Finding>;
 
 #[derive(Debug)]
 pub struct Finding {
-    /// The size of the fault, or the number of times that it occurs.
+    /// The size of the violation, or the number of times that it occurs.
     pub count: usize,
-    /// The places of the fault, for the message.
+    /// The places of the violation, for the error text.
     pub places: Vec<String>,
 }
 
-/// A check whose faults are recorded.
+/// A check whose violations are recorded.
 pub struct Check {
-    /// The name of its table in the record.
+    /// The name of the check's table in the record.
     pub name: &'static str,
-    /// The rule, for the message.
+    /// The rule, for the error text.
     pub rule: &'static str,
-    /// Whether a fault recorded under the first name may be found under the second.
+    /// Whether a violation that is recorded under the first name may be found under the second.
     pub covers: fn(&str, &str) -> bool,
     pub found: Findings,
 }
 
-/// A fault that is let pass.
+/// A permitted violation.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
-    /// The number of faults that are to be mended.
+    /// The number of violations that are still to be corrected.
     Count(usize),
-    /// The number of faults that stay, with the reason.
+    /// The number of violations that may stay, with the reason.
     Reasoned { count: usize, reason: String },
 }
 
@@ -45,18 +46,18 @@ impl Entry {
     }
 }
 
-/// The recorded faults by check and name.
+/// The recorded violations by check and name.
 pub type Record = BTreeMap<String, BTreeMap<String, Entry>>;
 
 const FILE: &str = "xtask/recorded.toml";
-/// The most places that a message names.
+/// The largest number of places that an error text names.
 const MOST_PLACES: usize = 40;
 const HEAD: &str = "\
 # Faults of style that `cargo xtask lint` still lets pass. The list only shrinks: `cargo xtask lint --record` writes it
 # anew when something was mended. A fault that stays has a reason: `{ count = 90, reason = \"...\" }`.
 ";
 
-/// Fails when a check finds what is not recorded, or when something recorded is no longer there.
+/// Fails if a check finds a violation that is not recorded, or if a recorded violation no longer exists.
 pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     let record = read(root)?;
     let mut wrong = Vec::new();
@@ -71,7 +72,8 @@ pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record anew. Refuses when something would be added to it, unless `force`.
+/// Writes the record from the present violations. Fails if that would add a violation to the record, unless `force`
+/// is true.
 pub fn write(root: &Path, checks: &[Check], force: bool) -> Result<()> {
     let record = read(root)?;
     let empty = BTreeMap::new();
@@ -101,7 +103,7 @@ fn read(root: &Path) -> Result<Record> {
     toml::from_str(&text).with_context(|| FILE.to_owned())
 }
 
-/// Faults that are not recorded, or larger than recorded.
+/// Violations that are not recorded, or larger than recorded.
 fn grown(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, finding) in &check.found {
@@ -121,7 +123,7 @@ fn grown(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     wrong
 }
 
-/// Recorded faults that are no longer there, or smaller.
+/// Recorded violations that no longer exist, or are smaller than recorded.
 fn mended(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     let mut stale = Vec::new();
     for (name, entry) in recorded {

@@ -1,9 +1,10 @@
-//! Shares of the crates: none holds so much that it should be several.
+//! The sizes of the crates: no crate may be so large that it should be split.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Fails when a crate under `crates` has more than a third of all source lines there, tests beside `src` left out.
+/// Fails if a crate under `crates` has more than a third of all source lines there. Tests beside `src` are not
+/// counted.
 pub fn check(root: &Path) -> Result<()> {
     let mut lines = Vec::new();
     for folder in crates(root)? {
@@ -20,13 +21,13 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folders of the crates, by name.
+/// The folders of the crates, sorted by name.
 pub fn crates(root: &Path) -> Result<Vec<PathBuf>> {
     let folders = entries(&root.join("crates"))?;
     Ok(folders.into_iter().filter(|folder| folder.join("Cargo.toml").exists()).collect())
 }
 
-/// Every source file below `folder`, by name.
+/// Every source file below `folder`, sorted by name.
 pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in entries(folder)? {
@@ -44,7 +45,7 @@ pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
 }
 
-/// The last part of a path.
+/// The last component of a path.
 pub fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! The Rust files of the workspace, parsed, with the module that each of them is.
+//! The parsed Rust files of the workspace, each with its module.
 
 use crate::shares::{crates, name, read, sources};
 use anyhow::{Context, Result};
@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use syn::{Attribute, Item, Meta};
 
-/// A file of production code: tests beside it, and modules for tests alone, are left out.
+/// A file of production code. Tests in other folders and test-only modules are left out.
 pub struct Source {
-    /// The name of the folder of its crate.
+    /// The name of the crate's folder.
     pub package: String,
-    /// The path below the root of the workspace.
+    /// The path relative to the root of the workspace.
     pub path: String,
-    /// The path of its module below the root of the crate.
+    /// The path of the file's module relative to the root of the crate.
     pub module: Vec<String>,
     pub text: String,
     pub file: syn::File,
@@ -41,7 +41,7 @@ pub fn production(root: &Path) -> Result<Vec<Source>> {
     Ok(all)
 }
 
-/// Every file of the crate in `folder`, those for tests too.
+/// Every file of the crate in `folder`, including test files.
 pub fn package(root: &Path, folder: &Path) -> Result<Vec<Source>> {
     let src = folder.join("src");
     let mut files = Vec::new();
@@ -80,13 +80,13 @@ pub fn without_tests(files: Vec<Source>) -> Vec<Source> {
     files.into_iter().filter(|source| !is_test(source)).collect()
 }
 
-/// The module that a file in the same folder would be in, which `#[path]` counts from.
+/// The module that corresponds to the file's folder. Paths in `#[path]` are relative to it.
 fn above(source: &Source) -> &[String] {
     let own = source.module.as_slice();
     if source.path.ends_with("/mod.rs") { own } else { &own[..own.len().saturating_sub(1)] }
 }
 
-/// The file that `#[path]` names, without its ending.
+/// The file that `#[path]` names, without its extension.
 fn path_of(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
@@ -99,7 +99,7 @@ fn path_of(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// Whether an item is for tests alone.
+/// Whether an item is for tests only.
 pub fn for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",

@@ -1,4 +1,4 @@
-//! The checks of style, whose faults `xtask/recorded.toml` counts.
+//! The style checks, whose violations `xtask/recorded.toml` counts.
 
 use crate::recorded::{self, Check};
 use crate::source::{self, Source};
@@ -6,10 +6,10 @@ use crate::{circles, glossary, lengths, openings};
 use anyhow::Result;
 use std::path::Path;
 
-/// Fails when production code has a fault of style that is not recorded.
+/// Fails if production code has a style violation that is not recorded.
 ///
 /// # Errors
-/// There is such a fault, or something recorded was mended and is still in the record.
+/// There is such a violation, or a recorded violation has been corrected but is still in the record.
 pub fn check(root: &Path) -> Result<()> {
     let sources = source::production(root)?;
     print!("{}", openings::table(&sources));
@@ -22,10 +22,10 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record of faults anew.
+/// Writes the record of style violations from the present code.
 ///
 /// # Errors
-/// When something would be added to it, unless `force`.
+/// A violation would be added to the record, and `force` is false.
 pub fn record(root: &Path, force: bool) -> Result<()> {
     let sources = source::production(root)?;
     recorded::write(root, &checks(root, &sources)?, force)

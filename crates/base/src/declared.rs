@@ -1,18 +1,20 @@
-//! Types whose fields are parameters, each declared once beside its field for reading, checking and the reference.
+//! Types whose fields are parameters. Each parameter is declared once, beside its field; reading, checking and the
+//! reference all use this declaration.
 
 use crate::{Fix, Parameter, ParameterType, ParameterValue, Problem, WrongValue};
 
 /// A type whose fields are parameters. [`parameters!`](crate::parameters) implements it.
 pub trait Declared {
-    /// The declarations, in the order of the fields. Names of parameters in a nested table begin with the table's.
+    /// The declarations, in the order of the fields. The name of a parameter in a nested table begins with the
+    /// table's name.
     fn declared() -> &'static [Parameter]
     where
         Self: Sized;
 
-    /// The suffix of a field's name in the names of its parameters: `[]` for a list of tables.
+    /// The suffix that a field's name gets in the names of its parameters: `[]` for a list of tables.
     const NAME_SUFFIX: &'static str = "";
 
-    /// The current values, by the names of their declarations. A parameter that is left out is not among them.
+    /// The current values with the names of their declarations. A parameter that is left out is not among them.
     fn values(&self) -> Vec<(String, ParameterValue)>;
 
     /// Checks each value against its declaration.
@@ -37,18 +39,18 @@ pub trait Declared {
     }
 }
 
-/// A parameter of a typed configuration with a value that its declaration does not permit.
+/// The error for a parameter of a typed configuration whose value its declaration does not permit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{parameter} {problem}")]
 pub struct OutOfRange {
-    /// The parameter's name, as `lb.buffer`.
+    /// The parameter's name, such as `lb.buffer`.
     pub parameter: String,
-    /// The problem in words that follow the name (`must be 1 to 32, not 77`), with a permitted value in TOML.
+    /// The problem in words that continue the name (`must be 1 to 32, not 77`), and a permitted value in TOML.
     pub problem: Problem,
 }
 
 impl OutOfRange {
-    /// Puts the name of a table or part before the parameter's.
+    /// Puts the name of a table or a component before the parameter's name.
     #[must_use]
     pub fn of(mut self, part: &str) -> Self {
         self.parameter = format!("{part}.{}", self.parameter);
@@ -56,14 +58,14 @@ impl OutOfRange {
     }
 }
 
-/// One of the alternatives among which a table chooses by its `kind`.
+/// One of the alternatives that a table selects by its `kind`.
 #[derive(Clone, Debug)]
 pub struct KindDeclaration {
-    /// The `kind` in scenarios.
+    /// The name that scenarios write as `kind`.
     pub name: &'static str,
     /// The meaning, as lists print it.
     pub meaning: String,
-    /// The declarations of its parameters.
+    /// The declarations of the kind's parameters.
     pub parameters: &'static [Parameter],
 }
 
@@ -73,7 +75,7 @@ pub trait Field {
     type Value: ParameterType;
     /// Whether the parameter may be left out.
     const OPTIONAL: bool;
-    /// The value; none where it is left out.
+    /// The value; none if the parameter is left out.
     fn value(&self) -> Option<ParameterValue>;
 }
 
@@ -93,7 +95,7 @@ impl<T: ParameterType> Field for Option<T> {
     }
 }
 
-/// An optional table.
+/// An optional table declares the parameters of its table.
 impl<T: Declared> Declared for Option<T> {
     fn declared() -> &'static [Parameter] {
         T::declared()
@@ -103,7 +105,7 @@ impl<T: Declared> Declared for Option<T> {
     }
 }
 
-/// A list of tables.
+/// A list of tables declares the parameters of one of its tables.
 impl<T: Declared> Declared for Vec<T> {
     const NAME_SUFFIX: &'static str = "[]";
     fn declared() -> &'static [Parameter] {
@@ -114,16 +116,17 @@ impl<T: Declared> Declared for Vec<T> {
     }
 }
 
-/// Makes the meaning of a parameter from its documentation comment.
+/// Makes the meaning of a parameter from its doc comment, without the brackets of intra-doc links.
 pub fn meaning(comment: &str) -> String {
     comment.trim().replace("[`", "`").replace("`]", "`")
 }
 
-/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`, with `; default = 8`
-/// where the field may be left out. The field's documentation is the parameter's meaning. `#[param(table)]` marks a
-/// table of parameters or a list of such tables, `#[param(part)]` a field whose `kind` declares its own parameters.
+/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`. A field that may
+/// be left out also has `; default = 8`. The field's doc comment is the parameter's meaning. `#[param(table)]` marks
+/// a field that is a table of parameters or a list of such tables. `#[param(part)]` marks a field whose `kind`
+/// declares parameters of its own.
 ///
-/// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` where only the type limits the value.
+/// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` if only the type limits the value.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -148,7 +151,7 @@ macro_rules! parameters {
 
         impl $crate::Declared for $name {
             fn declared() -> &'static [$crate::Parameter] {
-                // Built once: a scheme has about a hundred strings of declarations.
+                // The declarations are built only once, because those of a scheme contain about a hundred strings.
                 static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
                     #[allow(unused_mut, reason = "one without fields has none")]
                     let mut all = Vec::new();
@@ -212,8 +215,9 @@ macro_rules! parameters {
     };
 }
 
-/// Declares an enum that a table chooses by its `kind`: each variant with that name and, if it has parameters, the type
-/// that declares them. One more variant, `Registered`, holds a user-defined implementation.
+/// Declares an enum whose variants a table selects by its `kind`. Each variant is listed with the name of its kind
+/// and, if it has parameters, the type that declares them. A further variant, `Registered`, holds a user-defined
+/// implementation.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -245,7 +249,7 @@ macro_rules! kinds {
             /// The built-in kinds, by the names that scenarios use.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
-            /// The `kind` in scenarios; none for a user-defined implementation.
+            /// The name that scenarios write as `kind`; none for a user-defined implementation.
             pub fn kind(&self) -> Option<&'static str> {
                 match self {
                     $( $name::$variant { .. } => Some($kind), )*
@@ -268,7 +272,8 @@ macro_rules! kinds {
                 )*]
             }
 
-            /// The declarations of the parameters; empty for a user-defined kind, whose declarations the registry has.
+            /// The declarations of the parameters. They are empty for a user-defined kind, whose declarations are in
+            /// the registry.
             pub fn declared(&self) -> &'static [$crate::Parameter] {
                 $( $(
                     if let $name::$variant(_) = self {
@@ -278,8 +283,8 @@ macro_rules! kinds {
                 &[]
             }
 
-            /// Checks each parameter against its declaration. Those of a user-defined kind were checked when they were
-            /// read.
+            /// Checks each parameter against its declaration. The parameters of a user-defined kind are not checked
+            /// here, because they were already checked when they were read.
             ///
             /// # Errors
             /// The first value that is out of its range.

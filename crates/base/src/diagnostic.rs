@@ -1,30 +1,30 @@
-//! Diagnostics of an input as values: the fault, its place and a fix. Only [`fmt::Display`] makes text of them.
+//! Diagnostics of an input as values: the error, its place and a fix. Only [`fmt::Display`] turns them into text.
 
 use std::fmt;
 
-/// A fix of an input.
+/// A correction of a wrong input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fix {
-    /// Another value at the place of the fault, in the format of the file that has it.
+    /// Another value in place of the wrong one, in the format of the file that contains it.
     Value {
         /// The value as that file writes it.
         value: String,
     },
-    /// A key with its value, in the format of the file that has it.
+    /// A key and its value, in the format of the file that lacks or contains the key.
     Set {
-        /// The key or the dotted path, with the quotes that the file wants.
+        /// The key or the dotted path, with quotes where the file's format requires them.
         key: String,
         /// The value as that file writes it.
         value: String,
     },
-    /// Another name, which the user probably meant.
+    /// Another name, which is probably the one that the user meant.
     Rename {
-        /// The text to write: the key or a table's header.
+        /// The text to write: the key, or the header of a table.
         written: String,
         /// The name that the user probably meant.
         name: String,
-        /// The value of the written name, if the other one accepts it.
+        /// The value to write with the new name, if the key of that name accepts the user's value.
         value: Option<String>,
     },
     /// Instructions in words.
@@ -35,22 +35,23 @@ pub enum Fix {
 }
 
 impl Fix {
-    /// Another value at the place of the fault.
+    /// A fix that puts another value in the place of the wrong one.
     pub fn value(value: impl fmt::Display) -> Fix {
         Fix::Value { value: value.to_string() }
     }
 
-    /// `key = value`.
+    /// A fix that consists of the line `key = value`.
     pub fn set(key: impl fmt::Display, value: impl fmt::Display) -> Fix {
         Fix::Set { key: key.to_string(), value: value.to_string() }
     }
 
-    /// Instructions in words.
+    /// A fix in words.
     pub fn text(text: impl fmt::Display) -> Fix {
         Fix::Text { text: text.to_string() }
     }
 
-    /// The fix for a wrong value of `key` in a TOML file: the value gets its key, and quotes if it needs them.
+    /// The fix for a wrong value of `key` in a TOML file. A bare value is completed with its key, and with quotes if
+    /// it needs them.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
@@ -63,14 +64,14 @@ impl Fix {
     }
 }
 
-/// Instructions in words.
+/// A fix in words.
 impl From<String> for Fix {
     fn from(text: String) -> Fix {
         Fix::Text { text }
     }
 }
 
-/// Instructions in words.
+/// A fix in words.
 impl From<&str> for Fix {
     fn from(text: &str) -> Fix {
         Fix::text(text)
@@ -91,22 +92,22 @@ impl fmt::Display for Fix {
     }
 }
 
-/// A fault of a value, a line or a file, found by code that does not know its place.
+/// An error in a value, a line or a file, found by code that does not know where the value is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The fault, without a full stop.
+    /// The error, without a full stop.
     pub message: String,
     /// The fix, if one is known.
     pub fix: Option<Fix>,
 }
 
 impl Problem {
-    /// A problem with another value at its place as the fix.
+    /// A problem whose fix is another value.
     pub fn with_value(message: impl Into<String>, value: impl fmt::Display) -> Problem {
         Problem { message: message.into(), fix: Some(Fix::value(value)) }
     }
 
-    /// A problem with instructions as the fix.
+    /// A problem whose fix is an instruction in words.
     pub fn with_text(message: impl Into<String>, text: impl fmt::Display) -> Problem {
         Problem { message: message.into(), fix: Some(Fix::text(text)) }
     }
@@ -143,7 +144,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// The weight of a diagnostic.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -153,28 +154,28 @@ pub enum Severity {
     Warning,
 }
 
-/// The place of a diagnostic: a file, and perhaps a line and a column of it.
+/// The place of a diagnostic: a file and, if known, the line and the column.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Span {
     /// The file, as the user named it.
     pub file: String,
-    /// Line in the file, from 1; none when the fault has no place in it (the table of a missing key, a flag).
+    /// The line in the file, from 1; none if the error has no line, such as a missing table or a command-line flag.
     pub line: Option<usize>,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: Option<usize>,
 }
 
-/// The subject of a diagnostic, for programs that tell them apart.
+/// The category of a diagnostic, by which programs distinguish diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
-    /// A value that its key does not accept, alone or together with others.
+    /// A value that its key does not accept, alone or in combination with other values.
     InvalidValue,
-    /// A key that its table does not have.
+    /// A key that does not exist in its table.
     UnknownKey,
     /// A missing key that its table requires.
     MissingKey,
-    /// A name (of a kind, a scheme, a setup) that does not exist.
+    /// A name (of a kind, a scheme or a setup) that does not exist.
     UnknownName,
     /// Text that does not have the required format.
     Syntax,
@@ -186,13 +187,13 @@ pub enum Code {
 
 /// An error or a warning about an input, for people and programs.
 ///
-/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead. So does its debug
-/// form, which is what people see of a `main` that returns errors.
+/// It prints as `perm.toml:7:1: unknown key "lnk" in [topology]` and, on the next line, the text to write instead.
+/// Its debug form is the same, because a `main` that returns errors prints the debug form.
 #[derive(Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
-    /// The weight.
+    /// The severity.
     pub severity: Severity,
-    /// The subject.
+    /// The category.
     pub code: Code,
     /// The place.
     #[serde(flatten)]
@@ -215,14 +216,14 @@ impl Diagnostic {
         Diagnostic { severity, code, span, message: message.into(), fix }
     }
 
-    /// An error in a file that a scenario names, at its `line`. A value that mends it is in the format of that file: no
-    /// key of the scenario takes it.
+    /// An error at `line` of a file that a scenario names. A replacement value as the fix is in the format of that
+    /// file, so it is not completed with a key of the scenario.
     pub fn in_file(file: impl Into<String>, line: Option<usize>, problem: Problem) -> Diagnostic {
         let span = Span { file: file.into(), line, column: None };
         Diagnostic::error(span, Code::ImportedFile, problem.message, problem.fix)
     }
 
-    /// The diagnostic as a warning.
+    /// Turns the diagnostic into a warning.
     pub fn as_warning(self) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, code: Code::Doubtful, ..self }
     }
@@ -232,12 +233,13 @@ impl Diagnostic {
         Diagnostic { fix: Some(fix), ..self }
     }
 
-    /// The text to write instead, where there is one.
+    /// The text to write instead, if there is a fix.
     pub fn help(&self) -> Option<String> {
         self.fix.as_ref().map(Fix::to_string)
     }
 
-    /// The message and the fix in one line, without the place: for readers who have only the results.
+    /// The message and the fix in one line, without the place, for readers who have only the results and not the
+    /// input files.
     pub fn in_a_line(&self) -> String {
         let fix = self.fix.clone();
         Problem { message: self.message.clone(), fix }.to_string()

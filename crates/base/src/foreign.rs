@@ -1,31 +1,32 @@
-//! Panics in user-defined parts: they keep the name of the part that panicked, wherever they are caught.
+//! Panics in user-defined components. A panic carries the name of the component that panicked, wherever it is caught.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A panic in a user-defined part.
+/// A panic in a user-defined component.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {part} panicked: {message}")]
 pub struct Panicked {
-    /// The part: `load balancer`, `topology`.
+    /// The component: `load balancer`, `topology`.
     pub part: String,
     /// The panic message.
     pub message: String,
 }
 
-/// Calls a user-defined part. A panic in it continues to unwind, as a [`Panicked`].
+/// Calls a user-defined component. If it panics, unwinding continues with a [`Panicked`].
 ///
-/// Never inlined: the dispatch between built-in and user-defined parts is on the packet path.
+/// The function is never inlined, because the choice between built-in and user-defined components is on the packet
+/// path.
 #[cold]
 #[inline(never)]
 pub fn foreign<T>(part: &str, call: impl FnOnce() -> T) -> T {
     catch_foreign(part, call).unwrap_or_else(|panicked| resume_unwind(Box::new(panicked)))
 }
 
-/// Calls a user-defined part.
+/// Calls a user-defined component.
 ///
 /// # Errors
-/// The part panicked, or another user-defined part that it called did; the error names the innermost.
+/// The component panicked, or another user-defined component that it called did. The error names the innermost one.
 pub fn catch_foreign<T>(part: &str, call: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         panicked(payload)
@@ -33,10 +34,10 @@ pub fn catch_foreign<T>(part: &str, call: impl FnOnce() -> T) -> Result<T, Panic
     })
 }
 
-/// Runs code that calls user-defined parts.
+/// Runs code that calls user-defined components.
 ///
 /// # Errors
-/// One of the parts panicked. Any other panic continues to unwind.
+/// One of the components panicked. Any other panic continues to unwind.
 pub fn catch_panicked<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(run))
         .map_err(|payload| panicked(payload).unwrap_or_else(|payload| resume_unwind(payload)))

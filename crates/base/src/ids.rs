@@ -1,4 +1,4 @@
-//! Integer ids. Each is an index into one dense array.
+//! Integer ids. Each id is an index into one dense array.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +26,15 @@ macro_rules! id {
 }
 
 id!(
-    /// A host (a NIC with one port). Hosts are numbered from 0.
+    /// A host (a NIC, with one or more ports). Hosts are numbered from 0.
     HostId
 );
 id!(
-    /// A host or a switch. Node `h` is host `h`; switches follow the last host.
+    /// A host or a switch. Node `h` is host `h`; the switches are numbered after the last host.
     NodeId
 );
 id!(
-    /// A directed link, named by its sending port: `port_base[node] + port`.
+    /// A directed link, identified by its sending port: `port_base[node] + port`.
     LinkId
 );
 id!(
@@ -46,7 +46,7 @@ id!(
     MessageId
 );
 id!(
-    /// A gate: a condition on other messages that starts messages.
+    /// A gate: a condition on other messages. Messages that depend on the gate start once the condition holds.
     GateId
 );
 

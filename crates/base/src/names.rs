@@ -1,11 +1,12 @@
-//! Spelling suggestions: the known name that a misspelt one stands for.
+//! Spelling suggestions: the known name that was probably meant by a misspelt one.
 
-/// The least Jaro-Winkler similarity of a name that is near: `cnp_interval` is near `cnp_delay` (0.84), `at`
-/// is not near `watchdog` (0.75).
+/// The least Jaro-Winkler similarity at which a name is suggested: `cnp_interval` suggests `cnp_delay` (0.84), `at`
+/// does not suggest `watchdog` (0.75).
 const LEAST_SIMILARITY: f64 = 0.8;
 
-/// The known name that is most similar to `written`: the one with the smallest edit distance, if that is at most a
-/// third of the letters, else the one with the highest Jaro-Winkler similarity. None where no name is near.
+/// The known name that is most similar to `written`. This is the name with the smallest edit distance, if that
+/// distance is at most a third of the letters; otherwise the name with the highest Jaro-Winkler similarity. None if
+/// no name is similar enough.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written = written.to_lowercase();
     let similarity = |name: &str| {
@@ -15,17 +16,18 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         (few.unwrap_or(usize::MAX), strsim::jaro_winkler(&written, &name), distance)
     };
     let near = known.iter().map(|name| (similarity(name), *name));
-    // Jaro-Winkler finds short names with two letters swapped dissimilar; a distance of 1 admits them.
+    // Two swapped letters make short names dissimilar by Jaro-Winkler, so a name at edit distance 1 is admitted too.
     near.filter(|((_, alike, distance), _)| *alike >= LEAST_SIMILARITY || *distance == 1)
         .max_by(|((few, alike, _), _), ((fewer, more, _), _)| fewer.cmp(few).then(alike.total_cmp(more)))
         .map(|(_, name)| name)
 }
 
-/// Whether `written` is a misspelling of `name`: one letter missing, added, wrong or swapped with its neighbour,
-/// ignoring case and the separators between words.
+/// Whether `written` is a misspelling of `name`: one letter is missing, added, wrong or swapped with its neighbour.
+/// Case and the separators between words are ignored.
 ///
-/// `min_window` and `max_window` differ in two letters and are two names. So are names of up to three letters that
-/// differ in one, such as `rtt` and `rto`; only a swap counts there.
+/// `min_window` and `max_window` differ in two letters, so neither is a misspelling of the other. Names of up to
+/// three letters that differ in one letter, such as `rtt` and `rto`, are different names too; for such short names
+/// only a swap counts as a misspelling.
 pub fn is_misspelt(written: &str, name: &str) -> bool {
     let letters = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
     let (written, name) = (letters(written), letters(name));

@@ -32,7 +32,7 @@ pub struct Parameter {
 /// The problem with the value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongValue {
-    /// The kind of the fault.
+    /// The kind of the error.
     pub fault: ValueFault,
     /// The problem in words: `must be 1 to 32, not 77`.
     pub problem: String,
@@ -68,17 +68,17 @@ impl Parameter {
         }
     }
 
-    /// Lets the parameter be left out; it then has no value.
+    /// Marks the parameter as one that may be left out and then has no value.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self
     }
 
-    /// Restricts the value to a range: `1..=32`, `0.5..`, `AboveZero`, or `..` for all that its type allows.
+    /// Restricts the value to a range: `1..=32`, `0.5..`, `AboveZero`, or `..` for every value of its type.
     ///
     /// # Panics
-    /// The range is of another type, or the default lies outside.
+    /// The range is of another type, or the default lies outside the range.
     #[must_use]
     pub fn within<T: Ranged>(mut self, range: impl Into<Range<T>>) -> Self {
         let range = range.into();
@@ -134,14 +134,14 @@ impl Parameter {
         self
     }
 
-    /// Puts the name of a table before the parameter's.
+    /// Puts the name of a table before the parameter's name.
     #[must_use]
     pub fn in_table(mut self, table: &str) -> Self {
         self.name = format!("{table}.{}", self.name);
         self
     }
 
-    /// Shortens the name to the one within a table: removes the table's name from its start.
+    /// Removes the table's name from the start of the parameter's name.
     #[must_use]
     pub fn without_table(mut self, table: &str) -> Self {
         if let Some(name) = self.name.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
@@ -182,7 +182,7 @@ impl Parameter {
         self
     }
 
-    /// The name; for a parameter of a table with the table before it, as `trp.alpha`.
+    /// The name. A parameter of a table has the table's name before it, as in `trp.alpha`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -192,7 +192,7 @@ impl Parameter {
         &self.meaning
     }
 
-    /// The paper or simulator that the parameter comes from; empty where none is declared.
+    /// The paper or simulator that the parameter comes from; empty if none is declared.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -207,7 +207,7 @@ impl Parameter {
         self.unit
     }
 
-    /// The range in words: `1 to 32`; empty where only the type limits the value.
+    /// The range in words, such as `1 to 32`; empty if only the type limits the value.
     pub fn range(&self) -> String {
         match (&self.range, self.choices) {
             (Some(range), _) => range.clone(),
@@ -216,12 +216,12 @@ impl Parameter {
         }
     }
 
-    /// The ends of the range, where it has them.
+    /// The lower and the upper end of the range; none where the range has no end.
     pub fn ends(&self) -> (Option<&ParameterValue>, Option<&ParameterValue>) {
         (self.least.as_ref(), self.most.as_ref())
     }
 
-    /// Whether the range is all values above 0.
+    /// Whether the range consists of all values above 0.
     pub fn is_above_zero(&self) -> bool {
         self.is_above_zero
     }
@@ -236,7 +236,8 @@ impl Parameter {
         self.choices
     }
 
-    /// The permitted words where there are some, or the type: the replacement for a value that suggests none.
+    /// The permitted words if the type has any, otherwise the type: the replacement that is shown when no value can
+    /// be suggested.
     pub fn permitted(&self) -> String {
         match self.choices {
             [] => self.type_name.to_owned(),
@@ -247,7 +248,7 @@ impl Parameter {
         }
     }
 
-    /// The value where a scenario sets none.
+    /// The value that applies if a scenario sets none.
     pub fn default(&self) -> Option<&ParameterValue> {
         self.default.as_ref()
     }
@@ -275,7 +276,7 @@ impl Parameter {
         (self.check)(value).map_err(|error| error.problem)
     }
 
-    /// The canonical form of a permitted value, as [`check`](Self::check).
+    /// The canonical form of a permitted value, as from [`check`](Self::check).
     ///
     /// # Errors
     /// The problem, and a value to write instead: a bare number in the unit of the example, the value that the type
@@ -286,7 +287,8 @@ impl Parameter {
                 Some(Fix::Value { value }) => (problem.message, self.suggested(value)),
                 _ => (problem.to_string(), None),
             };
-            // The example of a choice is one word of several, and says nothing of the one that was meant.
+            // The example of a choice is one of several words. It is not offered, because it does not tell which word
+            // the user meant.
             let example = || self.example().filter(|_| self.choices.is_empty()).cloned();
             let instead =
                 self.with_unit(value).or(advised).or_else(|| self.nearest_end(value)).or_else(example);
@@ -294,7 +296,7 @@ impl Parameter {
         })
     }
 
-    /// A number without a unit in the unit of the example, if the declaration permits that.
+    /// Adds the unit of the example to a number without a unit, if the declaration permits the result.
     fn with_unit(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let ParameterValue::Text(example) = self.example()? else { return None };
         let number = match value {
@@ -303,7 +305,7 @@ impl Parameter {
             ParameterValue::Text(text) => text.trim().parse().ok()?,
             ParameterValue::Bool(_) => return None,
         };
-        // The canonical form may have another unit.
+        // The unit is kept as it is in the example, because the canonical form may have another unit.
         let value = ParameterValue::Text(in_unit_of(example, number)?);
         self.check(&value).is_ok().then_some(value)
     }
@@ -319,7 +321,7 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The end of the range that is nearest to a number outside.
+    /// The end of the range that is nearest to a number outside the range.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

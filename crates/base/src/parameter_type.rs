@@ -4,7 +4,7 @@ use crate::{Bytes, Duration, Fix, Problem, Rate, nearest};
 use std::fmt;
 use std::str::FromStr;
 
-/// The value of a parameter as a scenario writes it. Quantities are text.
+/// The value of a parameter as a scenario writes it. Quantities with units are text.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum ParameterValue {
@@ -19,14 +19,14 @@ pub enum ParameterValue {
 }
 
 impl ParameterValue {
-    /// Parses the quoted quantity.
+    /// Parses a quantity that is written as text.
     ///
     /// # Errors
     /// The value is not text, or its text is not a `type_name`.
     pub fn quantity<T: FromStr<Err: Into<ValueError>>>(&self, type_name: &str) -> Result<T, ValueError> {
         match self {
             ParameterValue::Text(text) => text.parse().map_err(T::Err::into),
-            // The parser of the quantity knows which unit to propose for a bare number.
+            // The parser of the quantity knows the unit to propose for a bare number, so its error is used.
             number @ (ParameterValue::Integer(_) | ParameterValue::Number(_)) => {
                 let problem = number.to_string().parse::<T>().err();
                 Err(problem.map_or_else(
@@ -87,7 +87,7 @@ impl From<&str> for ParameterValue {
     }
 }
 
-/// Prints TOML.
+/// Prints the value as TOML.
 impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -110,7 +110,7 @@ pub enum ValueForm {
     Number,
     /// Text in quotes.
     Text,
-    /// Text in quotes that one of these regular expressions describes, in which `#` is a decimal number.
+    /// Text in quotes that matches one of these regular expressions, in which `#` is a decimal number.
     Quantity(&'static [&'static str]),
 }
 
@@ -128,17 +128,17 @@ pub const TIME_FORM: &str = "#(ps|ns|us|\u{b5}s|\u{3bc}s|ms|s)";
 /// The form of rates.
 pub const RATE_FORM: &str = "#(bps|Kbps|Mbps|Gbps|Tbps)";
 
-/// The kind of a fault in a parameter's value, which says how its words stand behind the parameter's name.
+/// The kind of an error in a parameter's value. It decides how the words of the error follow the parameter's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFault {
-    /// A rule that the value breaks: the words go on from the name, as in `lb.evs must be 1 to 65536, not 0`.
+    /// The value breaks a rule. The words continue the name, as in `lb.evs must be 1 to 65536, not 0`.
     Rule,
-    /// Text that is no such quantity: the words stand behind a colon, as in `transport.rto: "4" is not a time`.
+    /// The text is not a quantity of this type. The words follow a colon, as in `transport.rto: "4" is not a time`.
     Syntax,
 }
 
 impl ValueFault {
-    /// The fault of `parameter` as a sentence.
+    /// The error about `parameter` as a sentence.
     pub fn sentence(self, parameter: &str, problem: &str) -> String {
         match self {
             ValueFault::Rule => format!("{parameter} {problem}"),
@@ -150,9 +150,9 @@ impl ValueFault {
 /// The error for a value that a parameter does not permit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueError {
-    /// The kind.
+    /// The kind of the error.
     pub fault: ValueFault,
-    /// The problem. A value as its fix is without quotes.
+    /// The problem. If its fix is a replacement value, that value has no quotes around it.
     pub problem: Problem,
 }
 
@@ -169,7 +169,7 @@ impl fmt::Display for ValueError {
     }
 }
 
-/// The error of a parser.
+/// An error of a parser has the kind `Syntax`.
 impl From<Problem> for ValueError {
     fn from(problem: Problem) -> ValueError {
         ValueError { fault: ValueFault::Syntax, problem }
@@ -205,10 +205,10 @@ pub trait ParameterType: Sized + 'static {
     /// Reads a value.
     ///
     /// # Errors
-    /// A broken rule, as `must be a whole number, not "8"`, or text that is no such quantity.
+    /// A broken rule, such as `must be a whole number, not "8"`, or text that is not a quantity of this type.
     fn read(value: &ParameterValue) -> Result<Self, ValueError>;
 
-    /// Writes the value in its canonical form: equal values are written alike.
+    /// Writes the value in its canonical form, so that equal values have equal text.
     fn write(&self) -> ParameterValue;
 }
 
@@ -240,7 +240,7 @@ impl ParameterType for bool {
     }
 }
 
-/// 2^53: an `f64` represents every whole number below exactly.
+/// 2^53. An `f64` represents every whole number below this one exactly.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 macro_rules! whole {
@@ -298,8 +298,8 @@ impl ParameterType for String {
     }
 }
 
-/// Implements [`ParameterType`] for quantities: they are read from text and written by `{:#}`,
-/// the form of stored scenarios.
+/// Implements [`ParameterType`] for quantities, which are read from text. They are written by `{:#}`, the form of
+/// stored scenarios.
 #[macro_export]
 macro_rules! parameter_quantities {
     ($($name:ty: $type_name:literal, in $unit:literal, as $forms:expr),* $(,)?) => { $(
@@ -322,7 +322,8 @@ parameter_quantities!(
     Rate: "a rate", in "rate", as &[RATE_FORM],
 );
 
-/// The error for a value that is not one of the permitted words, with the likely one: a synonym's, or the nearest.
+/// The error for a value that is not one of the permitted words. It suggests the word that was probably meant: the
+/// one of which the value is a synonym, or the nearest one.
 pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
     let message = format!("must be one of {}, not {value}", T::CHOICES.join(", "));
     let ParameterValue::Text(text) = value else { return message.into() };
@@ -331,8 +332,8 @@ pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
     Problem { message, fix: synonym.or_else(|| nearest(text, T::CHOICES)).map(Fix::value) }
 }
 
-/// Implements [`ParameterType`] for an enum, with the word of each variant. Synonyms stand behind
-/// them: `; or "droptail" = "arriving"`.
+/// Implements [`ParameterType`] for an enum, with a word for each variant. Synonyms follow the words: `; or
+/// "droptail" = "arriving"`.
 #[macro_export]
 macro_rules! parameter_choices {
     ($name:ident: $($word:literal = $variant:ident),* $(,)? $(; or $($synonym:literal = $meant:literal),*)?) => {

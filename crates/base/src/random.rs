@@ -1,9 +1,10 @@
-//! Random streams: one for each entity and purpose, so that a new draw in one place changes nothing elsewhere.
+//! Random streams. Each entity and purpose has its own stream, so that an additional draw in one place changes no
+//! draws elsewhere.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// The purpose of a random stream. The numbers enter the results: never reuse or renumber one.
+/// The purpose of a random stream. The numbers affect the results, so a number is never reused or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -33,21 +34,21 @@ pub enum Purpose {
     IncastArrivals = 12,
     /// The receiver and senders of an incast beside background traffic.
     IncastHosts = 13,
-    /// The start time of a stage's first micro-batch, in a pipeline beside background traffic.
+    /// The start time of the first micro-batch of a stage, in a pipeline beside background traffic.
     PipelinePhases = 14,
     /// A user-defined congestion control.
     CongestionControl = 15,
-    /// A user-defined transport: one stream for each end of a queue pair.
+    /// A user-defined transport, with one stream for each end of a queue pair.
     Transport = 16,
-    /// A user-defined workload, and other draws of user-defined parts.
+    /// A user-defined workload, and other draws of user-defined components.
     Registered = 17,
-    /// The sample of a campaign's runs that is simulated.
+    /// The sample of a campaign's runs that are simulated.
     Sample = 18,
     /// The packet that a full queue drops or trims.
     FullQueue = 19,
     /// The order in which a node handles packets that arrive at the same time.
     ArrivalOrder = 20,
-    /// The jitter of a NIC that was idle.
+    /// The jitter of a NIC that leaves its idle state.
     NicJitter = 21,
     /// The phase of a host's timer ticks.
     TimerTicks = 22,
@@ -63,15 +64,15 @@ pub enum Purpose {
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg32);
 
-/// The stream of `entity` for `purpose` under `seed`.
+/// The random stream of `entity` for `purpose` in a run with this `seed`.
 pub fn stream(seed: u64, entity: u64, purpose: Purpose) -> Stream {
     let a = split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64)));
     Stream(Pcg32::new(a, split_mix(a)))
 }
 
-/// 64 uniform bits for `entity` and `purpose` under `seed` at a position such as a time.
+/// 64 uniform bits for `entity` and `purpose` in a run with this `seed`, at a position such as a time.
 ///
-/// Unlike a stream's next draw, the bits depend on the arguments alone, not on the number or order of calls.
+/// Unlike the next draw of a stream, the bits depend on the arguments alone, not on the number or order of calls.
 #[inline]
 pub fn draw_at(seed: u64, entity: u64, purpose: Purpose, position: u64) -> u64 {
     split_mix(position ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
@@ -83,7 +84,7 @@ pub fn scaled(bits: u64, most: u64) -> u64 {
     ((u128::from(bits) * (u128::from(most) + 1)) >> 64) as u64
 }
 
-/// SplitMix64's finaliser: spreads small integers over 64 bits.
+/// The finaliser of SplitMix64, which spreads small integers over 64 bits.
 #[inline]
 fn split_mix(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -108,7 +109,7 @@ impl Stream {
     /// A uniform integer in `0..bound` by the multiply-shift method (bias below `bound / 2^32`).
     ///
     /// # Panics
-    /// When `bound` is 0.
+    /// The bound is 0.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "a draw from an empty range");
@@ -155,8 +156,8 @@ mod tests {
         assert_ne!(first(1, Purpose::EcnMarking), first(1, Purpose::LinkLoss));
     }
 
-    /// First draws, which are the only ones of many devices, are uniform over neighbouring seeds and entities, and
-    /// so are draws at neighbouring positions of one entity.
+    /// Many devices make only a first draw. First draws are uniform over neighbouring seeds and entities, and draws
+    /// of one entity are uniform over neighbouring positions.
     #[test]
     fn first_draws_are_uniform() {
         let first = |seed, entity| stream(seed, entity, Purpose::Clock).up_to(9);
@@ -166,7 +167,7 @@ mod tests {
             for seed in 0..200 {
                 (0..200).for_each(|entity| counts[draw(seed, entity) as usize] += 1);
             }
-            // Five standard deviations of a tenth of 40,000.
+            // The limit of 300 is five standard deviations of a count with mean 4,000, a tenth of 40,000 draws.
             assert!(counts.iter().all(|count| count.abs_diff(4_000) < 300), "{counts:?}");
         }
         let mut s = stream(1, 1, Purpose::Model);

@@ -9,11 +9,11 @@ use std::ops::{RangeFrom, RangeFull, RangeInclusive};
 pub enum Range<T> {
     /// No limit.
     Any,
-    /// Above 0.
+    /// All values above 0.
     AboveZero,
-    /// At least this.
+    /// All values from this one.
     From(T),
-    /// Between these, both included.
+    /// All values between these two, both included.
     FromTo(T, T),
 }
 
@@ -46,7 +46,7 @@ impl<T> From<RangeInclusive<T>> for Range<T> {
     }
 }
 
-/// A type with a [`Range`]. Values in different units, as `"1bdp"` and `"4KB"`, have no order.
+/// A type with a [`Range`]. Two values in different units, such as `"1bdp"` and `"4KB"`, have no order.
 pub trait Ranged: ParameterType + PartialOrd + Send + Sync {
     /// Whether the value is above 0.
     fn is_above_zero(&self) -> bool;
@@ -69,7 +69,7 @@ impl<T: Ranged> Range<T> {
         match self {
             Range::Any => true,
             Range::AboveZero => value.is_above_zero(),
-            // A value in another unit has no order relative to an end, and passes.
+            // A value in another unit than an end of the range cannot be compared with it, and passes the check.
             Range::From(least) => !is(value, Ordering::Less, least),
             Range::FromTo(least, most) => {
                 !is(value, Ordering::Less, least) && !is(value, Ordering::Greater, most)

@@ -7,7 +7,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A user-defined implementation, chosen by its name, with its parameters. Two are equal when name and parameters are.
+/// A user-defined implementation, selected by its name, with its parameters. Two implementations are equal if their
+/// names and parameters are equal.
 pub struct Registered<F: ?Sized> {
     name: String,
     parameters: Parameters,
@@ -20,7 +21,7 @@ impl<F: ?Sized> Registered<F> {
         Registered { name: name.into(), parameters, factory }
     }
 
-    /// The name in scenarios, the `kind`.
+    /// The name that scenarios write as `kind`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -30,7 +31,7 @@ impl<F: ?Sized> Registered<F> {
         &self.parameters
     }
 
-    /// The function that builds it.
+    /// The function that builds the implementation.
     pub fn factory(&self) -> &F {
         &self.factory
     }
@@ -58,7 +59,7 @@ impl<F: ?Sized> PartialEq for Registered<F> {
     }
 }
 
-/// Writes the form of a scenario: the `kind` beside the parameters.
+/// Writes the value as a scenario does: the `kind` beside the parameters.
 impl<F: ?Sized> Serialize for Registered<F> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(Some(1 + self.parameters.0.len()))?;
@@ -72,8 +73,8 @@ impl<F: ?Sized> Serialize for Registered<F> {
 
 /// Implements serde's traits for an enum whose variant `Registered` holds a user-defined implementation.
 ///
-/// The enum derives both traits under `remote = "Self"`, with that variant skipped. Only a registry can read the
-/// variant, since it has the factory.
+/// The enum derives both traits under `remote = "Self"` and skips that variant. The variant can be read only with a
+/// registry, because the registry has the factory.
 #[macro_export]
 macro_rules! serde_but_registered {
     ($name:ident) => {
@@ -93,7 +94,7 @@ macro_rules! serde_but_registered {
     };
 }
 
-/// The parameters of a user-defined implementation: exactly those that it declares.
+/// The parameters of a user-defined implementation, exactly the ones that it declares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters(BTreeMap<String, ParameterValue>);
 
@@ -101,8 +102,8 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// No parameter of that name and type was declared; the message has the place of the call. In a factory the panic
-    /// ends the run with an error.
+    /// No parameter of that name and type was declared. The message contains the place of the call. If a factory
+    /// makes the call, the panic ends the run with an error.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
         let caller = Location::caller();
@@ -129,7 +130,7 @@ impl Parameters {
     }
 }
 
-/// An error of parameters that are permitted one by one but not together, or not on this fabric.
+/// An error in parameters that are permitted one by one, but not together or not on this fabric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {problem}")]
 pub struct Refused {

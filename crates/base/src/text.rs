@@ -5,8 +5,8 @@ use serde::Deserializer;
 use std::fmt;
 use std::str::FromStr;
 
-/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit. The error for a
-/// number without a unit suggests the `usual` one.
+/// Reads a decimal number and one of `units`. The quantity must be a whole number of the smallest unit. The error for
+/// a number without a unit suggests the `usual` unit.
 pub(crate) fn parse_scaled(
     text: &str,
     units: &[(&str, u64)],
@@ -15,7 +15,7 @@ pub(crate) fn parse_scaled(
 ) -> Result<u64, Problem> {
     let fail = |why: &str| Problem::from(format!("{text:?} is not {expected}{why}"));
     let reads = |text: &String| parse_scaled(text, units, usual, expected).is_ok();
-    // A quantity that cannot be read either is no fix.
+    // A fix is offered only if it can be read as a quantity itself.
     let fail_with =
         |why: &str, fix: Option<String>| Problem { fix: fix.filter(reads).map(Fix::value), ..fail(why) };
     let trimmed = text.trim();
@@ -31,7 +31,7 @@ pub(crate) fn parse_scaled(
             return Err(fail_with("; it must not be negative", instead));
         }
         None if unit.is_empty() => {
-            // A large number without a unit most likely counts the smallest unit.
+            // A large number without a unit is most likely given in the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
             let instead = format!("{number}{}", if large { units[0].0 } else { usual });
             return Err(fail_with(&format!("; add a unit: {}", known()), Some(instead)));
@@ -60,13 +60,13 @@ pub(crate) fn parse_scaled(
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large"))
 }
 
-/// Sizes below this one are hardly meant in bytes: no packet is as short.
+/// The smallest size that is plausible in bytes, because no packet is shorter.
 const LEAST_BYTES: f64 = 64.0;
-/// The largest plausible factor between a number and the example of its key, in the unit of the example.
+/// The largest plausible factor between a number and the example of its key, both in the unit of the example.
 const FARTHEST: f64 = 1e3;
 
-/// A number without a unit, as text in the unit of an example of its key, if it is plausible in that unit. A size of 64 or more
-/// is in bytes instead, as other simulators count them.
+/// A number without a unit, as text in the unit of the example of its key, if the number is plausible in that unit. A
+/// size of 64 or more gets the unit bytes instead, as other simulators give sizes in bytes.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;
@@ -78,7 +78,8 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     is_meant.then(|| format!("{number}{unit}"))
 }
 
-/// The replacement for a quantity whose unit has the wrong case, converted between bits and bytes: 1 `GBps` is 8 `Gbps`, 8 `Mb` are 1 `MB`.
+/// The replacement for a quantity whose unit has the wrong case. It is converted between bits and bytes: 1 `GBps` is
+/// 8 `Gbps`, 8 `Mb` are 1 `MB`.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
     let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
@@ -89,8 +90,8 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     format!("{number}{name}")
 }
 
-/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. False where bytes would be read as
-/// bits.
+/// Whether `unit` is a common short form of `name`: `400G`, `400Gb/s`, `1msec`. It is false for a unit that counts
+/// bytes where `name` counts bits.
 fn is_short_for(unit: &str, name: &str) -> bool {
     let is_rate = name.ends_with("bps");
     let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());
@@ -106,7 +107,7 @@ fn is_short_for(unit: &str, name: &str) -> bool {
     }
 }
 
-/// Units in words, each with its factor and the unit that it is converted to.
+/// Units that are spelt out, each with its factor and the unit to which it is converted.
 const WORDS: [(&str, u64, &str); 22] = [
     ("nanosecond", 1, "ns"),
     ("microsecond", 1, "us"),
@@ -132,7 +133,8 @@ const WORDS: [(&str, u64, &str); 22] = [
     ("terabit", 1, "Tbps"),
 ];
 
-/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
+/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per
+/// second`.
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');
@@ -144,10 +146,10 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     }
 }
 
-/// Prints a value in the largest of `units` that keeps the number whole. A number of more than `digits` digits is
-/// printed as a decimal fraction of the largest `decimal` unit that the value reaches: `106.33904us` instead of
-/// `106339040ps`. By `{:#}`, the form of stored scenarios, it is always whole. Either form reads back as the same
-/// value.
+/// Prints a value in the largest of `units` in which it is a whole number. If that number has more than `digits`
+/// digits, the value is printed as a decimal fraction of the largest `decimal` unit that it reaches: `106.33904us`
+/// instead of `106339040ps`. With `{:#}`, the form of stored scenarios, the number is always whole. Both forms read
+/// back as the same value.
 pub(crate) fn print_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,
@@ -170,12 +172,12 @@ pub(crate) fn print_scaled(
     write!(f, "{}.{}{larger}", value / of_larger, fraction.trim_end_matches('0'))
 }
 
-/// The largest unit that the value reaches; units stand by rising scale.
+/// The largest unit that the value reaches. The units are listed by rising scale.
 fn largest<'a>(value: u64, units: &[(&'a str, u64)]) -> (&'a str, u64) {
     *units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0])
 }
 
-/// Prints about three digits in the largest unit that the value reaches; units stand by rising scale.
+/// Prints about three digits in the largest unit that the value reaches. The units are listed by rising scale.
 pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     let (unit, scale) = largest(value, units);
     let number = value as f64 / scale as f64;
@@ -187,8 +189,8 @@ pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
-/// Implements `Serialize` and `Deserialize` for quantities: they are read from text and written by `{:#}`, the form of stored
-/// scenarios.
+/// Implements `Serialize` and `Deserialize` for quantities, which are read from text. They are written by `{:#}`, the
+/// form of stored scenarios.
 #[macro_export]
 macro_rules! serde_as_text {
     ($($name:ident),* $(,)?) => { $(
@@ -208,7 +210,7 @@ macro_rules! serde_as_text {
 /// Deserialises a quantity that is written as text. The error for a bare number suggests a unit.
 ///
 /// # Errors
-/// The value is no text, or the text is no quantity.
+/// The value is not text, or the text is not a quantity.
 pub fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: fmt::Display>,

@@ -1,4 +1,4 @@
-//! Integer picoseconds. A nanosecond clock is too coarse: 64 B at 400 Gb/s last 1.28 ns.
+//! Time in integer picoseconds. A clock in nanoseconds would be too coarse: 64 B at 400 Gb/s take 1.28 ns.
 
 use crate::Problem;
 use crate::text::{about, from_text, parse_scaled, print_scaled};
@@ -19,23 +19,23 @@ pub struct Duration(pub u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event.
+    /// A time later than every event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// The span since `earlier`, or zero when `earlier` is later.
+    /// The span since `earlier`, or zero if `earlier` is later than this instant.
     #[inline]
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This instant in microseconds, for people.
+    /// This instant in microseconds, for display.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
 impl Duration {
-    /// No time.
+    /// A span of no time.
     pub const ZERO: Duration = Duration(0);
 
     /// A span of `ns` nanoseconds.
@@ -48,12 +48,12 @@ impl Duration {
         Duration(us * 1_000_000)
     }
 
-    /// This span in microseconds, for people.
+    /// This span in microseconds, for display.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// About this span, for people: `61.2 us`.
+    /// This span with about three digits, for display: `61.2 us`.
     pub fn about(self) -> String {
         about(self.0, UNITS)
     }
@@ -110,9 +110,9 @@ const UNITS: &[(&str, u64)] =
 
 impl FromStr for Duration {
     type Err = Problem;
-    /// Reads `500ns`, `1.5us` (or `1.5µs`), `10 ms`.
+    /// Parses text such as `500ns`, `1.5us` (or `1.5µs`) or `10 ms`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // The micro sign and the Greek letter mu look alike.
+        // The micro sign and the Greek letter mu look alike, so both are accepted.
         parse_scaled(
             &text.replace(['\u{b5}', '\u{3bc}'], "u"),
             UNITS,
@@ -124,8 +124,8 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints a number and a unit that read back as the same span: a whole number of up to four digits, else a decimal
-    /// fraction. `{:#}` always prints a whole number, the form of stored scenarios.
+    /// Prints a number and a unit that read back as the same span: a whole number of up to four digits, or else a
+    /// decimal fraction. With `{:#}`, the form of stored scenarios, the number is always whole.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, UNITS, UNITS, 4)
     }
@@ -138,7 +138,7 @@ impl fmt::Display for Time {
 }
 
 impl Serialize for Duration {
-    /// Always a whole number: digests of resolved scenarios depend on the form.
+    /// Writes a whole number in every case, because the digests of resolved scenarios depend on this text.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(&format_args!("{self:#}"))
     }

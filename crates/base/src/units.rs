@@ -16,10 +16,10 @@ pub struct Bytes(pub u64);
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond; [`u64::MAX`] if it is longer.
+    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond, and at most [`u64::MAX`].
     ///
     /// # Panics
-    /// The rate is 0, which scenario checks refuse.
+    /// The rate is 0, which the checks of a scenario do not permit.
     #[inline]
     pub const fn time_for(self, bytes: u64) -> Duration {
         assert!(self.0 > 0, "a link with rate 0");
@@ -31,24 +31,24 @@ impl Rate {
         Rate(gbps * 1_000_000_000)
     }
 
-    /// About this rate, for people: `12.5 Gbps`.
+    /// This rate with about three digits, for display: `12.5 Gbps`.
     pub fn about(self) -> String {
         about(self.0, RATES)
     }
 
-    /// The bytes this rate carries in `span`, rounded down; [`u64::MAX`] if they are more.
+    /// The bytes that this rate carries in `span`, rounded down, and at most [`u64::MAX`].
     pub const fn bytes_in(self, span: Duration) -> u64 {
         saturated(self.0 as u128 * span.0 as u128 / 8_000_000_000_000)
     }
 }
 
-/// The number, or the largest that fits.
+/// The number as a `u64`, or the largest `u64` if the number is larger.
 const fn saturated(number: u128) -> u64 {
     if number > u64::MAX as u128 { u64::MAX } else { number as u64 }
 }
 
 impl Bytes {
-    /// About this size, for people: `1.25 MB`. Decimal units.
+    /// This size with about three digits in decimal units, for display: `1.25 MB`.
     pub fn about(self) -> String {
         about(self.0, &SIZES[..5])
     }
@@ -70,7 +70,7 @@ const RATES: &[(&str, u64)] =
 
 impl FromStr for Bytes {
     type Err = Problem;
-    /// Reads `4096B`, `2MB` (decimal), `8MiB` (binary).
+    /// Parses text such as `4096B`, `2MB` (decimal) or `8MiB` (binary).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, SIZES, "B", "a size such as \"4096B\", \"2MB\" or \"8MiB\"").map(Bytes)
     }
@@ -78,20 +78,20 @@ impl FromStr for Bytes {
 
 impl FromStr for Rate {
     type Err = Problem;
-    /// Reads `400Gbps`, `1.6Tbps`.
+    /// Parses text such as `400Gbps` or `1.6Tbps`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse_scaled(text, RATES, "Gbps", "a rate such as \"400Gbps\"").map(Rate)
     }
 }
 
-/// Prints as [`Duration`] does, with whole numbers of up to five digits: sizes of packets are in bytes.
+/// Prints like [`Duration`], but with whole numbers of up to five digits, so that packet sizes are printed in bytes.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, SIZES, &SIZES[..5], 5)
     }
 }
 
-/// Prints as [`Duration`] does.
+/// Prints like [`Duration`].
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, RATES, RATES, 4)
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(Rate(8_000_000_000_000).bytes_in(Duration(u64::MAX)), u64::MAX);
     }
 
-    /// A text of any length is an error and no stack overflow.
+    /// A text of any length causes an error, not a stack overflow.
     #[test]
     fn many_signs_are_an_error() {
         let text = "- ".repeat(500_000) + "5us";

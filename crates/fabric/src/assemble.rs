@@ -1,4 +1,4 @@
-//! Port numbering: a [`Topology`] from switches and cables.
+//! Port numbering: makes a [`Topology`] from switches and cables.
 
 use super::error::TopologyError;
 use super::{ErrorRates, Port, Switch, Topology};
@@ -7,10 +7,10 @@ use anabranch_base::{Duration, NodeId, Problem, Rate};
 /// The largest number of directed links of a fabric: larger fabrics would not fit in memory.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
 
-/// The most (switch, ToR) pairs in a fabric, each of which takes 4 bytes of routing table.
+/// The largest number of (switch, ToR) pairs in a fabric. Each pair takes 4 bytes of routing table.
 pub(super) const MAX_ROUTES: u64 = 1 << 28;
 
-/// The most ports of a switch: port numbers have 16 bits.
+/// The largest number of ports of a switch, because port numbers have 16 bits.
 pub(super) const MAX_PORTS: u64 = u16::MAX as u64;
 
 /// A cable between two nodes, with equal properties in both directions.
@@ -29,11 +29,12 @@ pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Gives every cable a port at both ends. A switch has its ports down first, then the others, both in the order of the
-/// nodes at the other end, then of `cables`. A host has its ports in the order of `cables`.
+/// Gives every cable a port at both ends. A switch has its ports down first, then its other ports. Within both, the
+/// ports are in the order of the nodes at the other end, and ports to the same node in the order of `cables`. A host
+/// has its ports in the order of `cables`.
 ///
-/// `switches` are ordered by tier. The caller has checked that hosts have 1 to
-/// [`MOST_HOST_PORTS`](super::MOST_HOST_PORTS) cables, all to switches, and switches at most [`MAX_PORTS`].
+/// `switches` are ordered by tier. The caller has checked that each host has 1 to
+/// [`MOST_HOST_PORTS`](super::MOST_HOST_PORTS) cables, all to switches, and each switch at most [`MAX_PORTS`].
 pub(super) fn assemble(
     hosts: u32,
     switches: Vec<Switch>,
@@ -52,7 +53,8 @@ pub(super) fn assemble(
         port_base[n + 1] += port_base[n];
     }
 
-    // A slot is (leads up, peer, cable, end of the cable at this node); ports are sorted by it.
+    // A slot is (leads up, peer, cable, end of the cable at this node). The ports of a switch are sorted by their
+    // slots.
     let mut next = port_base.clone();
     let mut slots = vec![(false, NodeId(0), 0u32, 0u8); 2 * cables.len()];
     for (number, cable) in cables.iter().enumerate() {
@@ -66,7 +68,7 @@ pub(super) fn assemble(
     let mut port_of_end = vec![[0u16; 2]; cables.len()];
     for n in 0..nodes {
         let own = &mut slots[port_base[n] as usize..port_base[n + 1] as usize];
-        // The slots of a host are in the order of the cables already.
+        // The slots of a host are already in the order of the cables.
         if n >= hosts as usize {
             own.sort_unstable();
         }

@@ -1,8 +1,8 @@
 //! Network files of ASTRA-sim, in YAML or JSON: dimensions of equal links, as in its analytical backends.
 //!
-//! Each of the lists `topology`, `npus_count`, `bandwidth` and `latency` has an entry per dimension. Dimension 0 varies
-//! fastest: of the dimensions `[8, 4]`, NPU `r` is at `(r mod 8, r div 8)`. A gigabyte is 2^30 bytes, and the latency is that of
-//! a link, of which a `Switch` has two between its NPUs.
+//! Each of the lists `topology`, `npus_count`, `bandwidth` and `latency` has an entry per dimension. Dimension 0
+//! varies fastest: with the dimensions `[8, 4]`, NPU `r` is at `(r mod 8, r div 8)`. A gigabyte is 2^30 bytes. The
+//! latency is that of one link; in a dimension of kind `Switch`, the path between two NPUs has two such links.
 
 #[cfg(test)]
 mod tests;
@@ -13,10 +13,10 @@ use super::yaml::{YamlDocument, YamlNode};
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId, Problem, Rate};
 
-/// The network of a file.
+/// The network that a file describes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AstraNetwork {
-    /// The dimensions, the one that varies fastest first.
+    /// The dimensions, beginning with the one that varies fastest.
     pub dims: Vec<AstraDimension>,
 }
 
@@ -25,11 +25,11 @@ pub struct AstraNetwork {
 pub struct AstraDimension {
     /// The links among the NPUs that differ in this dimension alone.
     pub shape: AstraShape,
-    /// The number of these NPUs.
+    /// The number of NPUs that differ in this dimension alone.
     pub npus: u32,
-    /// Rate of a link per direction.
+    /// The rate of a link per direction.
     pub link: Rate,
-    /// Latency of a link.
+    /// The latency of a link.
     pub latency: Duration,
 }
 
@@ -52,10 +52,10 @@ impl AstraShape {
     ];
 }
 
-/// Bits per second of ASTRA-sim's GB/s.
+/// The number of bits per second in one GB/s of ASTRA-sim.
 const GIGABYTE: f64 = (8_u64 << 30) as f64;
 
-/// The most NPUs of a network.
+/// The largest number of NPUs of a network.
 const MOST_NPUS: u64 = 1 << 17;
 
 /// Whether a file of this name is read as a network of ASTRA-sim.
@@ -66,8 +66,8 @@ pub fn is_astra_network(file: &str) -> bool {
 /// Reads a network file.
 ///
 /// # Errors
-/// With file and line: a list that is missing or too short, an unknown topology, a value that is no number above 0, more NPUs
-/// than are simulated.
+/// The error has the file and the line. It is a missing or too short list, an unknown topology, a value that is not a
+/// number above 0, or a number of NPUs that is too large to simulate.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {
@@ -127,7 +127,7 @@ pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError
 /// Reads the logical dimensions of ASTRA-sim's ns-3 backend: `{"logical-dims": ["8", "2"]}`.
 ///
 /// # Errors
-/// Another file, or a dimension that is no whole number from 1, with the line.
+/// The error has the line. It is another kind of file, or a dimension that is not a whole number from 1.
 pub fn parse_logical_dims(file: &str, text: &str) -> Result<Vec<u32>, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     let dims = document.list("logical-dims", "[\"8\", \"2\"]")?;
@@ -160,7 +160,7 @@ impl AstraNetwork {
         self.dims.iter().map(|dim| dim.npus).product()
     }
 
-    /// The place of an NPU in each dimension.
+    /// The coordinates of an NPU, one in each dimension.
     pub fn place(&self, npu: u32) -> Vec<u32> {
         let mut rest = npu;
         let place = |dim: &AstraDimension| {
@@ -171,12 +171,13 @@ impl AstraNetwork {
         self.dims.iter().map(place).collect()
     }
 
-    /// The fabric. NPUs are its hosts. A network of one `Switch` has its NPUs on that switch. In others NPUs forward, which
-    /// hosts never do: each has a switch of its own without latency, whose link to the host has the rate of the switch's
-    /// other links together and no latency.
+    /// The fabric, whose hosts are the NPUs. If the network is a single `Switch`, all NPUs are on that switch. In
+    /// other networks the NPUs forward packets, which hosts never do. Each host therefore gets a switch of its own
+    /// without latency. The link between them has no latency either, and its rate is the sum of the rates of the
+    /// switch's other links.
     ///
     /// # Errors
-    /// More links or switches than are simulated.
+    /// The network has more links or switches than can be simulated.
     pub(super) fn topology(&self, file: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
         let hosts = self.npus();
         let switch = |tier: u8, index: u32, latency| Switch { tier, index, latency, file_id: None };
@@ -214,8 +215,8 @@ impl AstraNetwork {
         self.dims.iter().map(|dim| dim.npus).collect()
     }
 
-    /// The links of all dimensions between the hosts' own switches, which follow the hosts, and the switches of dimensions
-    /// behind them; and the number of nodes.
+    /// The links of all dimensions, and the number of nodes. The nodes are numbered in this order: the hosts, the
+    /// hosts' own switches, and the switches of dimensions.
     fn links(&self, hosts: u32) -> (Vec<Cable>, u32) {
         let mut cables = Vec::new();
         let mut next_switch = 2 * hosts;

@@ -9,8 +9,8 @@ use super::{clos, cross_dc, direct, dragonfly, fat_tree};
 use crate::{ClosKind, TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Problem, Rate, Refused, catch_foreign};
 
-/// A warning, with its line, that the fabric lacks links of the file that `spec` names; `file_text` is the text of that
-/// file.
+/// A warning, with its line, that the fabric lacks some links of the file that `spec` names. `file_text` is the text
+/// of that file.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
     let (file, text) = (spec.file().filter(|file| !is_astra_network(file))?, file_text?);
     let (line, counted, unread) = unread_cables(file, text)?;
@@ -24,7 +24,7 @@ pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<Topology
 /// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it names one.
 ///
 /// # Errors
-/// Numbers that contradict each other, or a malformed file; the error names them and proposes values that fit.
+/// Numbers that contradict each other, or a malformed file. The error names the place and proposes values that fit.
 pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, TopologyError> {
     match spec {
         TopologySpec::FatTree { hosts, tier, pod_hosts } => fat_tree::build(*hosts, tier, *pod_hosts),

@@ -1,4 +1,4 @@
-//! A builder of fabrics: switches, the hosts on them, and the links between them.
+//! A builder of fabrics from switches, their hosts, and the links between switches.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
@@ -7,10 +7,10 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 
 /// Collects switches, hosts and links, in the order of the calls.
 ///
-/// Hosts are numbered in the order in which they were added, and so are the switches of a tier. In selectors and results
-/// the first switch of tier 1 is `tor:0`, the second of tier 2 is `spine:1` (where that is the top tier) or `agg:1`, and
-/// higher tiers are `core`, `tier4` and so on. A switch has its ports to lower tiers first, then the others, both in the
-/// order of the nodes at the other end. Routes are all shortest paths.
+/// Hosts are numbered in the order in which they are added, and the switches of each tier likewise. In selectors and
+/// results, the first switch of tier 1 is `tor:0`. The second switch of tier 2 is `spine:1` if that is the top tier,
+/// otherwise `agg:1`. Higher tiers are `core`, `tier4` and so on. A switch has its ports to lower tiers first, then
+/// its other ports, both in the order of the nodes at the other end. All shortest paths are routes.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyBuilder {
     /// Tier and latency of each switch, in the order of the calls.
@@ -47,14 +47,14 @@ impl TopologyBuilder {
         Self::default()
     }
 
-    /// Adds a switch of a tier from 1 (switches with hosts) to 255. `latency` is the time between the arrival of a packet's
-    /// last bit and its earliest departure.
+    /// Adds a switch of a tier from 1 (switches with hosts) to 255. `latency` is the time between the arrival of a
+    /// packet's last bit and its earliest departure.
     pub fn switch(&mut self, tier: u8, latency: Duration) -> SwitchNumber {
         self.switches.push((tier, latency));
         SwitchNumber(self.switches.len() as u32 - 1)
     }
 
-    /// Adds a host and the cable from it to a switch of tier 1.
+    /// Adds a host and the cable that connects it to a switch of tier 1.
     pub fn host(&mut self, on: SwitchNumber, rate: Rate, latency: Duration) -> HostId {
         let host = HostId(self.hosts);
         self.hosts += 1;
@@ -62,13 +62,13 @@ impl TopologyBuilder {
         host
     }
 
-    /// Adds a further port to a host, with the cable from it to a switch of tier 1. Where port `p` of every host leads to
-    /// one network, and these networks are not joined, they are planes.
+    /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. If port `p` of every host
+    /// leads to the same network, and the networks of different ports are not connected, these networks are planes.
     pub fn port(&mut self, host: HostId, on: SwitchNumber, rate: Rate, latency: Duration) {
         self.ports.push(HostPort { host, on, rate, latency });
     }
 
-    /// Sets the servers of which the hosts are NICs.
+    /// Sets the servers. The hosts are their NICs.
     pub fn servers(&mut self, servers: Servers) {
         self.servers = Some(servers);
     }
@@ -81,8 +81,9 @@ impl TopologyBuilder {
     /// Builds the fabric.
     ///
     /// # Errors
-    /// Fewer than two hosts, a host on a switch of a higher tier or with more ports than a NIC has, a link of rate 0 or from
-    /// a switch to itself, more cables, ports or routes than can be simulated, or hosts that cannot reach each other.
+    /// Fewer than two hosts; a host on a switch of a higher tier, or with more ports than a NIC can have; a link of
+    /// rate 0, or from a switch to itself; more cables, ports or routes than can be simulated; or hosts that cannot
+    /// reach each other.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
         let hosts = self.hosts;
@@ -141,7 +142,8 @@ impl TopologyBuilder {
         }
     }
 
-    /// The switches by tier, then by the order of the calls, and the node of each switch.
+    /// The switches, by tier and then in the order of the calls, and the node of each switch in the order of the
+    /// calls.
     fn ordered_switches(&self) -> Result<(Vec<Switch>, Vec<NodeId>), TopologyError> {
         let mut order: Vec<usize> = (0..self.switches.len()).collect();
         order.sort_by_key(|number| self.switches[*number].0);
@@ -197,7 +199,7 @@ mod tests {
     const LINK: Rate = Rate::from_gbps(100);
     const NS: Duration = Duration::from_ns(1);
 
-    /// Two ToRs with two hosts each, below one spine that was added first.
+    /// Two ToRs with two hosts each, below a spine that was added before them.
     fn tree() -> (TopologyBuilder, [SwitchNumber; 3]) {
         let mut graph = TopologyBuilder::new();
         let spine = graph.switch(2, NS * 3);

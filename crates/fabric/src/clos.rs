@@ -1,7 +1,7 @@
 //! Clos networks of servers: rail-optimised clusters, Clos networks in several planes, Alibaba's HPN and DCN+.
 //!
-//! Servers stand in segments. The leaves (ToRs) of a segment take its NICs by rail or by server. The leaves of a pod, or of a
-//! rail, share a group of spines; cores join the groups.
+//! Servers are grouped into segments. The NICs of a segment are connected to its leaves (ToRs) by rail or by server.
+//! All leaves of a pod, or all leaves of a rail, share a group of spines. Cores connect the groups.
 
 mod check;
 mod defaults;
@@ -16,7 +16,7 @@ use check::check;
 pub use defaults::{ClosInput, clos_defaults};
 use serde::{Deserialize, Serialize};
 
-/// The rule by which NICs are spread over leaves.
+/// The rule by which NICs are distributed over leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosKind {
     /// A leaf has the NICs of one rail. Each port of a NIC is in a plane of its own.
@@ -25,7 +25,8 @@ pub enum ClosKind {
     MultiPlane,
     /// Alibaba's HPN: rails in two planes.
     Hpn,
-    /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one network.
+    /// Alibaba's DCN+: a leaf has all NICs of its servers, and the ports of a NIC lead to different leaves of one
+    /// network.
     DcnPlus,
 }
 
@@ -51,7 +52,7 @@ impl ClosKind {
     }
 }
 
-/// The leaves that share their spines.
+/// The set of leaves that share a group of spines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpineGroup {
@@ -61,60 +62,61 @@ pub enum SpineGroup {
     Rail,
 }
 
-/// The latency of NVLink where nothing else is known: two links of 25 ns, as in the topologies of SimAI.
+/// The latency of NVLink if the scenario gives none: two links of 25 ns, as in the topologies of SimAI.
 const NVLINK_LATENCY: Duration = Duration::from_ns(50);
 
-/// Servers on a Clos network.
+/// A Clos network of servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosSpec {
-    /// Number of servers.
+    /// The number of servers.
     pub servers: u32,
-    /// GPUs of a server.
+    /// The number of GPUs in a server.
     pub gpus: u32,
-    /// NICs of a server.
+    /// The number of NICs in a server.
     pub nics: u32,
-    /// Ports of a NIC.
+    /// The number of ports of a NIC.
     pub ports: u32,
-    /// The NIC of each GPU of a server; by default GPU `g` has NIC `g * nics / gpus`.
+    /// The NIC of each GPU of a server. By default GPU `g` uses NIC `g * nics / gpus`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpu_nics: Vec<u32>,
-    /// Servers of an NVLink domain.
+    /// The number of servers in an NVLink domain.
     pub nvlink_domain: u32,
-    /// The rate of a GPU's NVLinks together, per direction.
+    /// The total rate of a GPU's NVLinks, per direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink: Option<Rate>,
     /// The latency of NVLink from one GPU to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink_latency: Option<Duration>,
-    /// Servers of a segment.
+    /// The number of servers in a segment.
     pub segment: u32,
-    /// Segments of a pod.
+    /// The number of segments in a pod.
     pub pod: u32,
-    /// Tiers of switches, 1 to 3.
+    /// The number of tiers of switches, 1 to 3.
     pub tiers: u32,
-    /// The leaves that share their spines; `None` without rails, where it is those of a pod.
+    /// The set of leaves that share a group of spines. `None` without rails, because the leaves of a pod share them
+    /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spine_group: Option<SpineGroup>,
-    /// Links from a leaf upwards.
+    /// The number of uplinks of a leaf.
     pub uplinks: u32,
-    /// Spines of a group.
+    /// The number of spines in a group.
     pub spines: u32,
-    /// Links from a spine upwards.
+    /// The number of uplinks of a spine.
     pub core_uplinks: u32,
-    /// Cores of a plane.
+    /// The number of cores in a plane.
     pub cores: u32,
-    /// Rate of a NIC's port.
+    /// The rate of a NIC's port.
     pub link: Rate,
-    /// Rate of the links between leaves and spines.
+    /// The rate of the links between leaves and spines.
     pub uplink: Rate,
-    /// Rate of the links between spines and cores.
+    /// The rate of the links between spines and cores.
     pub core_link: Rate,
-    /// Latency of every link.
+    /// The latency of every link.
     pub link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
-    /// Ports of the switch that is bought: no switch may need more.
+    /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
 }
@@ -131,7 +133,7 @@ impl ClosSpec {
         self.servers.saturating_mul(self.nics)
     }
 
-    /// The leaves that share their spines.
+    /// The set of leaves that share a group of spines.
     pub fn spine_group(&self) -> SpineGroup {
         self.spine_group.unwrap_or(SpineGroup::Pod)
     }
@@ -178,7 +180,7 @@ pub(super) fn build(kind: ClosKind, spec: &ClosSpec) -> Result<Topology, Topolog
     });
     let mut topology = assemble(hosts, switches.collect(), &cables, Vec::new());
     if shape.planes > 1 {
-        // The switches of each tier are ordered by plane, with equally many in each.
+        // The switches of each tier are ordered by plane, and each plane has equally many of them.
         let planes = u64::from(shape.planes);
         let plane = |count: u32, i: u32| (u64::from(i) * planes / u64::from(count)) as u16;
         topology.planes = [leaves, spines, cores]
@@ -202,22 +204,23 @@ fn servers(spec: &ClosSpec) -> Servers {
 /// The number of switches in each part of the network.
 struct Shape {
     planes: u32,
-    /// Leaves of a segment, in a plane.
+    /// The number of leaves in one segment and plane.
     segment_leaves: u32,
-    /// Leaves of a plane.
+    /// The number of leaves in one plane.
     leaves: u32,
-    /// NICs on a leaf.
+    /// The number of NICs on a leaf.
     down: u32,
-    /// Groups of spines in a plane.
+    /// The number of groups of spines in one plane.
     groups: u32,
-    /// Spines of a plane.
+    /// The number of spines in one plane.
     spines: u32,
-    /// Cores of a plane.
+    /// The number of cores in one plane.
     cores: u32,
 }
 
 impl Shape {
-    /// The shape of `spec`, whose numbers divide each other. Numbers that are too large saturate.
+    /// The shape of `spec`, whose numbers must be divisible as the checks require. Numbers that are too large
+    /// saturate.
     fn new(kind: ClosKind, spec: &ClosSpec) -> Shape {
         let segments = spec.servers / spec.segment;
         let planes = if kind.has_planes() { spec.ports } else { 1 };
@@ -240,12 +243,12 @@ impl Shape {
         }
     }
 
-    /// Leaves, spines and cores of all planes.
+    /// The numbers of leaves, spines and cores, each over all planes.
     fn switches(&self) -> [u32; 3] {
         [self.leaves, self.spines, self.cores].map(|count| count.saturating_mul(self.planes))
     }
 
-    /// Leaves that share a group of spines.
+    /// The number of leaves that share a group of spines.
     fn group_leaves(&self) -> u32 {
         self.leaves / self.groups
     }
@@ -269,7 +272,7 @@ impl Shape {
         plane * self.leaves + server / spec.segment * self.segment_leaves + in_segment
     }
 
-    /// The spines to which a leaf is joined.
+    /// The spines to which a leaf is connected.
     fn spines_of(&self, spec: &ClosSpec, leaf: u32) -> std::ops::Range<u32> {
         let (plane, leaf) = (leaf / self.leaves, leaf % self.leaves);
         let group = match spec.spine_group() {
@@ -281,17 +284,17 @@ impl Shape {
     }
 }
 
-/// The spread of a spine's uplinks over the cores. Cores are dealt to stripes in turn, and so are the spines of a group; a
-/// spine is joined to the cores of its stripe.
+/// The distribution of a spine's uplinks over the cores. The cores are assigned to stripes in turn, and so are the
+/// spines of a group. A spine is connected to the cores of its own stripe.
 struct Striping {
     stripes: u32,
-    /// Links from a spine to each of its cores.
+    /// The number of links from a spine to each of its cores.
     bundle: u32,
 }
 
 impl Striping {
-    /// The stripes of `cores` cores for groups of `spines` spines with `uplinks` links up each; `None` without cores, and
-    /// where the numbers do not divide each other.
+    /// The stripes of `cores` cores, for groups of `spines` spines with `uplinks` uplinks each. `None` without cores
+    /// or uplinks, and if the numbers are not divisible by each other.
     fn of(uplinks: u32, cores: u32, spines: u32) -> Option<Striping> {
         if uplinks == 0 || cores == 0 {
             None
@@ -304,7 +307,7 @@ impl Striping {
         }
     }
 
-    /// The cores of the spine at a position of its group.
+    /// The cores to which a spine is connected, given the spine's position in its group.
     fn uppers(&self, position: u32, cores: u32) -> impl Iterator<Item = u32> + use<> {
         (position % self.stripes..cores).step_by(self.stripes as usize)
     }

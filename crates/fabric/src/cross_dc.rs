@@ -1,5 +1,5 @@
-//! Data centres of ToRs and leaves, joined by external switches (ESWs) over long links (Themis-longhaul, sections II-C and
-//! VII-A, figure 1).
+//! Data centres of ToRs and leaves, connected by external switches (ESWs) over long links (Themis-longhaul, sections
+//! II-C and VII-A, figure 1).
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
@@ -13,7 +13,7 @@ const ESW_TIER: u8 = 3;
 /// Checks that a fabric can be built from the numbers of `spec`.
 ///
 /// # Errors
-/// The first number that is out of range or too large for the others, with one that fits.
+/// The first number that is out of range or too large in combination with the others, and a number that fits.
 pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     type Count = fn(&mut CrossDcSpec) -> &mut u32;
     let counts: [(&str, &str, u32, Count); 4] = [
@@ -29,7 +29,7 @@ pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
         if (least..=most).contains(&value) {
             continue;
         }
-        // Binary search for the nearest value that the other numbers leave room for.
+        // A binary search finds the nearest value that is possible with the other numbers.
         let (mut nearest, mut beyond) = (least, if value < least { least + 1 } else { most + 1 });
         while beyond - nearest > 1 {
             let middle = nearest + (beyond - nearest) / 2;
@@ -118,7 +118,8 @@ pub(super) fn build(spec: &CrossDcSpec) -> Result<Topology, TopologyError> {
         (0..count).map(move |index| Switch { tier, index, latency: spec.switch_latency, file_id: None })
     });
     let mut topology = assemble(hosts, switches.collect(), &cables, Vec::new());
-    // Hosts and each tier's switches are ordered by data centre, with equally many in each.
+    // The hosts and the switches of each tier are ordered by data centre, and each data centre has equally many of
+    // them.
     topology.site = [hosts, dcs * tors, dcs * leaves, dcs]
         .into_iter()
         .flat_map(|count| (0..count).map(move |i| (i / (count / dcs)) as u16))

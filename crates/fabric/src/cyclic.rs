@@ -1,20 +1,23 @@
-//! Cyclic buffer dependencies: links that wait for each other in a circle once their buffers are full.
+//! Cyclic buffer dependencies: cycles of links in which each waits for the next once the buffers are full.
 //!
-//! Under PFC a full buffer pauses the link before it. Where the routes use links one after the other in a circle, all of them
-//! may be paused for ever (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, 1987).
+//! Under PFC, a full buffer pauses the link that feeds it. If the routes use links one after another in a cycle, all
+//! of these links may stay paused for ever (Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor
+//! Interconnection Networks, 1987).
 
 use super::{Routing, Topology};
 use anabranch_base::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Destinations whose routes are looked at before the first search for a circle.
+/// The number of destinations whose routes are added before the first search for a cycle.
 const FIRST_DESTINATIONS: usize = 64;
 
 impl Topology {
-    /// Links between switches each of which leads to a destination by the next one, and the last by the first: a deadlock,
-    /// once the buffers behind all of them are full. `None` where the routes have no such circle.
+    /// A cycle of links between switches: each link is followed by the next one on the route to some destination, and
+    /// the last link by the first. Once the buffers behind all of them are full, they deadlock. `None` if the routes
+    /// have no such cycle.
     ///
-    /// `senders` are the ToRs that send to each destination ToR, by their indices. All shortest paths between them count.
+    /// `senders` lists the ToRs that send to each destination ToR, by their indices. All shortest paths between them
+    /// count.
     pub fn cyclic_buffers(
         &self,
         routing: &Routing,
@@ -22,7 +25,8 @@ impl Topology {
     ) -> Option<Vec<LinkId>> {
         let mut dependencies = Dependencies::new(self);
         let mut destinations: Vec<u32> = senders.keys().copied().collect();
-        // Early ones are spread over the whole fabric: where there are circles, a part of the destinations shows one.
+        // The bit-reversed order spreads the first destinations over the whole fabric. If cycles exist, the routes to
+        // a part of the destinations therefore usually contain one.
         destinations.sort_by_key(|destination| destination.reverse_bits());
         let mut next_search = FIRST_DESTINATIONS;
         for (number, destination) in (1..).zip(&destinations) {
@@ -38,7 +42,8 @@ impl Topology {
         None
     }
 
-    /// Whether every route goes up, then at most once to a switch of the same tier, then down: such routes have no circle.
+    /// Whether every route goes up, then over at most one link between switches of the same tier, then down. Such
+    /// routes contain no cycle.
     pub fn turns_down_for_good(&self, routing: &Routing) -> bool {
         let hosts = self.hosts;
         let goes_down: Vec<u16> = (hosts..self.nodes()).map(|node| self.down_ports(NodeId(node))).collect();
@@ -54,7 +59,7 @@ impl Topology {
             let has_level = has_level(switch);
             (0..self.tors()).all(|destination| {
                 let group = routing.group(switch, destination);
-                // The ports down come first.
+                // A switch has its ports down before the others.
                 let skip = !has_level && group.first().is_none_or(|first| *first >= goes_down[switch]);
                 skip || group.iter().all(|&port| {
                     let link = self.link(NodeId(hosts + switch as u32), port);
@@ -68,11 +73,11 @@ impl Topology {
     }
 }
 
-/// For each link between switches, the ports by which packets that arrive over it go on.
+/// For each link between switches, the ports over which the packets that arrive on the link continue.
 struct Dependencies {
-    /// The first word of each link in `onward`.
+    /// The index of each link's first word in `onward`.
     first: Vec<u32>,
-    /// A bit for each port of the switch at the link's end.
+    /// For each link, one bit per port of the switch at the end of the link.
     onward: Vec<u64>,
 }
 
@@ -109,7 +114,7 @@ impl Dependencies {
         }
     }
 
-    /// The links that follow `link`.
+    /// The links over which packets that arrive on `link` continue.
     fn after(&self, topology: &Topology, link: LinkId) -> Vec<LinkId> {
         let peer = topology.ports[link.index()].peer;
         if peer.0 < topology.hosts {
@@ -121,9 +126,9 @@ impl Dependencies {
         ports.filter(follows).map(|port| topology.link(peer, port)).collect()
     }
 
-    /// A circle of links, each of which is followed by the next.
+    /// A cycle of links, each of which is followed by the next.
     fn circle(&self, topology: &Topology) -> Option<Vec<LinkId>> {
-        // Links on the present path, and links from which no circle can be reached.
+        // The links on the current path of the search, and the links from which no cycle can be reached.
         let (mut on_path, mut is_done) =
             (vec![false; topology.ports.len()], vec![false; topology.ports.len()]);
         for start in (topology.port_base[topology.hosts as usize]..topology.links()).map(LinkId) {
@@ -165,7 +170,7 @@ mod tests {
     const LINK: Rate = Rate::from_gbps(100);
     const NS: Duration = Duration::from_ns(1);
 
-    /// A circle where every ToR sends to every other one.
+    /// A cycle in the routes if every ToR sends to every other ToR.
     fn circle(t: &Topology) -> Option<Vec<LinkId>> {
         let routing = Routing::new(t, &|_| true);
         let all: BTreeSet<u32> = (0..t.tors()).collect();
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn rings_tori_and_dragonflies_have_circles() {
-        // A ring of three is a full mesh, and each route has one link of it.
+        // A ring of three switches is a full mesh, so each route has only one link of the ring.
         assert!(circle(&ring(3)).is_none());
         for switches in [4, 5, 6, 100] {
             assert_circle(&ring(switches));
@@ -278,14 +283,15 @@ mod tests {
             assert_eq!(circle(&t), None, "{spec:?}");
         }
         assert_eq!(circle(&torus(&[2, 2])).map(|circle| circle.len()), Some(4), "a square");
-        // A line of switches turns nowhere.
+        // In a line of switches no route turns back.
         let line = "5 3 4\n2 3 4\n0 2 1Gbps 1ns 0\n1 4 1Gbps 1ns 0\n2 3 1Gbps 1ns 0\n3 4 1Gbps 1ns 0\n";
         assert_eq!(circle(&parse_ns3("g", line, Duration::ZERO).unwrap()), None);
     }
 
     #[test]
     fn valleys_are_no_proof_of_a_circle() {
-        // Two spines above three ToRs in a row: ToR 0 - spine 0 - ToR 1 - spine 1 - ToR 2. The route over ToR 1 goes down and up.
+        // Two spines above three ToRs, in a row: ToR 0 - spine 0 - ToR 1 - spine 1 - ToR 2. The route through ToR 1
+        // goes down and then up.
         let text = "8 5 7\n3 4 5 6 7\n0 3 1Gbps 1ns 0\n1 4 1Gbps 1ns 0\n2 5 1Gbps 1ns 0\n3 6 1Gbps 1ns 0\n\
             6 4 1Gbps 1ns 0\n4 7 1Gbps 1ns 0\n7 5 1Gbps 1ns 0\n";
         let t = parse_ns3("g", text, Duration::ZERO).unwrap();

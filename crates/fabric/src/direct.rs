@@ -1,6 +1,7 @@
-//! Tori and full meshes: switches of one tier, joined directly.
+//! Tori and full meshes: switches of one tier that are connected directly.
 //!
-//! Hosts never forward. A node of a torus that forwards for others is a host with a switch of its own.
+//! Hosts never forward packets. A node of a torus, which forwards packets of others, is therefore a host with a
+//! switch of its own.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
@@ -8,10 +9,10 @@ use super::{Switch, Topology};
 use anabranch_base::{Duration, Fix, NodeId, Problem, Rate};
 use serde::{Deserialize, Serialize};
 
-/// The most dimensions of a torus.
+/// The largest number of dimensions of a torus.
 const MOST_DIMENSIONS: usize = 8;
 
-/// Rates and latencies of a network of switches that are joined directly.
+/// The rates and latencies of a network of directly connected switches.
 #[derive(Clone, Debug, PartialEq)]
 struct Direct {
     hosts_per_switch: u32,
@@ -23,47 +24,47 @@ struct Direct {
     radix: Option<u32>,
 }
 
-/// A torus: a grid of switches with one host each, closed to a ring in every dimension. A dimension of 2 has one link between
-/// its two switches.
+/// A torus: a grid of switches with one host each, which forms rings in every dimension. In a dimension of 2
+/// switches, one link connects them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TorusSpec {
-    /// Switches of each dimension; hosts are numbered along the first one.
+    /// The number of switches in each dimension. Hosts are numbered along the first dimension.
     pub dims: Vec<u32>,
-    /// Rate of the links between switches.
+    /// The rate of the links between switches.
     pub link: Rate,
-    /// Latency of the links between switches.
+    /// The latency of the links between switches.
     pub link_latency: Duration,
-    /// Rate of the link between a host and its switch.
+    /// The rate of the link between a host and its switch.
     pub host_link: Rate,
-    /// Latency of the link between a host and its switch.
+    /// The latency of the link between a host and its switch.
     pub host_link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
-    /// Ports of the switch that is bought: none may need more.
+    /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
 }
 
-/// Switches each of which is joined to every other one.
+/// A full mesh: each switch is connected to every other one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FullMeshSpec {
-    /// Number of switches.
+    /// The number of switches.
     pub tors: u32,
-    /// Hosts of a switch.
+    /// The number of hosts on a switch.
     pub hosts_per_tor: u32,
-    /// Rate of the links between switches.
+    /// The rate of the links between switches.
     pub link: Rate,
-    /// Latency of the links between switches.
+    /// The latency of the links between switches.
     pub link_latency: Duration,
-    /// Rate of the link between a host and its switch.
+    /// The rate of the link between a host and its switch.
     pub host_link: Rate,
-    /// Latency of the link between a host and its switch.
+    /// The latency of the link between a host and its switch.
     pub host_link_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
-    /// Ports of the switch that is bought: none may need more.
+    /// The number of ports of the purchased switch model. No switch of the fabric may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
 }
@@ -74,7 +75,7 @@ impl TorusSpec {
         self.dims.iter().fold(1, |hosts, dim| hosts.saturating_mul(*dim))
     }
 
-    /// The links of a switch to other switches.
+    /// The number of links from a switch to other switches.
     pub fn links_of_switch(dims: &[u32]) -> u32 {
         dims.iter().map(|dim| (*dim).clamp(1, 3) - 1).sum()
     }
@@ -82,7 +83,7 @@ impl TorusSpec {
     /// Checks that a torus can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible beside the others, with one that fits.
+    /// The first number that is impossible in combination with the others, and a number that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
         let fail = |message: String, fit: String| {
             Err(TopologyError::shape("dims", Problem::with_value(message, fit)))
@@ -121,7 +122,7 @@ impl FullMeshSpec {
     /// Checks that a full mesh can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible beside the others, with one that fits.
+    /// The first number that is impossible in combination with the others, and a number that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
         for (key, count, least) in [("tors", self.tors, 2), ("hosts_per_tor", self.hosts_per_tor, 1)] {
             if count < least {
@@ -149,14 +150,15 @@ impl FullMeshSpec {
     }
 }
 
-/// The number of switches, and the links of each to others.
+/// The number of switches, and the number of links from each switch to others.
 struct Size {
     switches: u32,
     links: u32,
 }
 
 impl Direct {
-    /// Checks rates, ports and limits; `key` decides the size, and `smaller` says how it becomes smaller.
+    /// Checks the rates, the ports and the limits on the size. `key` is the key that determines the size, and
+    /// `smaller` tells how to reduce it.
     fn check(&self, size: &Size, key: &str, smaller: &str) -> Result<(), TopologyError> {
         check_rate("link", self.link)?;
         check_rate("host_link", self.host_link)?;
@@ -184,7 +186,7 @@ impl Direct {
         Ok(())
     }
 
-    /// The fabric of `switches` switches, of which each pair of `joined` has a link.
+    /// The fabric of `switches` switches, with a link between the two switches of each pair in `joined`.
     fn build(&self, switches: u32, joined: impl Iterator<Item = [u32; 2]>) -> Topology {
         let hosts = switches * self.hosts_per_switch;
         let of_host = |host: u32| Cable {
@@ -263,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Links between switches on the way from the first host to each other one, in all.
+    /// The sum, over all other hosts, of the links between switches on the path from the first host.
     fn hops(t: &Topology) -> usize {
         let routing = Routing::new(t, &|_| true);
         (1..t.hosts).map(|host| t.ideal_path(&routing, HostId(0), HostId(host)).len() - 2).sum()
@@ -274,7 +276,7 @@ mod tests {
         let t = build_torus(&torus(&[4, 4])).unwrap();
         assert_eq!((t.hosts, t.switches.len(), t.links()), (16, 16, 2 * (16 + 32)));
         assert_eq!((hops(&t), t.hosts - 1), (32, 15), "a mean distance of 32/15");
-        // TPU v3: 4 x 8. Means per dimension are 1 and 2 over all 32 hosts, itself among them.
+        // TPU v3, 4 x 8. The mean distances in the two dimensions are 1 and 2 over all 32 hosts, the source included.
         let t = build_torus(&torus(&[4, 8])).unwrap();
         assert_eq!((t.links(), hops(&t)), (2 * (32 + 64), 96));
         let ring = build_torus(&torus(&[5])).unwrap();

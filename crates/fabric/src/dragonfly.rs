@@ -1,4 +1,4 @@
-//! Dragonflies: groups of routers in a full mesh, each group joined to every other.
+//! Dragonflies: groups of routers in a full mesh, with links from each group to every other group.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
 use super::error::TopologyError;
@@ -9,31 +9,32 @@ use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
 ///
-/// The routers of a group are joined by a link each. The global links of a group are numbered router by router; link `k` of
-/// group `i` leads to group `i + k + 1`, modulo the number of groups (the palm tree arrangement). With fewer groups than the
-/// links allow they go round several times.
+/// A link connects every two routers of a group. The global links of a group are numbered router by router. Link `k`
+/// of group `i` leads to group `i + k + 1`, modulo the number of groups (the palm tree arrangement). If there are
+/// fewer groups than the links allow, the numbering of peers goes round several times, so that two groups have
+/// several links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {
-    /// Hosts of a router, p.
+    /// The number of hosts on a router, called p in the paper.
     pub hosts_per_router: u32,
-    /// Routers of a group, a.
+    /// The number of routers in a group, called a in the paper.
     pub routers: u32,
-    /// Global links of a router, h.
+    /// The number of global links of a router, called h in the paper.
     pub global_links: u32,
-    /// Number of groups, g.
+    /// The number of groups, called g in the paper.
     pub router_groups: u32,
-    /// Rate of the links to hosts and within groups.
+    /// The rate of the links to hosts and within groups.
     pub link: Rate,
-    /// Latency of the links to hosts and within groups.
+    /// The latency of the links to hosts and within groups.
     pub link_latency: Duration,
-    /// Rate of the global links.
+    /// The rate of the global links.
     pub global_link: Rate,
-    /// Latency of the global links.
+    /// The latency of the global links.
     pub global_link_latency: Duration,
-    /// Latency of the routers.
+    /// The latency of the routers.
     pub switch_latency: Duration,
-    /// Ports of the router that is bought: none may need more.
+    /// The number of ports of the purchased router model. No router may need more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radix: Option<u32>,
 }
@@ -44,7 +45,7 @@ impl DragonflySpec {
         self.router_groups.saturating_mul(self.routers).saturating_mul(self.hosts_per_router)
     }
 
-    /// The most groups that the global links can join, a h + 1.
+    /// The largest number of groups that the global links can connect, a h + 1.
     pub fn most_groups(routers: u32, global_links: u32) -> u32 {
         routers.saturating_mul(global_links).saturating_add(1)
     }
@@ -52,7 +53,7 @@ impl DragonflySpec {
     /// Checks that a dragonfly can be built from these numbers.
     ///
     /// # Errors
-    /// The first number that is impossible beside the others, with one that fits.
+    /// The first number that is impossible in combination with the others, and a number that fits.
     pub fn check(&self) -> Result<(), TopologyError> {
         let counts = [
             ("hosts_per_router", self.hosts_per_router, 1),
@@ -129,7 +130,7 @@ pub(super) fn build(spec: &DragonflySpec) -> Result<Topology, TopologyError> {
         for link in 0..a * h {
             let (round, offset) = (link / (g - 1), link % (g - 1) + 1);
             let peer = (group + offset) % g;
-            // The peer has this cable as the link with the opposite offset in the same round.
+            // The peer group numbers this cable as its link with the opposite offset, in the same round.
             let back = round * (g - 1) + (g - offset - 1);
             if group < peer {
                 join(
@@ -166,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Hosts by the number of links of the path from host 0.
+    /// The number of hosts at each distance, in links, from host 0.
     fn distances(t: &Topology) -> Vec<(usize, usize)> {
         let routing = Routing::new(t, &|_| true);
         let mut counts = std::collections::BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use anabranch_base::{Problem, Refused};
 
-/// An error in a topology that cannot be built or read. The text names the place and proposes a value that fits.
+/// An error in a topology that cannot be built or read. Its text names the place and proposes a value that fits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// A malformed topology file.
@@ -12,15 +12,15 @@ pub enum TopologyError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// The problem with the expected form, and the fix.
+        /// The problem, with the expected form and the fix.
         problem: Problem,
     },
-    /// Numbers of a scenario's topology that contradict each other.
+    /// The numbers of a scenario's topology that contradict each other.
     #[error("{key}: {problem}")]
     Shape {
         /// The key in the resolved scenario, such as `topology.tier[1].radix_down`.
         key: String,
-        /// The numbers that disagree, and values that fit.
+        /// The numbers that contradict each other, and values that fit.
         problem: Problem,
     },
     /// A topology from a file, built without the file's text.

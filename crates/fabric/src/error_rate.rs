@@ -1,45 +1,45 @@
-//! Error rates of links, as files of the ns-3 RDMA simulators give them.
+//! Error rates of links, as in the files of the ns-3 RDMA simulators.
 
 use super::Port;
 use anabranch_base::LinkId;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Precedes the rate in the selector of all links that have it.
+/// The prefix of the error rate in the selector of all links with this rate.
 pub(super) const ERROR_RATE: &str = "error-rate:";
-/// The most groups of lines that [`ErrorRate::place`] lists.
+/// The largest number of groups of lines that [`ErrorRate::place`] lists.
 const MOST_NAMED: usize = 4;
 
-/// An error rate that a topology file gives links: the probability that a packet is lost on one of them.
+/// An error rate that a topology file gives to links: the probability that a packet is lost on such a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorRate {
     /// The probability, above 0.
     pub probability: f64,
-    /// The lines of the file that give it, ascending.
+    /// The lines of the file that contain this rate, ascending.
     pub lines: Vec<usize>,
-    /// The links that have it, both directions of each cable, ascending.
+    /// The links with this rate, both directions of each cable, ascending.
     pub links: Vec<LinkId>,
 }
 
 impl ErrorRate {
-    /// Whether `probability` is this rate, bit for bit.
+    /// Whether `probability` equals this rate, bit for bit.
     pub fn is(&self, probability: f64) -> bool {
         self.probability.to_bits() == probability.to_bits()
     }
 
-    /// The name of its links, which [`Selector`](super::Selector) reads: `error-rate:0.001`.
+    /// The name of the links with this rate, which [`Selector`](super::Selector) reads: `error-rate:0.001`.
     pub fn selector(&self) -> String {
         format!("{ERROR_RATE}{}", self.probability)
     }
 
-    /// The rate by which a selector names links, in any spelling of the number: `error-rate:1e-3`.
+    /// The error rate in a selector of links, in any spelling of the number: `error-rate:1e-3`.
     pub fn named_by(selector: &str) -> Option<f64> {
         let form = selector.trim();
         let form = form.strip_prefix("cable:").unwrap_or(form).trim();
         form.strip_prefix(ERROR_RATE)?.trim().parse().ok()
     }
 
-    /// The place in `file` that gives it: `lines 3 to 10 of topology.txt`.
+    /// The lines of `file` that contain this rate, in words: `lines 3 to 10 of topology.txt`.
     pub fn place(&self, file: &str) -> String {
         let mut runs: Vec<[usize; 2]> = Vec::new();
         for &line in &self.lines {
@@ -72,14 +72,14 @@ impl ErrorRate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorRates {
     rates: Vec<ErrorRate>,
-    /// Position in `rates` by the bits of the probability. A file may give every link a rate of its own, and each is
-    /// looked up.
+    /// The position in `rates` of each probability, by the bits of its number. A map serves because a file may give
+    /// every link a different rate, and each rate is looked up.
     positions: BTreeMap<u64, usize>,
 }
 
 impl ErrorRates {
-    /// Groups the links of a file by rate. `links` yields rate and line of each cable by ascending line; `ports` are those
-    /// of the topology.
+    /// Groups the links of a file by error rate. `links` yields the rate and the line of each cable by ascending
+    /// line; `ports` are the ports of the topology.
     pub(super) fn new(links: impl Iterator<Item = (f64, usize)>, ports: &[Port]) -> ErrorRates {
         let mut all = ErrorRates::default();
         for (probability, line) in links.filter(|(probability, _)| *probability > 0.0) {
@@ -97,7 +97,7 @@ impl ErrorRates {
         all
     }
 
-    /// The rate `probability`, if the file gives it to a link.
+    /// The entry for the error rate `probability`, if the file gives it to a link.
     pub fn get(&self, probability: f64) -> Option<&ErrorRate> {
         self.positions.get(&probability.to_bits()).map(|&position| &self.rates[position])
     }

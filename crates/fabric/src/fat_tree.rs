@@ -14,14 +14,15 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
     Ok(shape.assemble(hosts, tier))
 }
 
-/// The tiers and the pod size of a regular fat tree of `hosts` hosts with the same links everywhere.
+/// The tiers and the pod size of a regular fat tree of `hosts` hosts with equal links.
 ///
-/// Without `hosts_per_tor`, a ToR gets h hosts, the smallest power of two with 2*h*h >= `hosts` (2 tiers) or
-/// 2*h*h*h >= `hosts` (3 tiers, in pods of h ToRs). A ToR has h / `oversubscription` ports up; the tiers
-/// above are not oversubscribed.
+/// Without `hosts_per_tor`, a ToR gets h hosts, the smallest power of two with 2*h*h >= `hosts` (2 tiers) or 2*h*h*h
+/// >= `hosts` (3 tiers, in pods of h ToRs). A ToR has h / `oversubscription` ports up; the tiers above are not
+/// oversubscribed.
 ///
 /// # Errors
-/// Hosts that do not fill ToRs or pods, or an h / `oversubscription` that is no whole number of ports.
+/// A number of hosts that does not fill the ToRs or the pods, or a quotient h / `oversubscription` that is not a
+/// whole number of ports.
 pub fn fat_tree_defaults(
     hosts: u32,
     tiers: u32,
@@ -48,7 +49,7 @@ pub fn fat_tree_defaults(
     }
     let oversubscription = oversubscription.into();
     let up = f64::from(h) / oversubscription;
-    // A ratio such as 4:3 is not exact in binary.
+    // A ratio such as 4:3 is not exact in binary, so a small deviation is permitted.
     if !(up.is_finite() && up >= 0.5 && (up - up.round()).abs() < 1e-6) {
         return Err(shape(
             "oversubscription",
@@ -103,7 +104,7 @@ fn fills(hosts: u32, hosts_per_tor: u32, tiers: u32) -> bool {
     pod.is_some_and(|pod| hosts.is_multiple_of(pod))
 }
 
-/// A key that decides the shape, in the terms of [`TierSpec`].
+/// A key that determines the shape, in the terms of [`TierSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShapeKey {
     Hosts,
@@ -125,7 +126,7 @@ pub(super) struct ShapeError {
 }
 
 impl ShapeError {
-    /// The key as a resolved scenario spells it.
+    /// The key as it is written in a resolved scenario.
     fn scenario_key(&self) -> String {
         let of_tier = |name: &str| format!("tier[{}].{name}", self.tier);
         match self.key {
@@ -145,7 +146,7 @@ impl ShapeError {
 pub(super) struct Shape {
     pods: u32,
     tors_in_pod: u32,
-    /// Aggregation switches in a pod, or the spines with 2 tiers.
+    /// Aggregation switches in a pod; with 2 tiers, the spines.
     aggs_in_pod: u32,
     /// Core switches; 0 with 2 tiers.
     cores: u32,
@@ -196,7 +197,8 @@ impl Shape {
         if let Some(top) = tier.get(2) {
             check_down(2, top, pods, "pods")?;
             check_up(1, &tier[1], top.bundle)?;
-            // A saturated product is refused by `check_size`, as the links of the aggregation tier are more.
+            // If this product saturates, `check_size` refuses the tree anyway, because its links above the
+            // aggregation switches are at least as many.
             cores = aggs_in_pod.saturating_mul(tier[1].radix_up / top.bundle);
         }
         let shape = Shape { pods, tors_in_pod, aggs_in_pod, cores };
@@ -274,7 +276,7 @@ fn check_hosts(hosts: u32) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks the numbers of one tier that do not depend on the others.
+/// Checks the numbers of one tier, without those that depend on other tiers.
 fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
     let fail = |key, problem: Problem| Err(ShapeError { tier: t, key, problem });
     if spec.link.0 == 0 {
@@ -312,7 +314,7 @@ fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Checks that tier `t` has as many ports down as cables come from below.
+/// Checks that tier `t` has as many ports down as there are cables from the tier below.
 fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<(), ShapeError> {
     let needed = u64::from(below) * u64::from(spec.bundle);
     let have = u64::from(spec.radix_down);
@@ -334,7 +336,7 @@ fn check_down(t: usize, spec: &TierSpec, below: u32, of_what: &str) -> Result<()
     Err(ShapeError { tier: t, key: ShapeKey::RadixDown, problem })
 }
 
-/// Checks that the ports up of tier `t` make whole bundles.
+/// Checks that the ports up of tier `t` are a multiple of the bundle.
 fn check_up(t: usize, spec: &TierSpec, bundle: u32) -> Result<(), ShapeError> {
     if spec.radix_up.is_multiple_of(bundle) {
         return Ok(());

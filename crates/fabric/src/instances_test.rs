@@ -51,7 +51,7 @@ fn dragonfly(p: u32, a: u32, h: u32) -> Topology {
     build(&TopologySpec::Dragonfly(spec), None).unwrap()
 }
 
-/// The topology of an instance, made by the keys of a scenario; `None` for those that have NVLink alone.
+/// The topology of an instance, built with the keys of a scenario; `None` for instances that have only NVLink.
 fn instance(name: &str) -> Option<Topology> {
     let link = Rate::from_gbps(400);
     Some(match name {
@@ -96,7 +96,7 @@ fn instance(name: &str) -> Option<Topology> {
     })
 }
 
-/// The name that a node of an instance has here.
+/// The name that this simulator gives to a node of an instance.
 fn own_name(instance: &str, name: &str) -> String {
     let numbers: Vec<u32> =
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
@@ -127,7 +127,7 @@ fn own_name(instance: &str, name: &str) -> String {
     }
 }
 
-/// Cables by their ends, rate and latency, each with its number.
+/// The number of parallel cables, by their ends, their rate and their latency.
 type Cables = BTreeMap<([String; 2], u64, Duration), u32>;
 
 fn add(cables: &mut Cables, mut ends: [String; 2], gbps: u64, latency: Duration, count: u32) {
@@ -157,7 +157,8 @@ fn every_instance_has_its_cables() {
         let direct = name == "torus_4x4" || name == "fullmesh_8";
         for link in (0..t.links()).map(LinkId).filter(|&link| link < t.reverse(link)) {
             let (node, port) = (t.source(link), &t.ports[link.index()]);
-            // Nodes that forward are hosts with a switch of their own.
+            // An NPU that forwards packets is represented by a host and the host's own switch. The link between them
+            // is not in the table.
             if !direct || node.0 >= t.hosts {
                 let ends = [node, port.peer].map(|node| t.node_name(node));
                 add(&mut ours, ends, port.rate.0 / 1_000_000_000, port.latency, 1);
@@ -190,7 +191,7 @@ fn every_instance_has_its_hops_and_paths() {
             "nvlink" => println!("left to NVLink: {row:?}"),
             "fabric" => assert_eq!(between(&t, HostId(from.0), HostId(to.0)), expected, "{row:?}"),
             "hosts forward" => {
-                // The links between the two hosts and the switches of their own are not counted there.
+                // The table does not count the links between the two hosts and their own switches.
                 let own = between(&t, HostId(from.0), HostId(to.0)).map(|(links, paths)| (links - 2, paths));
                 assert_eq!(own, expected, "{row:?}");
             }

@@ -1,8 +1,8 @@
-//! The fabric as a graph of directed links, and the routes over it.
+//! The fabric as a graph of directed links, and the routes through it.
 //!
-//! [`build()`] turns a [`TopologySpec`] into a [`Topology`], a [`TopologyBuilder`] makes one from calls; [`parse_topo`]
-//! reads htsim's fat-tree files into a spec, [`parse_ns3`] reads ns-3 graphs and [`parse_astra`] networks of ASTRA-sim. [`Routing`] holds the
-//! equal-cost routes, [`Selector`] names links and switches.
+//! [`build()`] turns a [`TopologySpec`] into a [`Topology`], and a [`TopologyBuilder`] makes one from calls.
+//! [`parse_topo`] reads htsim's fat-tree files into a spec, [`parse_ns3`] reads ns-3 graphs, and [`parse_astra`]
+//! reads networks of ASTRA-sim. [`Routing`] holds the equal-cost routes, and [`Selector`] names links and switches.
 
 mod assemble;
 mod astra_file;
@@ -61,48 +61,49 @@ pub use yaml::{YamlDocument, YamlNode};
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
 use std::ops::Range;
 
-/// The most ports of a host.
+/// The largest number of ports of a host.
 pub const MOST_HOST_PORTS: u16 = 16;
 
 /// A fabric: hosts, switches and the directed links between them.
 ///
-/// Nodes `0..hosts` are hosts; node `hosts + i` is `switches[i]`. A host is a NIC with 1 to [`MOST_HOST_PORTS`] ports.
-/// Where the fabric has planes and its NICs several ports, port `p` of a NIC is in plane `p`.
-/// The ports of node `n` are `ports[port_base[n]..port_base[n + 1]]`; a directed link is named by the
-/// index of its sending port ([`LinkId`]), so that the link of port `p` of host `h` is `port_base[h] + p`.
+/// Nodes `0..hosts` are hosts; node `hosts + i` is `switches[i]`. A host is a NIC with 1 to [`MOST_HOST_PORTS`]
+/// ports. If the fabric has planes and its NICs have several ports, port `p` of a NIC is in plane `p`. The ports of
+/// node `n` are `ports[port_base[n]..port_base[n + 1]]`. A directed link is identified by the index of its sending
+/// port ([`LinkId`]), so that the link of port `p` of host `h` is `port_base[h] + p`.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// Number of hosts.
+    /// The number of hosts.
     pub hosts: u32,
     /// Switches, ordered by tier, then by position. The first [`Topology::tors`] of them are the ToRs.
     pub switches: Vec<Switch>,
-    /// The first port of each node, and the number of ports at the end.
+    /// The index in `ports` of each node's first port, followed by the number of ports.
     pub port_base: Vec<u32>,
-    /// Every port, by node and port number. A switch has its ports down (to hosts or lower tiers) first, then the others
-    /// (up, or to a switch of the same tier), both in the order of the nodes at the other end. A host has its ports in the
-    /// order of the planes, or of the lines of a file.
+    /// Every port, by node and port number. A switch has its ports down (to hosts or lower tiers) first, then the
+    /// others (up, or to a switch of the same tier), both in the order of the nodes at the other end. A host has its
+    /// ports in the order of the planes, or of the lines of a file.
     pub ports: Vec<Port>,
     /// The node number of each host in an imported file, ascending; empty without such a file.
     pub host_file_ids: Vec<u32>,
-    /// The data centre of each node, from 0; empty where there is only one.
+    /// The data centre of each node, from 0; empty if there is only one data centre.
     pub site: Vec<u16>,
-    /// The error rates that an imported file gives links ([`Port::loss`]).
+    /// The error rates that an imported file gives to links ([`Port::loss`]).
     pub error_rates: ErrorRates,
-    /// The servers of the hosts; `None` where the topology has none.
+    /// The servers to which the hosts belong; `None` if the topology has none.
     pub servers: Option<Servers>,
-    /// The plane of each switch, from 0; empty where there is only one. Planes have no link to each other.
+    /// The plane of each switch, from 0; empty if there is only one plane. No link connects two planes.
     pub planes: Vec<u16>,
-    /// The number of hosts of each dimension, the one that varies fastest first, in a network of ASTRA-sim; empty in others.
+    /// The number of hosts in each dimension of an ASTRA-sim network, beginning with the dimension that varies
+    /// fastest. Empty for other topologies.
     pub dims: Vec<u32>,
 }
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// The tier: 1 for a ToR (any switch with hosts), 2 for aggregation, spine or leaf, 3 for core or external switch. In
-    /// an imported graph it is one more than the number of hops to the nearest ToR.
+    /// The tier: 1 for a ToR (any switch with hosts), 2 for an aggregation, spine or leaf switch, 3 for a core or
+    /// external switch. In an imported graph, the tier is one more than the number of hops to the nearest ToR.
     pub tier: u8,
-    /// The position within the tier, from 0: 3 is `tor:3`.
+    /// The position within the tier, from 0: the switch `tor:3` has position 3.
     pub index: u32,
     /// The time between the arrival of a packet's last bit and its earliest departure.
     pub latency: Duration,
@@ -117,12 +118,12 @@ pub struct Port {
     pub peer: NodeId,
     /// The port at the other end.
     pub peer_port: u16,
-    /// Rate of the leaving link.
+    /// The rate of the leaving link.
     pub rate: Rate,
-    /// Propagation delay of the leaving link.
+    /// The propagation delay of the leaving link.
     pub latency: Duration,
-    /// Probability that a packet is lost on the leaving link, from the topology file. The engine does not read it: in a run
-    /// a packet-loss fault represents it.
+    /// The probability that a packet is lost on the leaving link, from the topology file. The engine does not read
+    /// this field: in a run, a packet-loss fault stands for the probability.
     pub loss: f64,
 }
 
@@ -160,38 +161,39 @@ impl Topology {
         self.port_base[self.hosts as usize] > self.hosts
     }
 
-    /// The number of ports of the host that has most.
+    /// The largest number of ports of any host.
     pub fn most_host_ports(&self) -> u16 {
         (0..self.hosts).map(|host| self.host_ports(HostId(host))).max().unwrap_or(0)
     }
 
-    /// The rate at which `host` can send: that of all its ports together.
+    /// The rate at which `host` can send, which is the sum over all its ports.
     pub fn host_rate(&self, host: HostId) -> Rate {
         let ports = self.links_of(host.into());
         Rate(self.ports[ports.start as usize..ports.end as usize].iter().map(|port| port.rate.0).sum())
     }
 
-    /// The number of planes; 1 where the topology has none.
+    /// The number of planes; 1 if the topology has none.
     pub fn plane_count(&self) -> u16 {
         self.planes.iter().max().map_or(1, |last| last + 1)
     }
 
-    /// The plane of the switch at `node`; `None` for a host, or where there are no planes.
+    /// The plane of the switch at `node`; `None` for a host, or if there are no planes.
     pub fn plane_of(&self, node: NodeId) -> Option<u16> {
         self.planes.get(node.0.checked_sub(self.hosts)? as usize).copied()
     }
 
-    /// The server of `host`, if it is in one.
+    /// The server of `host`; `None` if it is in no server.
     pub fn server_of(&self, host: HostId) -> Option<u32> {
         self.servers.as_ref()?.server_of(host)
     }
 
-    /// The rail of `host`, its number within its server, if it is in one.
+    /// The rail of `host`, which is its number within its server; `None` if it is in no server.
     pub fn rail_of(&self, host: HostId) -> Option<u16> {
         self.servers.as_ref()?.rail_of(host)
     }
 
-    /// The rail of the ToR at `node`: that of all its hosts. `None` for other nodes, and for a ToR with hosts of several rails.
+    /// The rail of the ToR at `node`, if all hosts of the ToR have the same rail. `None` for other nodes, and for a
+    /// ToR with hosts of several rails.
     pub fn rail_of_tor(&self, node: NodeId) -> Option<u16> {
         let links = self.links_of(node);
         let ports = &self.ports[links.start as usize..links.end as usize];
@@ -239,7 +241,7 @@ impl Topology {
         self.link(port.peer, port.peer_port)
     }
 
-    /// The number of ToRs (tier-1 switches); they are the first switches.
+    /// The number of ToRs (switches of tier 1). They come first among the switches.
     pub fn tors(&self) -> u32 {
         self.tier_range(1).len() as u32
     }
@@ -254,7 +256,8 @@ impl Topology {
         self.switches.partition_point(|s| s.tier < tier)..self.switches.partition_point(|s| s.tier <= tier)
     }
 
-    /// The number of ports of `node` to hosts or to switches of a lower tier. They come first; a host has none.
+    /// The number of ports of `node` to hosts or to switches of a lower tier. These ports come first; a host has
+    /// none.
     pub fn down_ports(&self, node: NodeId) -> u16 {
         let Some(switch) = self.switch(node) else { return 0 };
         let links = self.links_of(node);
@@ -262,7 +265,8 @@ impl Topology {
         ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
     }
 
-    /// The host with node number `file_id` in the imported file. Without such a file, `file_id` is the host's own number.
+    /// The host with node number `file_id` in the imported file. Without an imported file, `file_id` is the host's
+    /// own number.
     pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
         if self.host_file_ids.is_empty() {
             return (file_id < self.hosts).then_some(HostId(file_id));
@@ -270,22 +274,23 @@ impl Topology {
         self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
     }
 
-    /// One more than the largest number of a host or switch in the imported file; 0 without such a file. NVSwitches, and
-    /// switches that the reader gave to hosts joined to other hosts, do not count.
+    /// One more than the largest number of a host or switch in the imported file; 0 without such a file. NVSwitches
+    /// do not count, nor do the switches that the reader adds for hosts with a cable to another host.
     pub fn file_nodes(&self) -> u32 {
         let switches = self.switches.iter().filter_map(|switch| switch.file_id);
         switches.chain(self.host_file_ids.last().copied()).max().map_or(0, |last| last + 1)
     }
 
-    /// The first host that nothing joins to host 0: neither links over switches, nor servers, whose NICs reach each other
-    /// through their GPUs. `None` in a connected fabric. Hosts of different planes or rails may be joined by servers alone.
+    /// The first host that is not connected to host 0, neither by links through switches nor by servers. The NICs of
+    /// a server are connected, because they reach each other through the GPUs; hosts of different planes or rails may
+    /// be connected only in this way. `None` if all hosts are connected.
     pub fn unreachable_host(&self) -> Option<HostId> {
         let mut reached = vec![false; self.nodes() as usize];
         let mut open = vec![NodeId(0)];
         reached[0] = true;
         while let Some(node) = open.pop() {
             let of_server = self.neighbours_in_server(node);
-            // Hosts do not forward.
+            // The search continues from switches, from host 0 and from hosts in servers. Other hosts do not forward.
             let forwards = node.0 == 0 || node.0 >= self.hosts || !of_server.is_empty();
             let links = if forwards { self.links_of(node) } else { 0..0 };
             let peers = links.map(|link| self.ports[link as usize].peer);
@@ -298,7 +303,7 @@ impl Topology {
         (0..self.hosts).map(HostId).find(|h| !reached[h.index()])
     }
 
-    /// The NICs of the server of `node`, itself among them; none for a switch or outside servers.
+    /// The NICs of the server of `node`, including `node`; none for a switch, or for a host that is in no server.
     fn neighbours_in_server(&self, node: NodeId) -> &[HostId] {
         let Some(servers) = self.servers.as_ref().filter(|_| node.0 < self.hosts) else { return &[] };
         servers.server_of(HostId(node.0)).map_or(&[], |server| servers.nics_of(server))

@@ -4,8 +4,8 @@ use super::Topology;
 use anabranch_base::{HostId, LinkId, NodeId};
 
 impl Topology {
-    /// The name of `tier`: `tor`, then `spine` (the top of two tiers) or `agg`, then `core`, `tier4`, `tier5` and so on.
-    /// Across data centres the tiers are `tor`, `leaf` and `esw`.
+    /// The name of `tier`: `tor`, then `spine` (the top of two tiers) or `agg`, then `core`, `tier4`, `tier5` and so
+    /// on. In a fabric of several data centres the tiers are `tor`, `leaf` and `esw`.
     pub fn tier_word(&self, tier: u8) -> String {
         match tier {
             1 => "tor".to_owned(),
@@ -18,8 +18,8 @@ impl Topology {
         }
     }
 
-    /// The name of `node`: `host:5`, `tor:3`, `spine:0`; with servers `server:0/nic:5`, and with planes `plane:1/tor:3`, with
-    /// the number within the plane.
+    /// The name of `node`: `host:5`, `tor:3`, `spine:0`. A host in a server is `server:0/nic:5`. In a fabric with
+    /// planes a switch is `plane:1/tor:3`, with its number within the plane.
     pub fn node_name(&self, node: NodeId) -> String {
         let Some(switch) = self.switch(node) else {
             let host = HostId(node.0);
@@ -36,8 +36,9 @@ impl Topology {
         format!("plane:{plane}/{word}:{index}")
     }
 
-    /// The name of `link`, which a [`Selector`](super::Selector) reads back: `host:5` (a host's own uplink), `host:5/port:1`
-    /// (of a host with several), `tor:0/up:3`, `spine:2/down:4`. Ports down and ports up are numbered separately, each from 0.
+    /// The name of `link`, which a [`Selector`](super::Selector) reads back: `host:5` (a host's own uplink),
+    /// `host:5/port:1` (of a host with several ports), `tor:0/up:3`, `spine:2/down:4`. Ports down and ports up are
+    /// numbered separately, both from 0.
     pub fn link_name(&self, link: LinkId) -> String {
         let node = self.source(link);
         let name = self.node_name(node);

@@ -1,9 +1,10 @@
 //! Topology files of NCCL (`NCCL_TOPO_DUMP_FILE`): the GPUs, NICs and NVLinks of one server.
 //!
-//! `system > cpu > pci > gpu > nvlink` and `... > nic > net`. A `net` is a port. The ports of one `nic` belong to one NIC, and so
-//! do those of one `rail`; `plane` gives their order. NICs are ordered by `rail`, or else by the number `dev` of their first
-//! port. A GPU uses the NIC with which it shares the longest path of PCI elements; several GPUs with the same choice take
-//! these NICs in turn.
+//! The elements are `system > cpu > pci > gpu > nvlink` and `... > nic > net`. A `net` is a port. Ports with the same
+//! `rail` belong to one NIC; without `rail`, the ports of one `nic` element do. The ports of a NIC are ordered by
+//! `plane`, or else by their number `dev`. NICs are ordered by `rail`, or else by the smallest `dev` of their ports.
+//! A GPU uses the NIC with which it shares the longest path of PCI elements. If several GPUs have the same nearest
+//! NICs, these GPUs use the NICs in turn.
 
 #[cfg(test)]
 mod tests;
@@ -14,27 +15,27 @@ use anabranch_base::{Problem, Rate};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
 
-/// A server as a file of NCCL describes it.
+/// A server as an NCCL file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NcclServer {
-    /// Number of GPUs.
+    /// The number of GPUs.
     pub gpus: u32,
-    /// Number of NICs.
+    /// The number of NICs.
     pub nics: u32,
-    /// Ports of each NIC.
+    /// The number of ports of each NIC.
     pub ports: u32,
-    /// Rate of each port.
+    /// The rate of each port.
     pub link: Rate,
     /// The NIC of each GPU.
     pub gpu_nics: Vec<u32>,
-    /// The rate of a GPU's links to NVSwitches together, as NCCL counts them; `None` without such links.
+    /// The total rate of a GPU's links to NVSwitches, as NCCL computes it; `None` without such links.
     pub nvlink: Option<Rate>,
 }
 
-/// NCCL's class of an NVSwitch at the other end of an NVLink, and that of a GPU.
+/// The device class that NCCL gives for an NVSwitch at the other end of an NVLink.
 const TO_NVSWITCH: &str = "0x068000";
 
-/// The megabits per second that NCCL counts for an NVLink, by compute capability (`src/graph/topo.h`).
+/// The rate that NCCL assumes for an NVLink, in megabits per second, by compute capability (`src/graph/topo.h`).
 fn nvlink_mbps(sm: u64) -> u64 {
     match sm {
         86 => 96_000,
@@ -47,16 +48,17 @@ fn nvlink_mbps(sm: u64) -> u64 {
 
 /// A NIC under construction.
 struct Nic<'a> {
-    /// `rail`, or else `dev` of the first port.
+    /// The value of `rail`, or else the smallest `dev` of the ports.
     order: u64,
-    /// The ports, by plane or by their order.
+    /// The ports, by `plane`, or else by `dev`.
     ports: Vec<(u64, Node<'a, 'a>)>,
 }
 
-/// Reads a file of NCCL.
+/// Reads an NCCL file.
 ///
 /// # Errors
-/// With file and line: no XML, a hint file without GPUs or NICs, a graph, NICs or GPUs that differ, NVLinks between GPUs.
+/// The error has the file and the line. The file is not XML, a hint file without GPUs or NICs, or a graph; or its
+/// NICs or GPUs differ from each other, or NVLinks connect GPUs directly.
 pub fn parse_nccl(file: &str, text: &str) -> Result<NcclServer, TopologyError> {
     let document = Document::parse(text).map_err(|error| {
         let line = error.pos().row as usize;
@@ -120,7 +122,7 @@ impl<'a> Reader<'a> {
         TopologyError::file(self.file, self.line(node), problem)
     }
 
-    /// The number of an attribute, decimal or in hexadecimal digits; `None` without it.
+    /// The value of a numeric attribute, decimal or hexadecimal; `None` if the attribute is missing.
     fn number(&self, node: Node, name: &str) -> Result<Option<u64>, TopologyError> {
         let Some(word) = node.attribute(name) else { return Ok(None) };
         let number = match word.strip_prefix("0x") {
@@ -130,7 +132,7 @@ impl<'a> Reader<'a> {
         number.map(Some).ok_or_else(|| self.at(node, format!("{name} is a whole number, not {word:?}")))
     }
 
-    /// The number of an attribute that must be there.
+    /// The value of a numeric attribute that the element must have.
     fn needed(&self, node: Node, name: &str) -> Result<u64, TopologyError> {
         let tag = node.tag_name().name();
         self.number(node, name)?.ok_or_else(|| self.at(node, format!("{name} of this {tag} is missing")))
@@ -149,7 +151,7 @@ impl<'a> Reader<'a> {
     }
 
     fn nics(&self, root: Node<'a, 'a>) -> Result<Vec<Nic<'a>>, TopologyError> {
-        // A rail, or else a `nic` element.
+        // The key of a NIC is its rail, or else its `nic` element.
         let mut nics: BTreeMap<(bool, u64), Nic<'a>> = BTreeMap::new();
         for (element, nic) in (0..).zip(root.descendants().filter(|node| node.has_tag_name("nic"))) {
             for net in nic.children().filter(|node| node.has_tag_name("net")) {
@@ -170,7 +172,7 @@ impl<'a> Reader<'a> {
         Ok(nics)
     }
 
-    /// The number of ports of a NIC and the rate of a port, which are equal for all.
+    /// The number of ports of a NIC and the rate of a port, which must be equal for all NICs.
     fn ports_and_rate(&self, nics: &[Nic<'a>]) -> Result<(u32, Rate), TopologyError> {
         let first = nics[0].ports[0].1;
         let (ports, mbps) = (nics[0].ports.len(), self.needed(first, "speed")?);
@@ -229,7 +231,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The number of elements that contain both.
+/// The number of elements that contain both the GPU and the port.
 fn shared_depth(gpu: Node, net: Node) -> usize {
     let of_gpu: Vec<usize> = gpu.ancestors().map(|node| node.range().start).collect();
     net.ancestors().skip(1).filter(|node| of_gpu.contains(&node.range().start)).count()

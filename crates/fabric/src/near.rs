@@ -1,15 +1,15 @@
-//! Numbers near one that does not fit.
+//! Numbers that fit, near a number that does not.
 
 use anabranch_base::Fix;
 
-/// The multiples of `of` next to `n`, which is not one itself: "96 or 104".
+/// The multiples of `of` nearest to `n`, which is not a multiple itself: "96 or 104".
 pub(super) fn near_multiples(n: u32, of: u32) -> Fix {
     let below = n / of * of;
     let above = u64::from(below) + u64::from(of);
     if below == 0 { Fix::value(above) } else { Fix::text(format_args!("{below} or {above}")) }
 }
 
-/// The divisors of `n` next to `value`, which is not one itself, each plus `more`: "8 or 16".
+/// The divisors of `n` nearest to `value`, which is not a divisor itself. `more` is added to each: "8 or 16".
 pub(super) fn near_divisors(n: u32, value: u32, more: u32) -> Fix {
     let below = (1..=value.min(n)).rev().find(|d| n.is_multiple_of(*d));
     let above = (value.saturating_add(1)..=n).find(|d| n.is_multiple_of(*d));

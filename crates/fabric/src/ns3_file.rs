@@ -1,4 +1,4 @@
-//! Topology files of the ns-3 RDMA simulators, which describe any graph with one line per cable.
+//! Topology files of the ns-3 RDMA simulators. They describe any graph, with one line per cable.
 
 mod lines;
 mod own_switches;
@@ -14,35 +14,39 @@ use super::{MOST_HOST_PORTS, Switch, Topology, planes};
 use anabranch_base::{Duration, NodeId};
 use lines::{File, Link};
 
-/// Reads a topology file of an ns-3 RDMA simulator: a header, a line with the numbers of the switches, then one line per
-/// cable: `node node rate latency error-rate`, such as `0 128 100Gbps 1000ns 0`.
+/// Reads a topology file of an ns-3 RDMA simulator: a header, a line with the numbers of the switches, then one line
+/// per cable: `node node rate latency error-rate`, such as `0 128 100Gbps 1000ns 0`.
 ///
 /// | Simulator | Header | Cables |
 /// |---|---|---|
 /// | HPCC, ConWeave, ASTRA-sim | `nodes switches links` | with units |
 /// | ns3-rdma | `nodes switches links` | with units, without the error rate |
-/// | ns3-datacenter | `nodes switches tors links`, perhaps with two rates behind them | rates as bits a second |
+/// | ns3-datacenter | `nodes switches tors links`, optionally followed by two rates | rates in bits per second |
 /// | SimAI | `nodes gpus_per_server nvswitches switches links gpu_type` | with units |
 ///
-/// Lines after the cables that the header counts are ignored, as in the simulators, be they cables (see `unread_cables`)
-/// or prose. Nodes are numbered from 0 in any order. Hosts become hosts 0, 1 ... in the order of their numbers, which are
-/// kept in [`Topology::host_file_ids`] and [`Switch::file_id`]. A switch with hosts is a ToR (tier 1); any other switch is
-/// one tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
-/// file contains no switch latency; `switch_latency` is that of every switch of the file.
+/// The header gives the number of cables. Lines after that number of cables are ignored, as in the simulators,
+/// whether they are further cables (see `unread_cables`) or prose. Nodes are numbered from 0 in any order. Hosts
+/// become hosts 0, 1 ... in the order of their numbers in the file, which are kept in [`Topology::host_file_ids`] and
+/// [`Switch::file_id`]. A switch with hosts is a ToR (tier 1); any other switch is one tier above its lowest
+/// neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The file contains no
+/// switch latency; every switch of the file has the latency `switch_latency`.
 ///
-/// A host with several links to switches is a NIC with as many ports, in the order of the lines. Where the switches fall apart
-/// into networks without a link between them, and port `p` of every host leads to the same network, these are planes.
+/// A host with several links to switches is a NIC with as many ports, in the order of the lines. If the switches form
+/// several networks without a link between them, and port `p` of every host leads to the same network, these networks
+/// are planes.
 ///
-/// In SimAI's files a host is a GPU with its NIC. `gpus_per_server` neighbouring GPUs are a server ([`Topology::servers`]).
-/// NVSwitches and their links are no part of the graph but [`Servers::nvlink`](super::Servers::nvlink).
+/// In SimAI's files a host is a GPU with its NIC. `gpus_per_server` neighbouring GPUs are a server
+/// ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by
+/// [`Servers::nvlink`](super::Servers::nvlink).
 ///
-/// A host that is joined to another host forwards for others, which hosts here never do: it gets a switch of its own without
-/// latency (and without a number of the file), which takes over the host's links. The link to it has the rate of these links
-/// together and no latency, so that a packet takes one more transmission at that rate at the sender and at the receiver.
+/// A host with a cable to another host would have to forward packets of others, which hosts never do in this
+/// simulator. Such a host gets a switch of its own, without latency and without a number of the file, which takes
+/// over the host's links. The link between host and switch has no latency, and its rate is the sum of the rates of
+/// these links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
-/// With file and line: counts that do not match, a node that does not exist, a host without a link or with more than 16, a
-/// rate of 0, a graph that is not connected.
+/// The error has the file and the line: counts that do not match, a node that does not exist, a host without a link
+/// or with more than 16, a rate of 0, or a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;
@@ -68,8 +72,8 @@ pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Resul
     }
 }
 
-/// The line of the header, the number of cables that it counts, and the number of further cables, which are not read;
-/// `None` if all are read.
+/// The line of the header, the number of cables that the header gives, and the number of further cables, which are
+/// not read; `None` if all cables are read.
 pub(super) fn unread_cables(file_name: &str, text: &str) -> Option<(usize, u32, usize)> {
     let file = File::read(file_name, text).ok()?;
     let unread = file.cables().saturating_sub(file.header.links as usize);
@@ -87,7 +91,7 @@ impl Graph<'_> {
     /// The tier of each node: 0 for a host, 1 for a ToR, and so on; `None` for an NVSwitch.
     ///
     /// # Errors
-    /// A host without a link, or a switch without a path to a host or with too many ports.
+    /// A host without a link, or a switch that has no path to a host or too many ports.
     fn tiers(&self) -> Result<Vec<Option<u8>>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {
@@ -164,7 +168,7 @@ impl Graph<'_> {
     }
 
     fn topology(&self, tier: &[Option<u8>], latency: Duration) -> Topology {
-        // Hosts, then the switches by tier, each in the order of the file's numbers.
+        // The hosts come first, then the switches by tier. Within each tier the order is that of the file's numbers.
         let mut order: Vec<(u8, u32)> =
             (0..).zip(tier).filter_map(|(id, tier)| Some(((*tier)?, id))).collect();
         order.sort_unstable();
@@ -176,7 +180,7 @@ impl Graph<'_> {
         let mut switches: Vec<Switch> = Vec::new();
         for &(tier, id) in &order[hosts..] {
             let index = switches.last().filter(|s| s.tier == tier).map_or(0, |s| s.index + 1);
-            // Behind the file's nodes are the switches that hosts have of their own.
+            // Nodes numbered after the file's nodes are the switches that were added for single hosts.
             let in_file = id < self.file.header.nodes;
             let latency = if in_file { latency } else { Duration::ZERO };
             switches.push(Switch { tier, index, latency, file_id: in_file.then_some(id) });

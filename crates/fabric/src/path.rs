@@ -1,18 +1,18 @@
-//! Paths through an idle fabric, for base round-trip times and ideal completion times.
+//! Paths through an idle fabric, which determine base round-trip times and ideal completion times.
 
 use super::{Routing, Topology};
 use anabranch_base::{Duration, HostId, LinkId, NodeId};
 
-/// The most ToRs of which [`Topology::longest_path`] tries every pair.
+/// The largest number of ToRs for which [`Topology::longest_path`] tries every pair.
 const EVERY_PAIR: u32 = 512;
 
-/// The packet size for which paths are compared, in bytes: a full packet of 4 KiB.
+/// The packet size, in bytes, with which paths are compared: a full packet of 4 KiB.
 const FULL_PACKET: u64 = 4096;
 
 impl Topology {
-    /// The links from `src` to `dst` when every switch takes the first port of its group. The path leaves by the first port
-    /// of `src` that reaches `dst`, and arrives at the first of the ports nearest to it. The path is empty when `dst` is
-    /// `src` or cannot be reached.
+    /// The links from `src` to `dst` if every switch takes the first port of its group. The path leaves by the first
+    /// port of `src` that reaches `dst`, and arrives at the first port of `dst` among those at the least distance.
+    /// The path is empty if `dst` is `src` or cannot be reached.
     pub fn ideal_path(&self, routing: &Routing, src: HostId, dst: HostId) -> Vec<LinkId> {
         let paths = (0..self.host_ports(src)).map(|port| self.ideal_path_from(routing, (src, port), dst));
         paths.into_iter().find(|path| !path.is_empty()).unwrap_or_default()
@@ -43,12 +43,13 @@ impl Topology {
         path
     }
 
-    /// The path between two hosts on which a full packet (4 KiB) takes longest, store and forward, with every
-    /// switch taking the first port of its group. Among equals the first source and the last destination win.
+    /// The path between two hosts on which a full packet (4 KiB) takes longest, store and forward, if every switch
+    /// takes the first port of its group. Among paths that take equally long, the first source and the last
+    /// destination win.
     ///
-    /// Each ToR is represented by the host port with its slowest link. Up to 512 ToRs every pair is tried, which is exact. With
-    /// more, only ToR 0 and the ToR farthest from it are tried as sources: exact in fat trees, where all ToRs are alike, and
-    /// a good guess in other graphs.
+    /// Each ToR is represented by the host port with the slowest link. Up to 512 ToRs every pair is tried, which is
+    /// exact. With more, only ToR 0 and the ToR farthest from it are tried as sources. This is exact in fat trees,
+    /// where all ToRs are alike, and a good approximation in other graphs.
     pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {
         let ends = self.end_hosts();
         let tors = ends.len() as u32;
@@ -74,8 +75,8 @@ impl Topology {
         })
     }
 
-    /// The longest of the paths from the ToRs `from` to every ToR. Among equals, the first source and the
-    /// last destination win.
+    /// The longest of the paths from the ToRs in `from` to every ToR. Among paths that take equally long, the first
+    /// source and the last destination win.
     fn farthest(&self, routing: &Routing, ends: &[Ends], from: std::ops::Range<u32>) -> Vec<LinkId> {
         let mut longest = (Duration::ZERO, Vec::new());
         for source in from {
@@ -95,8 +96,8 @@ impl Topology {
         longest.1
     }
 
-    /// The host ports that represent each ToR: the first and the last one with the slowest link, and the slowest one beside
-    /// the first.
+    /// The host ports that represent each ToR: the first and the last one among those with the slowest link, and the
+    /// slowest one other than the first.
     fn end_hosts(&self) -> Vec<Ends> {
         let link_time = |(host, port): HostPort| self.packet_time(&[self.link(host.into(), port)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
@@ -133,7 +134,7 @@ struct Ends {
     tor: u32,
     first: HostPort,
     last: HostPort,
-    /// The destination of a path from `first` within the ToR; `first` itself when it is the only one.
+    /// The destination of a path from `first` within the ToR; `first` itself if the ToR has only this port.
     other: HostPort,
 }
 

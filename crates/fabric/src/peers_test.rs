@@ -12,7 +12,8 @@ fn data() -> Option<PathBuf> {
     folder
 }
 
-/// File name, hosts, tiers, oversubscription, hosts per ToR if not the default, Gb/s, and the switches of each tier.
+/// File name, hosts, tiers, oversubscription, hosts per ToR if it is not the default, rate in Gb/s, and the switches
+/// of each tier.
 type Row = (&'static str, u32, u32, u32, Option<u32>, u64, [usize; 3]);
 
 const FILES: &[Row] = &[
@@ -68,7 +69,7 @@ fn the_ns3_file_is_a_leaf_spine() {
     assert_eq!(t.longest_path(&routing).len(), 4);
 }
 
-/// File name, header, hosts, links of the fabric, rate of NVLink in Gb/s, planes, and the links and equal paths from GPU 0
+/// File name, header, hosts, rate of NVLink in Gb/s, planes, and the numbers of links and of equal paths from GPU 0
 /// to GPUs 8 and 9 over the fabric.
 type SimAiRow = (&'static str, &'static str, u32, Option<u64>, u16, [(usize, usize); 2]);
 
@@ -116,7 +117,7 @@ fn topologies_of_simai_have_their_counts_and_paths() {
         assert_eq!((domains[0] == domains[1], domains[0] == domains[2]), (of_server == 8, false), "{name}");
         let between = [8, 9].map(|gpu| crate::shortest_paths::between(&t, HostId(0), HostId(gpu)));
         assert_eq!(between, paths.map(Some), "{name}");
-        // The two ToRs of a NIC reach each other unless they are in planes.
+        // The two ToRs of a NIC reach each other unless they are in different planes.
         if t.host_ports(HostId(0)) == 2 {
             let tors = [0, 1].map(|port| t.tor_of(HostId(0), port).0 - t.hosts);
             let routing = Routing::new(&t, &|_| true);

@@ -1,10 +1,10 @@
-//! Planes of a graph that does not name them.
+//! Detection of planes in a graph that does not name them.
 
 use super::Topology;
 use anabranch_base::HostId;
 
-/// The plane of each switch, where hosts have several ports and port `p` of every host leads to one network `p` that has no
-/// link to the others; empty otherwise.
+/// The plane of each switch, if hosts have several ports, port `p` of every host leads to the same network `p`, and
+/// no link connects these networks. Empty otherwise.
 pub(super) fn find(topology: &Topology) -> Vec<u16> {
     if !topology.has_several_ports() {
         return Vec::new();
@@ -32,7 +32,8 @@ mod tests {
     use crate::parse_ns3;
     use anabranch_base::{Duration, HostId};
 
-    /// Hosts 0 and 1 with a link to each of the switches 2 and 3, in these orders, and further lines.
+    /// The planes of a graph in which hosts 0 and 1 each have a link to switches 2 and 3. Host 1 has them in the
+    /// order `of_second`, and `more` has further lines.
     fn planes(of_second: [u32; 2], more: &str) -> Vec<u16> {
         let [a, b] = of_second;
         let links = 4 + more.lines().count();

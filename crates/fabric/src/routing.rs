@@ -1,32 +1,32 @@
-//! Equal-cost routes: the ports on shortest paths from every switch to every destination ToR.
+//! Equal-cost routes: at every switch, the ports on shortest paths to every destination ToR.
 
 use super::{MOST_HOST_PORTS, Topology};
 use anabranch_base::{HostId, LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// ECMP routes per destination port: shortest paths (in hops) over the links that are alive.
+/// ECMP routes for each destination port: the shortest paths, in hops, over the links that are alive.
 ///
-/// A packet for a port of a host takes the routes to that port's ToR. A table of 4 bytes per (switch, destination ToR)
-/// refers to the port groups, each of which is stored once. Between planes that have no link to each other the groups are
-/// empty.
+/// A packet to a port of a host follows the routes to that port's ToR. A table of 4 bytes per (switch, destination
+/// ToR) refers to the port groups, and each distinct group is stored once. Between planes, which have no link to each
+/// other, the groups are empty.
 #[derive(Clone, Debug)]
 pub struct Routing {
     tors: u32,
-    /// The start of the group in `groups`, by switch, then by destination ToR.
+    /// The index of the group in `groups`, by switch, then by destination ToR.
     table: Vec<u32>,
-    /// All groups in sequence, each as its length and its ports. The first one is the empty group.
+    /// All groups in sequence. A group is stored as its length followed by its ports. The first group is empty.
     groups: Vec<u16>,
-    /// The number of ports of the host that has most.
+    /// The largest number of ports of any host.
     host_ports: u32,
     /// The ToR of each host's port, by host and port; `u32::MAX` for ports that a host does not have.
     tor_index: Vec<u32>,
-    /// By host: its ports whose links are not alive, as a mask; empty where hosts have one port.
+    /// For each host, a mask of its ports whose links are not alive; empty if all hosts have one port.
     dead_ports: Vec<u16>,
 }
 
 impl Routing {
-    /// Routes over the links for which `alive` is true. Links of hosts matter only where a
-    /// host has several ports: ToRs then withdraw the dead ones, so that its packets take others.
+    /// Routes over the links for which `alive` is true. The state of host links matters only for hosts with several
+    /// ports: their ToRs withdraw the ports with dead links, so that packets go to the host's other ports.
     pub fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Routing {
         let tors = topology.tors();
         let host_ports = topology.most_host_ports();
@@ -48,7 +48,7 @@ impl Routing {
         let mut interner = BTreeMap::from([(Vec::new(), 0)]);
         for first in (0..tors).step_by(64) {
             search.run(first, tors.min(first + 64));
-            // Switches of other planes reach none of these ToRs.
+            // A switch that has not been reached has no path to these ToRs, such as a switch of another plane.
             for switch in (0..topology.switches.len()).filter(|&switch| search.seen[switch] != 0) {
                 for (destinations, ports) in search.classes(switch) {
                     let group = routing.intern(&mut interner, ports);
@@ -63,9 +63,9 @@ impl Routing {
         routing
     }
 
-    /// The ports at switch `switch_index` (its index in [`Topology::switches`]) on shortest paths to ToR `dst_tor_index`,
-    /// ascending. The group is empty when the ToR cannot be reached, and at that ToR itself, where the packet leaves by the
-    /// port of its host.
+    /// The ports at switch `switch_index` (its index in [`Topology::switches`]) on shortest paths to ToR
+    /// `dst_tor_index`, ascending. The group is empty if the ToR cannot be reached. It is also empty at that ToR
+    /// itself, where the packet leaves by the port to its host.
     #[inline]
     pub fn group(&self, switch_index: usize, dst_tor_index: u32) -> &[u16] {
         let at = self.table[switch_index * self.tors as usize + dst_tor_index as usize] as usize;
@@ -73,21 +73,23 @@ impl Routing {
         &self.groups[at + 1..at + 1 + len]
     }
 
-    /// The table row that [`Routing::group`] reads for switch `switch_index`, with an entry per destination ToR.
+    /// The table row that [`Routing::group`] reads for switch `switch_index`. The row has an entry per destination
+    /// ToR.
     #[inline]
     pub fn row(&self, switch_index: usize) -> &[u32] {
         let tors = self.tors as usize;
         &self.table[switch_index * tors..][..tors]
     }
 
-    /// The ToR index of a port of `host` for [`Routing::group`], which is also the ToR's index in [`Topology::switches`].
+    /// The index of the ToR at a port of `host`, as [`Routing::group`] expects it. It is also the ToR's index in
+    /// [`Topology::switches`].
     #[inline]
     pub fn tor_index(&self, host: HostId, port: u16) -> u32 {
         self.tor_index[host.index() * self.host_ports as usize + usize::from(port)]
     }
 
-    /// The number of links from ToR `from` to ToR `to`, by their indices; `None` without a route. It follows the routes,
-    /// hop by hop.
+    /// The number of links from ToR `from` to ToR `to`, given by their indices; `None` without a route. The function
+    /// follows the routes hop by hop.
     pub fn distance(&self, topology: &Topology, from: u32, to: u32) -> Option<u32> {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -98,7 +100,8 @@ impl Routing {
         Some(hops)
     }
 
-    /// The ports of `dst` at the least distance from port `src_port` of `src`, as [`Routing::nearest_ports`] has them.
+    /// The ports of `dst` at the least distance from port `src_port` of `src`, in the form of
+    /// [`Routing::nearest_ports`].
     pub fn best_ports(
         &self,
         topology: &Topology,
@@ -109,12 +112,13 @@ impl Routing {
         self.nearest_ports(topology, self.tor_index(src, src_port), dst, among)
     }
 
-    /// The ports of `dst` at the least distance from the switch `from`, as a mask: bit `p` stands for port `p`. No bit is set
-    /// where no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports that it knows
-    /// to be dead.
+    /// The ports of `dst` at the least distance from the switch `from`, as a mask: bit `p` stands for port `p`. No
+    /// bit is set if no port can be reached. Only ports in the mask `among` count, so that a sender can leave out
+    /// ports that it knows to be dead.
     ///
-    /// In separate planes it is the port in the plane of the switch; of hosts on one ToR, the ports on that ToR; where planes
-    /// are joined, it may be several. It follows the routes to each port, hop by hop.
+    /// With separate planes the result is the port in the plane of the switch. If `from` is the ToR of some of the
+    /// ports, the result is these ports. If planes are connected, there may be several ports. The function follows
+    /// the routes to each port hop by hop.
     pub fn nearest_ports(&self, topology: &Topology, from: u32, dst: HostId, among: u16) -> u16 {
         let dead = self.dead_ports.get(dst.index()).copied().unwrap_or(0);
         let among = if among & !dead == 0 { among } else { among & !dead };
@@ -134,7 +138,7 @@ impl Routing {
         (0..topology.host_ports(src)).any(|port| self.best_ports(topology, (src, port), dst, u16::MAX) != 0)
     }
 
-    /// Whether switch `switch_index` has no route to ToR `dst_tor_index`; also true at that ToR itself.
+    /// Whether switch `switch_index` has no route to ToR `dst_tor_index`. This is also true at that ToR itself.
     #[inline]
     pub fn is_empty(&self, switch_index: usize, dst_tor_index: u32) -> bool {
         self.group(switch_index, dst_tor_index).is_empty()
@@ -159,7 +163,8 @@ impl Routing {
     }
 }
 
-/// By host: its ports whose links are not alive in one direction or both; empty where hosts have one port.
+/// For each host, a mask of its ports whose links are not alive in one direction or both; empty if all hosts have one
+/// port.
 fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     if !topology.has_several_ports() {
         return Vec::new();
@@ -175,19 +180,20 @@ fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
-/// A breadth-first search from 64 destination ToRs at once: bit d of a word represents destination `first + d`.
+/// A breadth-first search that starts from 64 destination ToRs at once: bit d of a word represents destination `first
+/// + d`.
 struct Search {
-    /// The first port of each switch, counted without the ports of hosts, and the number of ports at the end.
+    /// The first port of each switch, counted without the ports of hosts, followed by the number of switch ports.
     port_base: Vec<u32>,
-    /// The switch that sends to each switch port over a live link, and the sender's port.
+    /// For each switch port, the switch that sends to it over a live link and the sending port.
     senders: Vec<Option<(u32, u32)>>,
-    /// The destinations that have reached each switch.
+    /// For each switch, the destinations from which the search has reached it.
     seen: Vec<u64>,
     /// The destinations at the current distance from each switch.
     frontier: Vec<u64>,
     /// The destinations at the next distance from each switch.
     next: Vec<u64>,
-    /// The destinations to which each switch port is on a shortest path.
+    /// For each switch port, the destinations to which it is on a shortest path.
     leads_to: Vec<u64>,
 }
 
@@ -216,7 +222,7 @@ impl Search {
         }
     }
 
-    /// Searches from the ToRs `first..end`, at most 64.
+    /// Searches from the ToRs `first..end`, which are at most 64.
     fn run(&mut self, first: u32, end: u32) {
         self.seen.fill(0);
         self.leads_to.fill(0);
@@ -242,7 +248,8 @@ impl Search {
                     }
                 }
             }
-            // All switches of this distance compare with `seen` as it was, so it is updated after them.
+            // Within one distance, `seen` must not change, because a switch may have several equally short paths. It
+            // is therefore updated once all switches of this distance have been processed.
             for &switch in &reached {
                 self.seen[switch as usize] |= self.next[switch as usize];
             }
@@ -251,7 +258,7 @@ impl Search {
         }
     }
 
-    /// The destinations of the last search that `switch` can reach, grouped by their ports.
+    /// The destinations of the last search that `switch` can reach, grouped by the ports that lead to them.
     fn classes(&self, switch: usize) -> Vec<(u64, Vec<u16>)> {
         let range = self.port_base[switch] as usize..self.port_base[switch + 1] as usize;
         let mut classes = vec![(u64::MAX, Vec::new())];
@@ -364,7 +371,7 @@ mod tests {
         assert_eq!(routing.group(32, 4), [4, 5, 6, 7]);
         assert_eq!(routing.group(64 + 5, 31), [7], "a core down to pod 7");
         assert_eq!(routing.tor_index(HostId(127), 0), 31);
-        // Groups: none, the ports up, and one for each single port 0..8.
+        // The groups are the empty one, the ports up, and one for each single port 0..8.
         assert_eq!(routing.groups.len(), 1 + 5 + 8 * 2);
     }
 

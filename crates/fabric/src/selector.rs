@@ -1,4 +1,4 @@
-//! Names for links and switches in scenarios: `tor:0/up:3`, `tor-uplinks:3%`, `spine:1`.
+//! Names of links and switches in scenarios: `tor:0/up:3`, `tor-uplinks:3%`, `spine:1`.
 
 mod cluster;
 mod lookup;
@@ -14,43 +14,43 @@ use parse::parse;
 use std::fmt;
 use std::str::FromStr;
 
-/// A name of links or switches of a topology in a scenario.
+/// The name of links or switches of a topology in a scenario.
 ///
 /// | form | links |
 /// |---|---|
-/// | `tor:0/up`, `tor:0/down` | all links that leave ToR 0 upwards (or to a switch of its tier), or downwards |
+/// | `tor:0/up`, `tor:0/down` | all links that leave ToR 0 upwards (or to a switch of the same tier), or downwards |
 /// | `tor:0/up:3`, `spine:2/down:4` | one of these links, numbered from 0 |
 /// | `host:5` | the uplink of host 5, or its uplinks if it has several ports |
 /// | `host:5/port:1` | the uplink of one port of a host |
-/// | `server:3`, `server:3/nic:2`, `server:3/nic:2/port:1` | the uplinks of a server's NICs, of one of them, or of one port |
+/// | `server:3`, `server:3/nic:2`, `server:3/nic:2/port:1` | the uplinks of all NICs of a server, of one NIC, or of one port |
 /// | `rail:3` | the uplinks of the NICs with this number in their servers |
-/// | `tor-uplinks`, `agg-uplinks` ... | every link upwards from a tier |
-/// | `host-links`, `nic-links` | the uplinks of every host |
-/// | `nic-links:plane:1` | those in a plane |
-/// | `plane:2` | every link of a plane, both directions |
+/// | `tor-uplinks`, `agg-uplinks` ... | all links upwards from a tier |
+/// | `host-links`, `nic-links` | the uplinks of all hosts |
+/// | `nic-links:plane:1` | the uplinks of all hosts in a plane |
+/// | `plane:2` | all links of a plane, in both directions |
 /// | `plane:2/tor:0/up`, `plane:2/tor-uplinks` ... | the links of switches, which are numbered within the plane |
-/// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one; 100 % is every link), or that many |
-/// | `all` | every link, both directions |
+/// | `tor-uplinks:3%`, `tor-uplinks:4` | this share of the cables (rounded, at least one; 100 % is every link), or this number of them |
+/// | `all` | all links, in both directions |
 /// | `node:128->node:130` | the links from one node to the other, by the numbers of an imported file |
-/// | `error-rate:0.001` | the links to which an imported file gives this error rate, both directions |
-/// | `cable:tor:0/up:3` ... | both directions of the links that the rest names |
+/// | `error-rate:0.001` | the links to which an imported file gives this error rate, in both directions |
+/// | `cable:tor:0/up:3` ... | both directions of the links that the rest of the name selects |
 ///
-/// A form with a direction (`/up`, `/down`, `->`) names only that direction, in measures and in faults. The other forms
-/// name cables: a measure takes the direction in the table, a fault takes both.
+/// A form with a direction (`/up`, `/down`, `->`) names only that direction, in measures and in faults. The other
+/// forms name cables: a measure takes the direction in the table, a fault takes both.
 ///
 /// | form | switches |
 /// |---|---|
 /// | `tor:3`, `spine:1` | one switch |
-/// | `spine:5%` | that share of a tier (rounded, at least one) |
-/// | `plane:2/tor:0`, `plane:2/spine:5%` | those of a plane, numbered within it |
+/// | `spine:5%` | this share of a tier (rounded, at least one) |
+/// | `plane:2/tor:0`, `plane:2/spine:5%` | switches of a plane, numbered within the plane |
 /// | `plane:2` | all switches of a plane |
-/// | `rail:3` | the ToRs that have only NICs of a rail |
+/// | `rail:3` | the ToRs that have only NICs of this rail |
 ///
-/// Shares and numbers pick distinct cables or switches at random.
+/// Shares and numbers select distinct cables or switches at random.
 ///
-/// Two tiers are named `tor` and `spine`, three `tor`, `agg` and `core`, and higher ones `tier4` and so on. Across data
-/// centres the tiers are `tor`, `leaf` and `esw`: `esw:0/up:0` is the long link of data centre 0 to the next one.
-/// `switch:7` counts through all tiers, and `node:130` is the number in an imported file.
+/// Two tiers are named `tor` and `spine`, three are named `tor`, `agg` and `core`, and higher ones `tier4` and so on.
+/// In a fabric of several data centres the tiers are `tor`, `leaf` and `esw`: `esw:0/up:0` is the long link of data
+/// centre 0 to the next one. `switch:7` counts through all tiers, and `node:130` is the number in an imported file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selector {
     text: String,
@@ -59,7 +59,7 @@ pub struct Selector {
     form: Form,
 }
 
-/// An error of a selector that cannot be read, or that names nothing in a topology.
+/// The error for a selector that cannot be read, or that names nothing in a topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{selector:?}: {problem}")]
 pub struct SelectorError {
@@ -88,7 +88,7 @@ enum Form {
 /// The prefix of a link selector that selects both directions of each link.
 const CABLE: &str = "cable:";
 
-/// The set in which a selector numbers a switch: some switches of a plane, or of all.
+/// The set within which a selector numbers a switch: the switches of some kind, in one plane or in the whole fabric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct SwitchSet {
     kind: SetKind,
@@ -103,14 +103,14 @@ enum SetKind {
     /// The middle of three tiers.
     Agg,
     Core,
-    /// The middle tier of a data centre beside others.
+    /// The middle tier of a data centre, in a fabric of several data centres.
     Leaf,
-    /// The external switches, which join data centres.
+    /// The external switches, which connect data centres.
     Esw,
     Tier(u8),
-    /// All switches.
+    /// All switches, by number.
     Switch,
-    /// The numbers of an imported file.
+    /// The nodes by their numbers in an imported file.
     Node,
 }
 
@@ -149,22 +149,22 @@ impl Selector {
     /// Reads a selector.
     ///
     /// # Errors
-    /// A text with none of the forms; the error lists them.
+    /// The text has none of the forms. The error lists the forms.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
         text.parse()
     }
 
-    /// Whether it names cables rather than one direction of them.
+    /// Whether the selector names cables rather than one direction of them.
     pub fn names_cables(&self) -> bool {
         self.cable || !matches!(self.form, Form::Ports { .. } | Form::Between(..))
     }
 
-    /// The directed links that it names in `topology`, ascending and distinct. The links of a tier are those in upward
-    /// direction, unless the prefix `cable:` selects both. Only forms with a share or a number draw from `random`; they pick
-    /// distinct cables.
+    /// The directed links that the selector names in `topology`, ascending and distinct. The links of a tier are
+    /// those in upward direction, unless the prefix `cable:` selects both. Only forms with a share or a number draw
+    /// from `random`; they select distinct cables.
     ///
     /// # Errors
-    /// A link that the topology does not have, or a selector of switches.
+    /// The topology does not have such a link, or the selector names switches.
     pub fn links(&self, topology: &Topology, random: &mut Stream) -> Result<Vec<LinkId>, SelectorError> {
         let links = match &self.form {
             Form::All => Ok((0..topology.links()).map(LinkId).collect()),
@@ -190,10 +190,11 @@ impl Selector {
         Ok(links)
     }
 
-    /// The switches that it names in `topology`, ascending and distinct. Only the form `spine:5%` draws from `random`.
+    /// The switches that the selector names in `topology`, ascending and distinct. Only forms with a share, such as
+    /// `spine:5%`, draw from `random`.
     ///
     /// # Errors
-    /// A switch that the topology does not have, or a selector of links.
+    /// The topology does not have such a switch, or the selector names links.
     pub fn switches(&self, topology: &Topology, random: &mut Stream) -> Result<Vec<NodeId>, SelectorError> {
         let switches = match self.form {
             Form::Plane(plane) => members(topology, SwitchSet { kind: SetKind::Switch, plane: Some(plane) }),
@@ -206,7 +207,7 @@ impl Selector {
         switches.map_err(|problem| self.error(problem, topology, false))
     }
 
-    /// The error for `problem`, with the nearest selector on this topology if the problem proposes none.
+    /// The error for `problem`. If the problem has no fix, the nearest selector of this topology is added as the fix.
     fn error(&self, mut problem: Problem, topology: &Topology, links: bool) -> SelectorError {
         if problem.fix.is_none() {
             let cable = if self.cable && links { CABLE } else { "" };

@@ -1,19 +1,19 @@
-//! Servers: which NICs and GPUs belong together.
+//! Servers, which group NICs and GPUs.
 
 use anabranch_base::{Duration, HostId, Rate};
 
-/// Marks a host that is in no server.
+/// The server number of a host that is in no server.
 const NONE: u32 = u32::MAX;
 
-/// The servers of a fabric. Servers are numbered from 0; so are the NICs within a server, and that number is a NIC's
-/// **rail**. Ranks are GPUs, numbered server by server.
+/// The servers of a fabric. Servers are numbered from 0, and the NICs within a server likewise; the number of a NIC
+/// within its server is its **rail**. GPUs are numbered server by server, and these numbers are the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// The first entry of each server in `nics`, and the number of entries at the end.
+    /// The first entry of each server in `nics`, followed by the number of entries.
     nic_base: Vec<u32>,
     /// The NICs, by server and rail.
     nics: Vec<HostId>,
-    /// The first GPU of each server, and the number of GPUs at the end.
+    /// The first GPU of each server, followed by the number of GPUs.
     gpu_base: Vec<u32>,
     /// The NIC that each GPU uses, by GPU.
     nic_of_gpu: Vec<HostId>,
@@ -21,14 +21,14 @@ pub struct Servers {
     domain: Vec<u32>,
     /// The server and the rail of each host.
     place: Vec<(u32, u16)>,
-    /// The links between the GPUs of a domain; `None` where they are not known.
+    /// The links between the GPUs of a domain; `None` if they are not known.
     pub nvlink: Option<NvLink>,
 }
 
-/// NVLink between the GPUs of a domain, which is equal for all GPUs.
+/// The NVLinks between the GPUs of a domain. Rate and latency are equal for all GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvLink {
-    /// The rate at which a GPU sends, and likewise receives, by all its links together.
+    /// The total rate at which a GPU sends over all its NVLinks. It receives at the same rate.
     pub rate: Rate,
     /// The latency from one GPU to another.
     pub latency: Duration,
@@ -46,7 +46,7 @@ pub struct ServerParts {
 }
 
 impl Servers {
-    /// Equal servers: the hosts are their NICs, server by server. GPU `g` of `gpus` uses NIC `g * nics / gpus`.
+    /// Equal servers, whose NICs are the hosts, server by server. GPU `g` of `gpus` uses NIC `g * nics / gpus`.
     /// `of_domain` neighbouring servers share an NVLink domain.
     pub fn uniform(servers: u32, gpus: u32, nics: u32, of_domain: u32) -> Servers {
         let nic = |server: u32, rail: u32| HostId(server * nics + rail);
@@ -60,7 +60,7 @@ impl Servers {
         Servers::listed(parts, servers * nics)
     }
 
-    /// Servers equal to these, in each of which GPU `g` uses the NIC `nics[g]` of its server.
+    /// A copy of these servers in which GPU `g` of each server uses the NIC `nics[g]` of its server.
     pub fn with_gpu_nics(mut self, nics: &[u32]) -> Servers {
         for server in 0..self.count() {
             for (gpu, nic) in self.gpus_of(server).zip(nics) {
@@ -70,7 +70,7 @@ impl Servers {
         self
     }
 
-    /// Servers of any parts, in a fabric of `hosts` hosts. Each host is a NIC of at most one server.
+    /// Servers with the given parts, in a fabric of `hosts` hosts. Each host is a NIC of at most one server.
     pub fn listed(parts: impl IntoIterator<Item = ServerParts>, hosts: u32) -> Servers {
         let mut servers = Servers {
             nic_base: vec![0],
@@ -96,7 +96,7 @@ impl Servers {
         servers
     }
 
-    /// The number of hosts of the fabric, in servers or not.
+    /// The number of hosts of the fabric, whether they are in servers or not.
     pub fn hosts(&self) -> u32 {
         self.place.len() as u32
     }
@@ -111,7 +111,7 @@ impl Servers {
         self.nic_of_gpu.len() as u32
     }
 
-    /// The GPUs of `server`, as ranks.
+    /// The GPUs of `server`, by rank.
     pub fn gpus_of(&self, server: u32) -> std::ops::Range<u32> {
         self.gpu_base[server as usize]..self.gpu_base[server as usize + 1]
     }
@@ -141,12 +141,12 @@ impl Servers {
         Some(self.place[host.index()].0).filter(|server| *server != NONE)
     }
 
-    /// The rail of `host`, its number within its server; `None` if it is in no server.
+    /// The rail of `host`, which is its number within its server; `None` if it is in no server.
     pub fn rail_of(&self, host: HostId) -> Option<u16> {
         self.server_of(host).map(|_| self.place[host.index()].1)
     }
 
-    /// The number of rails: the NICs of the server that has most.
+    /// The number of rails, which is the largest number of NICs of any server.
     pub fn rails(&self) -> u16 {
         (0..self.count()).map(|server| self.nics_of(server).len() as u16).max().unwrap_or(0)
     }

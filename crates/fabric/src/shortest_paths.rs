@@ -4,8 +4,8 @@ use super::{Routing, Topology};
 use anabranch_base::{HostId, NodeId};
 use std::collections::BTreeMap;
 
-/// The number of links of the shortest paths from `src` to `dst`, and the number of these paths over all ports; `None` where
-/// no port of `src` reaches `dst`.
+/// The number of links of the shortest paths from `src` to `dst`, and the number of these paths over all ports;
+/// `None` if no port of `src` reaches `dst`.
 pub(super) fn between(t: &Topology, src: HostId, dst: HostId) -> Option<(usize, usize)> {
     let routing = Routing::new(t, &|_| true);
     let mut of_ports = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn between(t: &Topology, src: HostId, dst: HostId) -> Option<(usize, 
     Some((shortest + 2, paths))
 }
 
-/// Links and number of shortest paths between two ToRs.
+/// The number of links of the shortest paths between two ToRs, and the number of these paths.
 fn between_tors(t: &Topology, routing: &Routing, from: u32, to: u32) -> (usize, usize) {
     let (mut here, mut links) = (BTreeMap::from([(from, 1)]), 0);
     while !here.contains_key(&to) {

@@ -4,83 +4,83 @@ use crate::{ClosKind, ClosSpec, DragonflySpec, FullMeshSpec, TopologyBuilder, To
 use anabranch_base::{Duration, Parameters, Rate, Refused, Registered, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
-/// The fabric on which messages flow.
+/// The fabric that carries the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
-    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine is its 2-tier form.
+    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine fabric is a fat tree of 2 tiers.
     FatTree {
-        /// Number of hosts.
+        /// The number of hosts.
         hosts: u32,
         /// The tiers, from the ToRs to the top.
         tier: Vec<TierSpec>,
-        /// Hosts in a pod (3 tiers), or in total (2 tiers).
+        /// The number of hosts in a pod (3 tiers), or in total (2 tiers).
         pod_hosts: u32,
     },
     /// Hosts on one switch.
     SingleSwitch {
-        /// Number of hosts.
+        /// The number of hosts.
         hosts: u32,
-        /// Rate of every link.
+        /// The rate of every link.
         link: Rate,
-        /// Latency of every link.
+        /// The latency of every link.
         link_latency: Duration,
-        /// Latency of the switch.
+        /// The latency of the switch.
         switch_latency: Duration,
     },
-    /// Two switches joined by one cable, the hosts split evenly between them.
+    /// Two switches that are connected by one cable. The hosts are split evenly between them.
     Dumbbell {
-        /// Number of hosts, even.
+        /// The number of hosts, which must be even.
         hosts: u32,
-        /// Rate of the host links.
+        /// The rate of the host links.
         link: Rate,
-        /// Rate of the cable in the middle.
+        /// The rate of the cable in the middle.
         trunk: Rate,
-        /// Latency of the host links.
+        /// The latency of the host links.
         link_latency: Duration,
-        /// Latency of the cable in the middle.
+        /// The latency of the cable in the middle.
         trunk_latency: Duration,
-        /// Latency of the switches.
+        /// The latency of the switches.
         switch_latency: Duration,
     },
-    /// Data centres of ToRs and leaves, joined by external switches over long links.
+    /// Data centres of ToRs and leaves, connected by external switches over long links.
     CrossDc(CrossDcSpec),
-    /// A rail-optimised cluster: leaves by rail.
+    /// A rail-optimised cluster, in which each leaf serves the NICs of one rail.
     Rails(ClosSpec),
-    /// A Clos network in each plane: leaves by server, NICs of several ports.
+    /// A Clos network in each plane, in which each leaf serves whole servers and NICs have several ports.
     MultiPlane(ClosSpec),
     /// Alibaba's HPN: rails in two planes.
     Hpn(ClosSpec),
     /// Alibaba's DCN+: two ToRs for each NIC, without rails and planes.
     DcnPlus(ClosSpec),
-    /// Groups of routers, each joined to every other.
+    /// A dragonfly: groups of routers, each group connected to every other.
     Dragonfly(DragonflySpec),
     /// A torus of switches with one host each.
     Torus(TorusSpec),
-    /// Switches each of which is joined to every other one.
+    /// A full mesh: each switch is connected to every other one.
     FullMesh(FullMeshSpec),
     /// Any graph, from a topology file of the ns-3 simulators, or a network file of ASTRA-sim.
     Graph {
         /// The file's name, as the scenario gives it.
         file: String,
-        /// Latency of the switches; a file of ns-3 does not contain it.
+        /// The latency of the switches; a file of ns-3 does not contain it.
         switch_latency: Duration,
     },
-    /// A custom topology from a registry.
+    /// A user-defined topology from a registry.
     #[serde(skip)]
     Registered(RegisteredTopology),
 }
 
 serde_but_registered!(TopologySpec);
 
-/// A custom topology with its parameters.
+/// A user-defined topology with its parameters.
 pub type RegisteredTopology = Registered<TopologyFactory>;
 
-/// A function that adds hosts, switches and links to a graph.
+/// A function that adds hosts, switches and links to a builder.
 pub type TopologyFactory = dyn Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync;
 
 impl TopologySpec {
-    /// The number of hosts, unless only a file or custom code determines it.
+    /// The number of hosts; none if only a file or user-defined code determines it.
     pub fn hosts(&self) -> Option<u32> {
         match self {
             TopologySpec::FatTree { hosts, .. }
@@ -98,7 +98,7 @@ impl TopologySpec {
         }
     }
 
-    /// The Clos network of servers that the specification describes.
+    /// The Clos network of servers that the specification describes; none for other topologies.
     pub fn clos(&self) -> Option<(ClosKind, &ClosSpec)> {
         match self {
             TopologySpec::Rails(spec) => Some((ClosKind::Rails, spec)),
@@ -109,7 +109,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of the links, if all have the same one and the specification gives it.
+    /// The rate of the links, if all links have the same rate and the specification gives it.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),
@@ -129,7 +129,7 @@ impl TopologySpec {
         rates.iter().all(|rate| *rate == first).then_some(first)
     }
 
-    /// The file to which the specification refers.
+    /// The file that the specification names, if it names one.
     pub fn file(&self) -> Option<&str> {
         match self {
             TopologySpec::Graph { file, .. } => Some(file),
@@ -149,32 +149,32 @@ impl TopologySpec {
     }
 }
 
-/// Equal data centres. Each has ToRs and leaves in a full mesh and an external switch (ESW) joined to all its leaves; the
-/// ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
+/// Equal data centres. Each has ToRs and leaves in a full mesh, and an external switch (ESW) that is connected to all
+/// its leaves. The ESWs form a full mesh (Themis-longhaul, section VII-A and figure 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDcSpec {
-    /// Number of data centres, at least 2.
+    /// The number of data centres, at least 2.
     pub dcs: u32,
-    /// ToRs per data centre.
+    /// The number of ToRs per data centre.
     pub tors: u32,
-    /// Leaves per data centre.
+    /// The number of leaves per data centre.
     pub leaves: u32,
-    /// Hosts per ToR.
+    /// The number of hosts per ToR.
     pub hosts_per_tor: u32,
-    /// Rate of the links between hosts, ToRs and leaves.
+    /// The rate of the links between hosts, ToRs and leaves.
     pub link: Rate,
-    /// Latency of the links between hosts, ToRs and leaves.
+    /// The latency of the links between hosts, ToRs and leaves.
     pub link_latency: Duration,
-    /// Rate of the links between leaves and ESWs.
+    /// The rate of the links between leaves and ESWs.
     pub esw_link: Rate,
-    /// Latency of the links between leaves and ESWs.
+    /// The latency of the links between leaves and ESWs.
     pub esw_link_latency: Duration,
-    /// Rate of the long links between ESWs.
+    /// The rate of the long links between ESWs.
     pub wan_link: Rate,
-    /// Latency of the long links; 500 us correspond to 100 km of fibre.
+    /// The latency of the long links; 500 us correspond to 100 km of fibre.
     pub wan_latency: Duration,
-    /// Latency of the switches.
+    /// The latency of the switches.
     pub switch_latency: Duration,
 }
 
@@ -189,16 +189,16 @@ impl CrossDcSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierSpec {
-    /// Rate of the links below the tier.
+    /// The rate of the links below the tier.
     pub link: Rate,
-    /// Latency of the links below the tier.
+    /// The latency of the links below the tier.
     pub link_latency: Duration,
-    /// Latency of the tier's switches.
+    /// The latency of the tier's switches.
     pub switch_latency: Duration,
-    /// Ports down.
+    /// The number of ports down.
     pub radix_down: u32,
-    /// Ports up (0 at the top).
+    /// The number of ports up (0 in the top tier).
     pub radix_up: u32,
-    /// Parallel cables between a switch of this tier and one below it.
+    /// The number of parallel cables between a switch of this tier and one below it.
     pub bundle: u32,
 }

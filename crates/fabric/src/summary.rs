@@ -4,16 +4,17 @@ use super::Topology;
 use anabranch_base::{HostId, NodeId, Rate};
 use std::ops::RangeInclusive;
 
-/// The parts of a fabric in numbers.
+/// The numbers of switches, ports and cables of a fabric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FabricSummary {
-    /// The least and the largest number of ports of a host.
+    /// The smallest and the largest number of ports of a host.
     pub host_ports: RangeInclusive<u16>,
-    /// Cables between hosts and ToRs.
+    /// The number of cables between hosts and ToRs.
     pub host_cables: u32,
     /// The tiers of switches, from the ToRs up.
     pub tiers: Vec<TierSummary>,
-    /// The rate at which one half of the hosts can send to the other half; `None` where the tiers do not give it.
+    /// The rate at which one half of the hosts can send to the other half; `None` if it does not follow from the
+    /// tiers.
     pub bisection: Option<Rate>,
 }
 
@@ -24,17 +25,17 @@ pub struct TierSummary {
     pub word: String,
     /// The number of switches.
     pub switches: u32,
-    /// The least and the largest number of ports to hosts or to lower tiers.
+    /// The smallest and the largest number of ports to hosts or to lower tiers.
     pub down: RangeInclusive<u16>,
-    /// The least and the largest number of ports to higher tiers.
+    /// The smallest and the largest number of ports to higher tiers.
     pub up: RangeInclusive<u16>,
-    /// The least and the largest number of ports to switches of the same tier.
+    /// The smallest and the largest number of ports to switches of the same tier.
     pub level: RangeInclusive<u16>,
-    /// Cables upwards.
+    /// The number of cables to higher tiers.
     pub up_cables: u32,
-    /// Cables within the tier.
+    /// The number of cables within the tier.
     pub level_cables: u32,
-    /// The rate of all links down divided by that of all links up; `None` without links up.
+    /// The total rate of all links down divided by the total rate of all links up; `None` without links up.
     pub oversubscription: Option<f64>,
 }
 
@@ -46,7 +47,7 @@ struct Rates {
 }
 
 impl Topology {
-    /// The parts of the fabric in numbers.
+    /// The numbers of switches, ports and cables of the fabric.
     pub fn summary(&self) -> FabricSummary {
         let ports = (0..self.hosts).map(|host| self.host_ports(HostId(host)));
         let (tiers, rates): (Vec<TierSummary>, Vec<Rates>) =
@@ -95,8 +96,9 @@ impl Topology {
         (summary, rates)
     }
 
-    /// The rate between two halves of the hosts. In a tree it is half of what the narrowest tier carries up; of switches that
-    /// are joined directly, what crosses between the first and the last half of them.
+    /// The rate between two halves of the hosts. In a tree it is half of the rate that the narrowest tier carries
+    /// upwards. If switches are connected directly, it is the rate of the links between the first and the last half
+    /// of the switches.
     fn bisection(&self, tiers: &[TierSummary], rates: &[Rates]) -> Option<Rate> {
         let is_direct = tiers.len() == 1 && tiers[0].level_cables > 0;
         let rate = if is_direct {
@@ -114,7 +116,8 @@ impl Topology {
         u64::try_from(rate).ok().map(Rate)
     }
 
-    /// The network of each switch, from 0: switches that are joined by links, whatever their number, are in one.
+    /// The network of each switch, numbered from 0. Two switches that are connected by any number of links are in one
+    /// network.
     pub fn networks(&self) -> Vec<u32> {
         let mut network = vec![u32::MAX; self.switches.len()];
         let mut count = 0;

@@ -26,13 +26,13 @@ const TIER_KEYS: &[&str] =
 
 /// Reads a `.topo` file: `Nodes`, `Tiers`, `Podsize`, then for each tier a block that begins with `Tier N`.
 ///
-/// Keys are case-insensitive, `#` starts a comment, blanks and empty lines are ignored. `Podsize` is optional with 2 tiers,
-/// `Radix_Up` beside `Oversubscribed` and on the top tier. `Switch_Latency_ns` is 0 by default, `Bundle` 1. Queue sizes must
-/// be numbers but have no effect: queues belong to the scheme.
+/// Keys are case-insensitive, `#` starts a comment, and blanks and empty lines are ignored. `Podsize` is optional
+/// with 2 tiers. `Radix_Up` is optional on the top tier, and on tiers that have `Oversubscribed`. `Switch_Latency_ns`
+/// is 0 by default, `Bundle` 1. Queue sizes must be numbers but have no effect, because queues belong to the scheme.
 ///
 /// # Errors
-/// With file and line: an unknown key (and the nearest known one), a value that is no number, a missing or repeated key, a
-/// number of tiers other than `Tiers`, or radixes that contradict each other.
+/// The error has the file and the line: an unknown key (with the nearest known one), a value that is not a number, a
+/// missing or repeated key, a number of tiers other than `Tiers`, or radixes that contradict each other.
 pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyError> {
     let file = File::read(file_name, text)?;
     let hosts: u32 = file.number(&file.header, NODES)?;
@@ -72,7 +72,7 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
             ShapeKey::RadixUp => (blocks[e.tier], RADIX_UP),
             ShapeKey::Bundle => (blocks[e.tier], BUNDLE),
         };
-        // The proposed value, with the file's key.
+        // The proposed value, preceded by the file's key.
         let Problem { message, fix } = e.problem;
         let problem = match fix {
             Some(_) if key == SPEED => Problem::with_text(message, format_args!("{key} 100, or another one")),
@@ -111,7 +111,7 @@ impl<'a> Block<'a> {
         self.entries.iter().find(|e| e.key == key)
     }
 
-    /// The line of `key`, or the block's first line without it.
+    /// The line of `key`; if the block lacks the key, the block's first line.
     fn line_of(&self, key: &str) -> usize {
         self.get(key).map_or(self.line, |e| e.line)
     }
@@ -180,7 +180,7 @@ impl<'a> File<'a> {
         let radix_down: u32 = self.number(block, RADIX_DOWN)?;
         let quantity = |key, unit| {
             let entry = self.required(block, key)?;
-            // A unit in the value would become part of the one appended below.
+            // A unit in the value would be combined with the unit that is appended below, so it is an error.
             match entry.value.find(|c: char| !c.is_ascii_digit() && c != '.') {
                 Some(_) => {
                     let message = not_a_number(key, entry.value);
@@ -215,7 +215,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// The ports up, from `Radix_Up` or `Oversubscribed`; if both are given, they must agree.
+    /// The ports up, from `Radix_Up` or `Oversubscribed`. If both are given, they must agree.
     fn radix_up(&self, block: &Block, radix_down: u32, top: bool) -> Result<u32, TopologyError> {
         let tier = block.number;
         let given = block.get(RADIX_UP).map(|_| self.number::<u32>(block, RADIX_UP)).transpose()?;
@@ -281,7 +281,7 @@ fn not_a_number(key: &str, value: &str) -> String {
     format!("{key} wants a {what}, not {value:?}")
 }
 
-/// The fix of a rate or a time with a unit: the value in the file's own unit.
+/// The fix for a rate or a time with a unit: the value in the file's own unit, without the unit.
 fn without_unit(key: &str, value: &str) -> Option<Fix> {
     let (value, unit) = match key {
         SPEED => (value.parse::<Rate>().ok().map(|rate| rate.0), Rate::from_gbps(1).0),

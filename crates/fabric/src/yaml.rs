@@ -1,10 +1,10 @@
-//! YAML documents (JSON is YAML too) of ASTRA-sim, with the line of each value.
+//! YAML documents of ASTRA-sim, with the line of each value. JSON is read too, because it is a subset of YAML.
 
 use super::error::TopologyError;
 use anabranch_base::Problem;
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
-/// The document of a file, a mapping.
+/// The document of a file, whose top level is a mapping.
 pub struct YamlDocument<'a> {
     file: &'a str,
     root: MarkedYaml<'a>,
@@ -37,7 +37,7 @@ impl<'a> YamlDocument<'a> {
     /// Reads a file whose top level is a mapping.
     ///
     /// # Errors
-    /// Text that is neither YAML nor JSON, or has another top level.
+    /// The text is neither YAML nor JSON, or its top level is not a mapping.
     pub fn read(file: &'a str, text: &'a str) -> Result<YamlDocument<'a>, TopologyError> {
         let documents = MarkedYaml::load_from_str(text).map_err(|error| {
             let line = error.marker().line().max(1);
@@ -69,7 +69,7 @@ impl<'a> YamlDocument<'a> {
     /// The list at a key, which has an entry per dimension.
     ///
     /// # Errors
-    /// The key is missing, or has no list; `example` is a list that it could have.
+    /// The key is missing, or its value is not a list. The error shows `example`, a list that the key could have.
     pub fn list(&self, key: &str, example: &str) -> Result<Vec<YamlNode>, TopologyError> {
         let Some(value) = self.root.data.as_mapping_get(key) else {
             let message = format!("{key} is missing, a list with an entry per dimension");
@@ -85,10 +85,10 @@ impl<'a> YamlDocument<'a> {
         }
     }
 
-    /// A finite number of `unit` from 0.
+    /// Reads a finite number of `unit`, at least 0.
     ///
     /// # Errors
-    /// Another value.
+    /// Any other value.
     pub fn number(&self, node: &YamlNode, key: &str, unit: &str) -> Result<f64, TopologyError> {
         let number = node.text.parse::<f64>().ok();
         number.filter(|number| number.is_finite() && *number >= 0.0).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! The language of scenarios and figures, the schemes that come with the program, and the models behind figures that
-//! are no packet network. No IO: parsers take text, never paths.
+//! The language of scenarios and figures, the built-in schemes, and the abstract models behind figures that simulate
+//! no packet network. The crate does no IO: parsers take text, never paths.
 
 pub mod model;
 pub mod scenario;

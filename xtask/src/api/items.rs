@@ -1,10 +1,11 @@
-//! The lines of a record for an item.
+//! The lines of a record that describe an item.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemTrait, Meta, TraitItem, Visibility};
 
-/// The items of a macro's argument in place of its call, as `parameters!` and `kinds!` declare types; else the item.
+/// The items in a macro's argument, because `parameters!` and `kinds!` declare types there. For anything but such a
+/// macro call, the item itself.
 pub fn expanded(item: Item) -> Vec<Item> {
     if let Item::Macro(call) = &item
         && call.ident.is_none()
@@ -16,7 +17,7 @@ pub fn expanded(item: Item) -> Vec<Item> {
     vec![item]
 }
 
-/// The tokens without `or Name`, by which `kinds!` names a second type.
+/// The tokens without `or Name`, which gives a second type name in `kinds!`.
 fn without_alternatives(tokens: TokenStream) -> TokenStream {
     let mut kept = Vec::new();
     let mut tokens = tokens.into_iter();
@@ -54,7 +55,7 @@ pub fn public_name(item: &Item) -> Option<String> {
     is_public(visibility).then(|| name.to_string())
 }
 
-/// The source of a part, in one line.
+/// The source text of a syntax node, in one line.
 fn text(part: &impl Spanned) -> String {
     let source = part.span().source_text().unwrap_or_default();
     source.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -112,7 +113,7 @@ fn described_trait(item: &ItemTrait, path: &str) -> Vec<String> {
     lines
 }
 
-/// The lines of an `impl` for the type at `path`: the trait, or the public methods and constants.
+/// The lines of an `impl` for the type at `path`: the trait, or else the public methods and constants.
 pub fn implemented(item: &ItemImpl, path: &str) -> Vec<String> {
     if let Some((of, _)) = &item.trait_ {
         let generics = text(&item.generics);
@@ -130,7 +131,7 @@ pub fn implemented(item: &ItemImpl, path: &str) -> Vec<String> {
     item.items.iter().filter_map(line).collect()
 }
 
-/// The line of the traits that are derived, with `non_exhaustive`.
+/// The line with the derived traits and `non_exhaustive`.
 fn derives(attributes: &[Attribute], path: &str) -> Option<String> {
     let mut names = Vec::new();
     for attribute in attributes {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Item, ItemImpl, UseTree};
 
-/// A module: its crate and its path within.
+/// A module: the name of its crate, and its path within the crate.
 pub type Module = (String, Vec<String>);
 
 /// The items of every module of the libraries.
@@ -15,7 +15,7 @@ pub struct Libraries {
     modules: BTreeMap<Module, Vec<Item>>,
 }
 
-/// The meaning of a path.
+/// The target of a path.
 enum Target<'a> {
     Module(Module),
     Items(Module, Vec<&'a Item>),
@@ -23,7 +23,7 @@ enum Target<'a> {
     Foreign,
 }
 
-/// A name that a `use` brings in, with its path; the name is `*` for all.
+/// An import by `use`: its path, and the name that it gives to the item. The name is `*` for a glob import.
 struct Import {
     path: Vec<String>,
     name: String,
@@ -85,7 +85,7 @@ impl Libraries {
         let path = format!("{prefix}{}", import.name);
         match self.resolve(module, &import.path) {
             Target::Module(target) if import.name == "*" => self.list(&target, prefix, lines),
-            // A whole library has a record of its own, or none.
+            // A whole library is either recorded separately or not at all, so its items are not listed here.
             Target::Module((library, parts)) if parts.is_empty() => {
                 lines.insert(format!("{path}: crate {library}"));
             }
@@ -101,7 +101,7 @@ impl Libraries {
         }
     }
 
-    /// Adds an item, under another name where it has one, with what is implemented for it.
+    /// Adds an item and its implementations. The item is listed under its other name if it has one.
     fn list_item(
         &self,
         module: &Module,
@@ -114,7 +114,7 @@ impl Libraries {
         let path = format!("{prefix}{}", name.unwrap_or(&ident));
         lines.extend(items::described(item, &path));
         if matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
-            // Implementations for a type are in the same top-level module of its crate.
+            // The implementations for a type are in the same top-level module of the crate as the type.
             let near = |other: &Module| other.0 == module.0 && other.1.first() == module.1.first();
             for item in self.modules.iter().filter(|(other, _)| near(other)).flat_map(|(_, items)| items) {
                 if let Item::Impl(item) = item
@@ -126,7 +126,7 @@ impl Libraries {
         }
     }
 
-    /// The meaning of a path in a module.
+    /// The target of a path that is written in `module`.
     fn resolve(&self, module: &Module, path: &[String]) -> Target<'_> {
         let Some((first, rest)) = path.split_first() else { return Target::Module(module.clone()) };
         let root = |name: &str| (name.to_owned(), Vec::new());
@@ -153,7 +153,7 @@ impl Libraries {
             items.iter().filter_map(|item| if let Item::Use(item) = item { Some(item) } else { None })
         {
             for Import { path, name } in imports(&import.tree) {
-                // An import whose path begins with its own name comes from another library.
+                // If an import's path begins with its own name, the name is that of another library.
                 if name == *first && path.first() != Some(first) {
                     return self.resolve(module, &[path.as_slice(), rest].concat());
                 }
@@ -175,7 +175,7 @@ fn child(module: &Module, name: &impl ToString) -> Module {
     (module.0.clone(), [module.1.as_slice(), &[name.to_string()]].concat())
 }
 
-/// The last part of the name of the type that something is implemented for.
+/// The last segment of the name of the type that has the implementation.
 fn type_name(item: &ItemImpl) -> Option<String> {
     match &*item.self_ty {
         syn::Type::Path(path) => path.path.segments.last().map(|part| part.ident.to_string()),
@@ -183,7 +183,7 @@ fn type_name(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// The names that a `use` brings in.
+/// The imports of a `use` tree.
 fn imports(tree: &UseTree) -> Vec<Import> {
     let leaf = |path: Vec<String>, name: String| vec![Import { path, name }];
     match tree {

@@ -1,4 +1,4 @@
-//! The modules of a crate, and which of them use which.
+//! The modules of a crate, and the uses between them.
 
 use crate::source::{Source, attributes, for_tests};
 use proc_macro2::{TokenStream, TokenTree};
@@ -7,10 +7,10 @@ use std::slice;
 use syn::visit::{self, Visit};
 use syn::{ImplItem, Item, UseTree};
 
-/// The siblings that each module of a folder uses, each with the file and the path of a use.
+/// The siblings that each module of a folder uses. Each has the file and the path of one use as evidence.
 pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The uses between the modules of each folder, which is a module with modules below it.
+/// The uses between the modules of each folder. A folder is a module that has submodules.
 pub type Folders = BTreeMap<Vec<String>, Graph>;
 
 /// The uses between siblings, for every folder of a crate.
@@ -37,11 +37,11 @@ pub fn folders(sources: &[&Source]) -> Folders {
     folders
 }
 
-/// The modules of a crate, with the names that each takes from others.
+/// The modules of a crate, with the names that each module imports from others.
 #[derive(Default)]
 struct Modules {
     all: BTreeSet<Vec<String>>,
-    /// By module and name: the path that it stands for, from the root.
+    /// The path from the root to which a name refers, by module and name.
     names: BTreeMap<(Vec<String>, String), Vec<String>>,
     /// The modules of which each module imports every name.
     globs: BTreeMap<Vec<String>, Vec<Vec<String>>>,
@@ -60,7 +60,7 @@ impl Modules {
                     for (mut path, name) in leaves(&item.tree) {
                         let is_glob = path.last().is_some_and(|last| last == "*");
                         path.truncate(path.len() - usize::from(is_glob));
-                        // Without `crate`, `self` or `super` the path starts in this module, or is another crate's.
+                        // A path without `crate`, `self` or `super` begins in this module, or names another crate.
                         let path = absolute(module, &path).unwrap_or_else(|| [module, &path].concat());
                         if is_glob {
                             self.globs.entry(module.to_vec()).or_default().push(path);
@@ -95,7 +95,7 @@ impl Modules {
         module
     }
 
-    /// The path from the root that `name` stands for in `module`, if `module` imports it.
+    /// The path from the root to which `name` refers in `module`, if `module` imports the name.
     fn passed_on(&self, module: &[String], name: &str) -> Option<Vec<String>> {
         if let Some(path) = self.names.get(&(module.to_vec(), name.to_owned())) {
             return Some(path.clone());
@@ -110,7 +110,7 @@ impl Modules {
     }
 }
 
-/// `path` as it is written in `module`, from the root; none where it starts at a name in this module.
+/// The path from the root for `path` as it is written in `module`; none if it begins with a name in this module.
 fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     let mut depth = module.len();
     let mut rest = path;
@@ -126,7 +126,7 @@ fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     (rest.len() < path.len()).then(|| [&module[..depth], rest].concat())
 }
 
-/// The paths in a file, each with the module that it stands in.
+/// The paths in a file, each with the module in which it is written.
 struct Paths {
     /// The module that is being read.
     module: Vec<String>,
@@ -140,7 +140,7 @@ impl Paths {
         }
     }
 
-    /// Paths in the tokens that a macro gets.
+    /// Collects the paths in the argument tokens of a macro.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut joined = true;
@@ -203,7 +203,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-/// Every path of a `use`, with the name that it gives to the item.
+/// Every path of a `use` tree, with the name that the tree gives to the item.
 fn leaves(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     match tree {
         // `a::{self, b}` names `a` itself.
@@ -219,7 +219,7 @@ fn leaves(tree: &UseTree) -> Vec<(Vec<String>, String)> {
     }
 }
 
-/// `first` before `rest`, where a last `self` stands for `first`.
+/// Puts `first` before `rest`. A final `self` refers to `first`.
 fn of_self(first: &str, rest: Vec<String>, name: String) -> (Vec<String>, String) {
     match rest.as_slice() {
         [only] if only == "self" => {

@@ -1,4 +1,4 @@
-//! The finished files, tried where a user would have them: unpacked in a folder of their own.
+//! Tests of the finished files as a user has them, unpacked in a separate folder.
 
 use super::{COMPLETIONS, LIBRARY, Release, library_files, printed};
 use crate::is_available;
@@ -7,14 +7,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The arguments of the C example, with a small fabric.
+/// The arguments of the C example, which describe a small fabric.
 const RING: [&str; 3] = [
     "schemes = [\"reps\"]\ntopology = { kind = \"single-switch\", hosts = 8, link = \"100Gbps\" }\n",
     "8",
     "3276800",
 ];
 
-/// Unpacks the archive elsewhere, and runs the command, the completions, the manual and the C library.
+/// Unpacks the archive in a temporary folder, and tests the command, the completions, the manual and the C library.
 pub fn archive(release: &Release, archive: &Path) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     printed(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(elsewhere.path()))?;
@@ -28,7 +28,7 @@ pub fn archive(release: &Release, archive: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has each shell read its completions.
+/// Lets each shell read its completions.
 fn completions(prefix: &Path) -> Result<()> {
     for (shell, path) in COMPLETIONS {
         if !is_available(shell) {
@@ -56,7 +56,7 @@ fn manual(prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the C example by pkg-config alone, and runs it with the shared and with the static library.
+/// Compiles the C example with pkg-config alone, and runs it with the shared and with the static library.
 fn c_library(release: &Release, prefix: &Path) -> Result<()> {
     if !is_available("pkg-config") || !is_available("cc") {
         println!("SKIPPED: the C library: pkg-config or cc is not installed");
@@ -72,7 +72,7 @@ fn c_library(release: &Release, prefix: &Path) -> Result<()> {
     ensure!(version == [release.version.as_str()], "pkg-config has version {version:?}");
     let shared = flags(&["--cflags", "--libs"])?;
     let [shared_library, static_library] = library_files();
-    // The linker takes the shared library where both are, so the static one is named by its path.
+    // If both libraries exist, the linker takes the shared one. The static one is therefore named by its path.
     let static_library = library.join(static_library).display().to_string();
     let by_name = format!("-l{LIBRARY}");
     let linked_statically = flags(&["--cflags", "--libs", "--static"])?
@@ -97,7 +97,7 @@ fn c_library(release: &Release, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs the wheel into a Python environment of its own, and imports the package.
+/// Installs the wheel into a new Python environment and imports the package.
 pub fn wheel(wheel: &Path) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     printed(Command::new("python3").args(["-m", "venv"]).arg(elsewhere.path()))?;

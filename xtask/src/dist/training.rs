@@ -1,4 +1,5 @@
-//! The training runs of a release: how often each branch of the packet path is taken, for the compiler.
+//! Training runs for profile-guided optimisation of a release. They tell the compiler how often each branch of the
+//! packet path is taken.
 
 use super::Release;
 use crate::instructions::CASES;
@@ -8,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The bytes of a message in the cases of `anabranch bench` that are trained with.
+/// The number of bytes of a message in those training runs that are cases of `anabranch bench`.
 const BYTES: &str = "1048576";
-/// Scenarios that are trained with: faults, incast and a collective.
+/// The training scenarios: faults, incast and a collective.
 const EXAMPLES: [&str; 3] = ["link-failure", "incast", "allreduce"];
 
-/// Builds an instrumented command, runs it, and returns the merged profile; `None` without an llvm-profdata that reads
-/// the profiles of this compiler.
+/// Builds an instrumented command, runs it, and returns the merged profile; `None` if no llvm-profdata can read the
+/// profiles of this compiler.
 pub fn profile(release: &Release) -> Result<Option<PathBuf>> {
     let llvm = compiler::llvm()?;
     let Some(profdata) = profdata(&llvm)? else {
@@ -27,7 +28,8 @@ pub fn profile(release: &Release) -> Result<Option<PathBuf>> {
     let folder = release.cargo_target.join("training");
     let merged = folder.join("merged.profdata");
     let command = release.command(Some(format!("-Cprofile-generate={}", folder.display())))?;
-    // Cargo does not look into profiles, so the crates that are built already keep the one that they were built with.
+    // Cargo does not rebuild crates when the contents of the PGO profile change. A merged profile newer than the
+    // instrumented command is therefore reused.
     if fs::exists(&merged)? && fs::metadata(&merged)?.modified()? > fs::metadata(&command)?.modified()? {
         return Ok(Some(merged));
     }
@@ -47,7 +49,8 @@ pub fn profile(release: &Release) -> Result<Option<PathBuf>> {
     Ok(Some(merged))
 }
 
-/// The llvm-profdata of the toolchain (rustup's component llvm-tools), or the system's of the same major version.
+/// The llvm-profdata of the toolchain (rustup's component llvm-tools), or the system's llvm-profdata of the same
+/// major version.
 fn profdata(llvm: &str) -> Result<Option<PathBuf>> {
     let of_toolchain = Path::new(&compiler::sysroot()?)
         .join("lib/rustlib")
@@ -61,7 +64,7 @@ fn profdata(llvm: &str) -> Result<Option<PathBuf>> {
     Ok(std::iter::once(of_toolchain).chain(of_system).find(reads))
 }
 
-/// Whether the answer to `--version` is that of LLVM with this major version.
+/// Whether `answer`, the output of `--version`, is that of LLVM with this major version.
 fn is_of(answer: &str, llvm: &str) -> bool {
     answer.split_once("LLVM version ").is_some_and(|(_, version)| version.split('.').next() == Some(llvm))
 }

@@ -7,13 +7,13 @@ use crate::error::TopologyError;
 use crate::near::near_divisors;
 use anabranch_base::{Fix, Problem};
 
-/// Numbers of cores that are tried in search of one that fits.
+/// The largest number of cores that is tried in the search for one that fits.
 pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
 
 /// Checks that a network can be built from `spec`.
 ///
 /// # Errors
-/// The first number that is impossible beside the others, with one that fits.
+/// The first number that is impossible in combination with the others, and a number that fits.
 pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
     check_counts(spec)?;
     check_groups(kind, spec)?;
@@ -47,7 +47,7 @@ pub(super) fn check(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError
     check_radix(kind, spec, &shape)
 }
 
-/// Checks servers, NICs and segments.
+/// Checks the numbers of servers, NICs and segments.
 pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     let counts = [
         ("servers", spec.servers),
@@ -79,7 +79,7 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
     divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
 }
 
-/// Checks the NICs of GPUs, and NVLink.
+/// Checks the NICs of the GPUs, and NVLink.
 fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
     let of_gpus = &spec.gpu_nics;
     if !of_gpus.is_empty() && of_gpus.len() != spec.gpus as usize {
@@ -99,7 +99,7 @@ fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Checks tiers, pods and groups of spines.
+/// Checks the tiers, the pods and the groups of spines.
 pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), TopologyError> {
     let fail = |key: &str, message: String, fix: Fix| {
         Err(TopologyError::shape(key, Problem { message, fix: Some(fix) }))
@@ -147,7 +147,7 @@ pub(super) fn check_groups(kind: ClosKind, spec: &ClosSpec) -> Result<(), Topolo
     }
 }
 
-/// Checks that a switch can have so many links up.
+/// Checks that a switch can have this number of uplinks.
 pub(super) fn check_links_up(key: &str, links: u32) -> Result<(), TopologyError> {
     if u64::from(links) < MAX_PORTS {
         return Ok(());

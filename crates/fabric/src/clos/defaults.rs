@@ -1,19 +1,19 @@
-//! The numbers of a Clos network that a scenario leaves out.
+//! Defaults for the numbers of a Clos network that a scenario leaves out.
 
 use super::check::{MOST_CORES_TRIED, check, check_counts, check_groups, check_links_up, check_spines};
 use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::error::TopologyError;
 use anabranch_base::{Duration, Problem, Rate};
 
-/// NICs on a leaf at most, where nothing tells the size of a switch.
+/// The largest number of NICs on a leaf, if the scenario does not give the number of ports of a switch.
 const LEAF_NICS: u32 = 32;
-/// Servers of a segment of HPN, the uplinks of its ToRs, segments of a pod, and what the aggregation switches of a pod
-/// receive over what they send to the cores (HPN, sections 4 and 5).
+/// The numbers of HPN (sections 4 and 5 of its paper): the servers of a segment, the uplinks of a ToR, the segments
+/// of a pod, and the oversubscription between a pod's aggregation switches and the cores.
 const HPN_SEGMENT: u32 = 128;
 const HPN_UPLINKS: u32 = 60;
 const HPN_POD: u32 = 15;
 const HPN_CORE_OVERSUBSCRIPTION: f64 = 15.0;
-/// Servers of a segment of DCN+, and segments of a pod (HPN, section 2).
+/// The numbers of DCN+ (section 2 of the HPN paper): the servers of a segment, and the segments of a pod.
 const DCN_PLUS_SEGMENT: u32 = 16;
 const DCN_PLUS_POD: u32 = 4;
 
@@ -44,13 +44,13 @@ pub struct ClosInput {
     pub tiers: Option<u32>,
     /// See [`ClosSpec::spine_group`].
     pub spine_group: Option<SpineGroup>,
-    /// The rate of a leaf's NICs divided by that of its uplinks.
+    /// The total rate of a leaf's NICs divided by the total rate of its uplinks.
     pub oversubscription: Option<f64>,
     /// See [`ClosSpec::uplinks`].
     pub uplinks: Option<u32>,
     /// See [`ClosSpec::spines`].
     pub spines: Option<u32>,
-    /// The rate of a spine's links down divided by that of its links up.
+    /// The total rate of a spine's links down divided by the total rate of its uplinks.
     pub core_oversubscription: Option<f64>,
     /// See [`ClosSpec::core_uplinks`].
     pub core_uplinks: Option<u32>,
@@ -71,7 +71,7 @@ pub struct ClosInput {
 }
 
 impl ClosInput {
-    /// An input with nothing but what has no default.
+    /// An input that sets only the numbers without a default.
     pub fn new(servers: u32, link: Rate, link_latency: Duration, switch_latency: Duration) -> ClosInput {
         ClosInput {
             servers,
@@ -102,10 +102,10 @@ impl ClosInput {
     }
 }
 
-/// The Clos network of `input`, with a default for every number that it leaves out.
+/// The Clos network of `input`, with a default for every number that the input leaves out.
 ///
 /// # Errors
-/// Numbers that contradict each other, or from which no whole number of links follows.
+/// Numbers that contradict each other, or that do not result in a whole number of links.
 pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
     let mut spec = given(kind, input);
     spec.segment = input.segment.unwrap_or_else(|| segment(kind, input, &spec));
@@ -121,7 +121,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
     Ok(spec)
 }
 
-/// The numbers that do not depend on others; the rest are 0.
+/// The numbers that do not depend on others. All other numbers are 0.
 fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     let nics = input.nics.unwrap_or(8);
     let uplink = input.uplink.unwrap_or(match kind {
@@ -158,7 +158,7 @@ fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     }
 }
 
-/// The links up, the spines and the cores of a network of two or three tiers.
+/// Sets the uplinks, the spines and the cores of a network of two or three tiers.
 fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result<(), TopologyError> {
     let shape = Shape::new(kind, spec);
     spec.uplinks = uplinks(kind, input, spec, shape.down)?;
@@ -168,7 +168,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
         ClosKind::Rails | ClosKind::MultiPlane | ClosKind::DcnPlus => 1.0,
     });
     let (uplink, core_link, of_leaf) = (spec.uplink, spec.core_link, spec.uplinks);
-    // Links down and up of a spine, if a group has so many.
+    // The links down and the links up of a spine, in a group of this number of spines.
     let spine_links = |spines: u32| {
         let down = f64::from(shape.group_leaves()) * f64::from(of_leaf / spines);
         (down, quotient(down, uplink, oversubscription, core_link))
@@ -198,7 +198,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     Ok(())
 }
 
-/// The servers of a segment: so many that the leaves have ports for them.
+/// The number of servers of a segment: as many as the ports of the leaves allow.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -206,7 +206,7 @@ fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
         (_, None) if input.tiers == Some(1) => u32::MAX,
         (_, None) => LEAF_NICS,
         (_, Some(radix)) if input.tiers == Some(1) => radix,
-        // `down` NICs and as many uplinks as they need fill the switch.
+        // `down` NICs, together with the uplinks that they need, fill the switch.
         (_, Some(radix)) => {
             let oversubscription = input.oversubscription.unwrap_or(1.0);
             let (up, down) = (spec.uplink.0 as f64 * oversubscription, spec.link.0 as f64);
@@ -217,7 +217,7 @@ fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     largest_divisor(spec.servers, nics / of_server)
 }
 
-/// Tiers, pods and groups of spines.
+/// Sets the tiers, the pods and the groups of spines.
 fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     let segments = spec.servers / spec.segment;
     let limit = match kind {
@@ -237,7 +237,7 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // As many leaves as a leaf has NICs, as in a fat tree.
+        // A pod has as many leaves as a leaf has NICs, as in a fat tree.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }
@@ -246,7 +246,7 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     };
 }
 
-/// The links of a leaf upwards.
+/// The number of uplinks of a leaf.
 fn uplinks(kind: ClosKind, input: &ClosInput, spec: &ClosSpec, down: u32) -> Result<u32, TopologyError> {
     if let Some(uplinks) = input.uplinks {
         return one_of("oversubscription", input.oversubscription, uplinks);
@@ -260,7 +260,8 @@ fn uplinks(kind: ClosKind, input: &ClosInput, spec: &ClosSpec, down: u32) -> Res
     whole("", down, (spec.link, oversubscription, spec.uplink), up)
 }
 
-/// The cores of a plane: the fewest for whose ports a switch is large enough, or one link to each.
+/// The number of cores of a plane: the smallest number with which the ports of a core suffice, otherwise one core for
+/// each uplink of a group.
 fn cores(spec: &ClosSpec, groups: u32) -> u32 {
     let most = spec.core_uplinks.saturating_mul(spec.spines);
     let links = u64::from(groups) * u64::from(spec.spines) * u64::from(spec.core_uplinks);
@@ -272,19 +273,19 @@ fn cores(spec: &ClosSpec, groups: u32) -> u32 {
     (1..=most.min(MOST_CORES_TRIED)).find(fits).unwrap_or(most)
 }
 
-/// The links up that carry what `down` links carry, divided by the oversubscription.
+/// The number of uplinks that carry the rate of `down` links, divided by the oversubscription.
 fn quotient(down: f64, link: Rate, oversubscription: f64, uplink: Rate) -> f64 {
     down * link.0 as f64 / (oversubscription * uplink.0 as f64)
 }
 
-/// The number of links up, where `up` is a whole number. `prefix` is that of the keys of the tier.
+/// The number of uplinks `up`, which must be whole. `prefix` begins the keys of this tier.
 fn whole(
     prefix: &str,
     down: f64,
     (link, oversubscription, uplink): (Rate, f64, Rate),
     up: f64,
 ) -> Result<u32, TopologyError> {
-    // A ratio such as 16:15 is not exact in binary.
+    // A ratio such as 16:15 is not exact in binary, so a small deviation is permitted.
     if up.is_finite() && up >= 0.5 && (up - up.round()).abs() < 1e-6 * up.max(1.0) {
         return Ok(up.round() as u32);
     }
@@ -299,7 +300,7 @@ fn whole(
     Err(TopologyError::shape(&format!("{prefix}oversubscription"), problem))
 }
 
-/// A number of links up, beside which there is no oversubscription.
+/// A given number of uplinks, which excludes a given oversubscription.
 fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32, TopologyError> {
     if oversubscription.is_none() {
         return Ok(uplinks);
@@ -308,7 +309,7 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that nothing is said about links upwards.
+/// Checks that the input sets no uplinks, as a network of one tier has none.
 fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),
@@ -326,7 +327,7 @@ fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     }
 }
 
-/// A key about cores that is written.
+/// A key about cores that the input sets, if there is one.
 fn core_key(input: &ClosInput) -> Option<&'static str> {
     let keys = [
         ("core_oversubscription", input.core_oversubscription.is_some()),

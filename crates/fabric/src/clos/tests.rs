@@ -1,4 +1,4 @@
-//! Clusters with published counts of switches and cables, and their paths.
+//! Clusters with published numbers of switches and cables, and the paths in them.
 
 use super::*;
 use crate::{Routing, TopologySpec, build};
@@ -17,12 +17,12 @@ fn built(kind: ClosKind, input: ClosInput) -> Topology {
     topology
 }
 
-/// Switches of each tier.
+/// The number of switches of each tier.
 fn tiers(t: &Topology) -> [usize; 3] {
     [1, 2, 3].map(|tier| t.tier_range(tier).len())
 }
 
-/// Cables up from the hosts and from each tier.
+/// The number of cables that lead up from the hosts and from each tier.
 fn cables(t: &Topology) -> [usize; 3] {
     let up = |tier: u8| {
         let nodes = t.tier_range(tier).map(|i| NodeId(t.hosts + i as u32));
@@ -31,7 +31,7 @@ fn cables(t: &Topology) -> [usize; 3] {
     [t.port_base[t.hosts as usize] as usize, up(1), up(2)]
 }
 
-/// The most ports of a switch of each tier.
+/// The largest number of ports of a switch, in each tier.
 fn ports(t: &Topology) -> [usize; 3] {
     let of = |tier: u8| {
         t.tier_range(tier).map(|i| t.links_of(NodeId(t.hosts + i as u32)).len()).max().unwrap_or(0)
@@ -39,7 +39,8 @@ fn ports(t: &Topology) -> [usize; 3] {
     [1, 2, 3].map(of)
 }
 
-/// Links and number of shortest paths from a host to another one by all of its ports that reach it.
+/// The number of links of the shortest paths between two hosts, and the number of these paths over all ports of the
+/// source; `None` if no port reaches the destination.
 fn paths(t: &Topology, src: u32, dst: u32) -> Option<(usize, usize)> {
     crate::shortest_paths::between(t, HostId(src), HostId(dst))
 }
@@ -55,7 +56,8 @@ fn a_superpod_of_four_units_has_its_switches_and_cables() {
     let servers = t.servers.as_ref().unwrap();
     assert_eq!((servers.count(), servers.gpus(), servers.rails()), (128, 1024, 8));
     assert_eq!(t.rail_of_tor(NodeId(t.hosts + 11)), Some(3));
-    // Within a unit and a rail one switch, otherwise three, by 16 spines and two cables to each.
+    // Two hosts of one unit and one rail have one switch between them. Other pairs have three, over 16 spines with
+    // two cables each.
     assert_eq!(paths(&t, 3, 31 * 8 + 3), Some((2, 1)));
     assert_eq!(paths(&t, 3, 32 * 8 + 3), Some((4, 64)));
     assert_eq!(paths(&t, 3, 4), Some((4, 64)));
@@ -93,7 +95,7 @@ fn hpn_has_sixteen_tors_a_segment_and_sixty_aggs_a_plane() {
         (t.plane_count(), t.plane_of(NodeId(t.hosts + 119)), t.plane_of(NodeId(t.hosts + 120))),
         (2, Some(0), Some(1))
     );
-    // Two pods: 15:1 to the cores.
+    // Two pods, with an oversubscription of 15:1 towards the cores.
     let spec =
         clos_defaults(ClosKind::Hpn, &ClosInput { link: Rate::from_gbps(200), ..input(3840) }).unwrap();
     assert_eq!((spec.tiers, spec.core_uplinks, spec.cores), (3, 8, 480));
@@ -123,7 +125,7 @@ fn planes_multiply_the_paths() {
     assert_eq!((tiers(&t), cables(&t)), ([8, 16, 0], [32, 32, 0]));
     assert_eq!((paths(&t, 0, 1), paths(&t, 0, 4)), (Some((2, 4)), Some((4, 16))));
     assert_eq!(t.host_rate(HostId(0)), LINK);
-    // A smaller cut of 131,072 NICs of 8 ports on switches of 512 ports: 2 segments of each plane.
+    // A smaller part of a network of 131,072 NICs with 8 ports on switches with 512 ports: 2 segments of each plane.
     let big = ClosInput { ports: Some(8), radix: Some(512), link: Rate::from_gbps(100), ..input(64) };
     let spec = clos_defaults(ClosKind::MultiPlane, &big).unwrap();
     assert_eq!((spec.segment, spec.uplinks, spec.spines), (32, 256, 1));
@@ -133,7 +135,7 @@ fn planes_multiply_the_paths() {
 
 #[test]
 fn rails_without_common_spines_are_networks_of_their_own() {
-    // DeepSeek: 16,384 endpoints, 768 switches of 64 ports; GPU i in plane i.
+    // DeepSeek's network: 16,384 endpoints, 768 switches of 64 ports, and GPU i in plane i.
     let mpft = ClosInput { radix: Some(64), spine_group: Some(SpineGroup::Rail), ..input(2048) };
     let t = built(ClosKind::Rails, mpft.clone());
     assert_eq!((t.hosts, t.switches.len()), (16_384, 768));
@@ -152,7 +154,7 @@ fn dcn_plus_joins_its_tors() {
         ClosInput { segment: Some(2), pod: Some(2), nics: Some(2), link: Rate::from_gbps(200), ..input(8) },
     );
     assert_eq!((tiers(&t), t.plane_count()), ([8, 8, 16], 1));
-    // Both ports lead to each port of a NIC in the segment over one ToR.
+    // From each port of the source, one ToR leads to a port of each NIC in the segment.
     assert_eq!(paths(&t, 0, 2), Some((2, 2)));
     assert_eq!(paths(&t, 0, 4), Some((4, 2 * 4 * 2)), "two ports, four aggs, two ports there");
     assert_eq!(paths(&t, 0, 8).unwrap().0, 6);

@@ -53,7 +53,7 @@ fn ports_of_a_nic_are_in_planes() {
     let two = SERVER.replace("</nic>", second).replacen("dev=\"2\"", "dev=\"3\"", 1);
     let server = parse_nccl("s.xml", &two).unwrap();
     assert_eq!((server.nics, server.ports, server.gpu_nics), (2, 2, vec![1, 0]));
-    // Ports of one rail are one NIC, wherever they are.
+    // Ports of one rail belong to one NIC, wherever they are in the file.
     let railed = SERVER.replacen("dev=\"1\" speed", "dev=\"1\" rail=\"0\" plane=\"1\" speed", 1).replacen(
         "dev=\"0\" speed",
         "dev=\"0\" rail=\"0\" plane=\"0\" speed",

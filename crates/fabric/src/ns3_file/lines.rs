@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) struct File<'a> {
     name: &'a str,
     pub header: Header<'a>,
-    /// The lines after the header that are not empty.
+    /// The lines after the header, without empty lines.
     body: Vec<Line<'a>>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Header<'a> {
     pub line: usize,
     pub dialect: Dialect,
     pub nodes: u32,
-    /// Switches, NVSwitches among them.
+    /// The number of switches, including NVSwitches.
     pub switches: u32,
     pub links: u32,
     /// SimAI's numbers of GPUs per server and of NVSwitches.
@@ -34,14 +34,14 @@ pub(super) struct ServerCounts {
     pub nvswitches: u32,
 }
 
-/// The family of simulators that reads a file, recognized by the columns of its first line.
+/// The family of simulators that reads a file, recognised by the columns of the file's first line.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Dialect {
     /// HPCC's simulator, its descendants, and ns3-rdma.
     Hpcc,
-    /// ns3-datacenter (inet-tub). Its number of ToRs and Reverie's port rates are ignored.
+    /// ns3-datacenter (inet-tub). Its number of ToRs and the port rates of Reverie are ignored.
     Datacenter,
-    /// SimAI, whose last column is a word.
+    /// SimAI. The last column is a word.
     SimAi,
 }
 
@@ -56,7 +56,8 @@ impl Dialect {
         }
     }
 
-    /// The columns of the nodes, the switches and the links. SimAI's NVSwitches are in the column before its switches.
+    /// The columns of the numbers of nodes, switches and links. In SimAI's header, the column before the switches has
+    /// the number of NVSwitches.
     fn columns(self) -> [usize; 3] {
         match self {
             Dialect::Hpcc => [0, 1, 2],
@@ -83,7 +84,7 @@ pub(super) struct Link {
     pub loss: f64,
 }
 
-/// The two nodes of a line that is a cable, well-formed or not.
+/// The two nodes of a line that describes a cable, well-formed or not.
 fn ends(words: &[&str]) -> Option<[u32; 2]> {
     match words {
         [a, b, _, ..] => Some([a.parse().ok()?, b.parse().ok()?]),
@@ -91,20 +92,20 @@ fn ends(words: &[&str]) -> Option<[u32; 2]> {
     }
 }
 
-/// Whether a line is a cable, perhaps with a mistake, rather than prose.
+/// Whether a line describes a cable, possibly with a mistake, rather than being prose.
 fn is_like_cable(words: &[&str]) -> bool {
     let [a, b, rate, ..] = words else { return false };
     let valid = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
     valid.into_iter().filter(|valid| *valid).count() > 1
 }
 
-/// Whether a line is a flow of a flow file: five to seven plain numbers, the first of which are nodes.
+/// Whether a line is from a flow file: it has five to seven plain numbers, of which the first two are nodes.
 fn is_flow(words: &[&str]) -> bool {
     let are_nodes = ends(words).is_some();
     are_nodes && (5..=7).contains(&words.len()) && words.iter().all(|word| word.parse::<f64>().is_ok())
 }
 
-/// The numbers of a line that has nothing but numbers.
+/// The numbers of a line that contains only numbers.
 fn numbers(words: &[&str]) -> Option<Vec<u32>> {
     words.iter().map(|word| word.parse().ok()).collect()
 }
@@ -112,7 +113,7 @@ fn numbers(words: &[&str]) -> Option<Vec<u32>> {
 /// The number and the words of a line.
 type Line<'a> = (usize, Vec<&'a str>);
 
-/// The switches, if the first line lists them, and the lines after it.
+/// The switches, if the first line lists them, and the lines after that line.
 fn switches_and_cables<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>]) {
     match body.split_first().and_then(|(first, rest)| Some((numbers(&first.1)?, rest))) {
         Some(found) => found,
@@ -129,7 +130,7 @@ impl<'a> File<'a> {
     /// Divides a file into lines and reads its header.
     ///
     /// # Errors
-    /// An empty file, or a header that is malformed or has impossible counts.
+    /// The file is empty, or its header is malformed or has impossible counts.
     pub(super) fn read(name: &'a str, text: &'a str) -> Result<File<'a>, TopologyError> {
         let mut lines = text
             .trim_start_matches('\u{feff}')
@@ -193,7 +194,7 @@ impl<'a> File<'a> {
     /// Whether each node is a switch.
     ///
     /// # Errors
-    /// A line of switches that does not list each one once.
+    /// The line of switches does not list each switch exactly once.
     pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {
         let Header { nodes, switches: count, line: header, .. } = self.header;
         let mut is_switch = vec![false; nodes as usize];
@@ -240,7 +241,7 @@ impl<'a> File<'a> {
         Ok(is_switch)
     }
 
-    /// SimAI's NVSwitches: the first ones in the line of switches.
+    /// SimAI's NVSwitches, which come first in the line of switches.
     pub(super) fn nvswitches(&self) -> BTreeSet<u32> {
         let count = self.header.server.map_or(0, |server| server.nvswitches as usize);
         let ids = self.body.first().and_then(|(_, words)| numbers(words)).unwrap_or_default();
@@ -254,21 +255,21 @@ impl<'a> File<'a> {
         Fix::text(words.join(" "))
     }
 
-    /// The nodes with several cables, which hosts do not have.
+    /// The nodes with several cables. They are probably switches, because a host usually has a single cable.
     fn likely_switches(&self) -> BTreeSet<u32> {
         let mut once = BTreeSet::new();
         let ends = cables(switches_and_cables(&self.body).1).flatten();
         ends.filter(|node| *node < self.header.nodes && !once.insert(*node)).collect()
     }
 
-    /// The cables that the header counts.
+    /// The cables, as many as the header gives.
     ///
     /// # Errors
-    /// Fewer cables than that, or a malformed one.
+    /// The file has fewer cables than the header gives, or a malformed one.
     pub(super) fn links(&self, is_switch: &[bool]) -> Result<Vec<Link>, TopologyError> {
         let Header { links: count, switches, .. } = self.header;
         let body = &self.body[usize::from(switches > 0).min(self.body.len())..];
-        // ns3-rdma's cables have no error rate; in the other files of this dialect all have one.
+        // ns3-rdma's cables have no error rate. In the other files of this dialect every cable has one.
         let mut all = body.iter().filter(|(_, words)| ends(words).is_some());
         let width = match self.header.dialect == Dialect::Hpcc && all.all(|(_, words)| words.len() == 4) {
             true => 4,
@@ -337,7 +338,8 @@ impl<'a> File<'a> {
         )
     }
 
-    /// The error for a line of switches where as many other nodes have several links, which only switches have.
+    /// The error for a line of switches that lists the wrong nodes: as many other nodes have several links, so these
+    /// are probably the switches.
     pub(super) fn other_switches(&self, is_switch: &[bool], links: &[Link]) -> Option<TopologyError> {
         let mut once = BTreeSet::new();
         let ends = links.iter().flat_map(|link| link.ends);
@@ -365,7 +367,8 @@ impl<'a> File<'a> {
     }
 }
 
-/// The header that fits the lines after it; `None` if that is the present one, or its counts are impossible too.
+/// The header that fits the lines after it; `None` if the present header already fits, or if the fitting counts are
+/// impossible too.
 fn corrected_header(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<Fix> {
     let (switches, lines) = switches_and_cables(body);
     let nodes = cables(lines).flatten().chain(switches.iter().copied()).max()?.checked_add(1)?;
@@ -390,7 +393,7 @@ fn header_with_counts(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> S
     words.join(" ")
 }
 
-/// The reason why no graph can have these counts, if there is one.
+/// The reason why no graph can have these counts; `None` if a graph can have them.
 fn count_problem(nodes: u32, switches: u32, links: u32) -> Option<String> {
     let hosts = nodes.saturating_sub(switches);
     if switches > nodes {

@@ -1,4 +1,4 @@
-//! Hosts with several links: NICs of several ports, and hosts that are joined to other hosts.
+//! Hosts with several links: NICs with several ports, and hosts with a cable to another host.
 
 use super::super::MOST_HOST_PORTS;
 use super::super::error::TopologyError;
@@ -6,12 +6,12 @@ use super::lines::{File, Link};
 use anabranch_base::{Duration, Rate};
 
 impl File<'_> {
-    /// Gives each host that is joined to another host a switch of its own, as hosts do not forward. The switch takes over all
-    /// links of the host and gets a number behind the file's nodes. The link between them has the rate of these links
-    /// together, and no latency.
+    /// Adds a switch for each host that has a cable to another host, because hosts do not forward packets. The switch
+    /// takes over all links of the host, and its number follows the file's nodes. The link between host and switch
+    /// has no latency, and its rate is the sum of the rates of the host's links.
     ///
     /// # Errors
-    /// A host joined to itself, a host with more links than a NIC has ports, and switches that were mistaken for hosts.
+    /// A host has a cable to itself or more links than a NIC has ports, or switches were mistaken for hosts.
     pub(super) fn with_own_switches(
         &self,
         is_switch: &mut Vec<bool>,

@@ -1,7 +1,7 @@
 //! Servers of SimAI's topologies: GPUs, NVSwitches and the links between them.
 //!
-//! A node that is no switch is a GPU together with its NIC. Between GPUs on NVSwitches SimAI's packets take an NVLink to the
-//! switch and one from it, so that the latency from GPU to GPU is that of both.
+//! A node that is not a switch is a GPU together with its NIC. In SimAI, a packet between two GPUs of an NVSwitch
+//! crosses one NVLink to the switch and another from it, so the latency between the GPUs is the sum of both.
 
 use super::super::error::TopologyError;
 use super::super::{NvLink, ServerParts, Servers};
@@ -14,17 +14,17 @@ use std::collections::{BTreeMap, BTreeSet};
 struct OfGpu {
     rate: Rate,
     latency: Duration,
-    /// The line of the last one.
+    /// The line of the last of these NVLinks.
     line: usize,
 }
 
 impl File<'_> {
-    /// The servers of a file of SimAI, whose NVLinks are removed from `links`. `None` for other files, and where each GPU is
-    /// a server of its own.
+    /// The servers of a SimAI file. Their NVLinks are removed from `links`. `None` for other files, and if each GPU
+    /// is a server of its own.
     ///
     /// # Errors
-    /// GPUs that do not fill their servers, links of NVSwitches to other switches, GPUs whose NVLinks differ, and GPUs of one
-    /// server that NVSwitches do not join.
+    /// GPUs that do not fill their servers, links from NVSwitches to other switches, GPUs whose NVLinks differ, or
+    /// GPUs of one server that are not connected by NVSwitches.
     pub(super) fn take_servers(
         &self,
         is_switch: &[bool],
@@ -89,7 +89,7 @@ impl NvLinks<'_> {
         Ok([gpu, nvswitch])
     }
 
-    /// The rate of the NVLinks of a GPU together, and the latency from GPU to GPU; `None` without NVSwitches.
+    /// The total rate of a GPU's NVLinks, and the latency from GPU to GPU; `None` without NVSwitches.
     fn rate_and_latency(&self, gpus: &[u32]) -> Result<Option<NvLink>, TopologyError> {
         let mut of_gpus: BTreeMap<u32, OfGpu> = BTreeMap::new();
         for link in &self.links {
@@ -124,7 +124,8 @@ impl NvLinks<'_> {
         Ok(first.map(|(_, of_gpu)| NvLink { rate: of_gpu.rate, latency: of_gpu.latency * 2 }))
     }
 
-    /// The NVLink domain of each GPU, numbered in the order of the servers. Without NVSwitches each server is a domain.
+    /// The NVLink domain of each GPU. Domains are numbered in the order of the servers. Without NVSwitches each
+    /// server is a domain.
     fn domains(&self, gpus: &[u32], of_server: usize) -> Result<Vec<u32>, TopologyError> {
         if self.nvswitches.is_empty() {
             return Ok((0..gpus.len()).map(|gpu| (gpu / of_server) as u32).collect());

@@ -1,4 +1,4 @@
-//! Tests of how topology files are read, and of the messages about mistakes in them.
+//! Tests of reading topology files, and of the errors about mistakes in them.
 
 use super::*;
 use anabranch_base::{HostId, Rate};
@@ -60,7 +60,7 @@ fn tiers_follow_the_distance_to_the_nearest_tor() {
     assert!(chain(256).unwrap_err().contains("switch 257 is more than 254 links away"));
 }
 
-/// A mistake in [`GOOD`], and the message about it.
+/// A mistake in [`GOOD`], and the error text about it.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("7 3 8", "7 3", "g.txt:1: this line has 2 columns; it must have 3: nodes switches links (HPCC), 4: "),
     ("7 3 8", "7 x 8", "g.txt:1: \"x\" is not the number of switches"),
@@ -93,7 +93,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("2us 0", "2us", "g.txt:6: this line has no error rate (node node rate latency error-rate)"),
 ];
 
-/// A mistake in [`GOOD`], and a message about it that proposes no line to write instead.
+/// A mistake in [`GOOD`], and an error text about it that proposes no replacement.
 const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("1 0 100", "1 9 100", "g.txt:3: there is no node 9: line 1 counts 7, numbered 0 to 6"),
     ("3 3 1600", "x 3 1600", "g.txt:11: \"x\" is not a node's number, a whole number from 0"),
@@ -109,7 +109,7 @@ fn told(error: &str) -> (usize, &str, Option<&str>) {
     (line, problem, instead)
 }
 
-/// The text with a line replaced, or with another one above it.
+/// The text with one line replaced, or with another line inserted above it.
 fn followed(text: &str, line: usize, instead: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     match instead.strip_suffix(" above it") {
@@ -139,7 +139,7 @@ fn a_hint_followed_gives_what_was_meant() {
     }
 }
 
-/// A file in which the hint is followed can be read, whatever value its author had in mind.
+/// A file in which the hint has been followed can be read, although the value in the hint is only an example.
 #[test]
 fn a_hint_that_is_an_example_can_be_read() {
     for (from, to, expected) in [
@@ -269,7 +269,7 @@ fn hosts_joined_to_hosts_have_switches_of_their_own() {
     }
     assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(1)), Some((3, 1)));
     assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(2)), Some((4, 2)));
-    // Of a graph with switches, those of the file keep their numbers and their latency.
+    // In a graph with switches, the switches of the file keep their numbers and their latency.
     let mixed = "4 1 4\n3\n0 1 100Gbps 2us 0\n1 3 50Gbps 1us 0\n2 3 100Gbps 1us 0\n0 3 100Gbps 1us 0\n";
     let t = read(mixed).unwrap();
     let switches: Vec<_> = t.switches.iter().map(|s| (s.file_id, s.latency)).collect();
@@ -290,7 +290,7 @@ fn the_mesh_of_a_dgx_1_is_read_without_switches() {
     assert_eq!(crate::shortest_paths::between(&t, HostId(0), HostId(7)), Some((4, 2)));
 }
 
-/// Two servers of two GPUs each, on one NVSwitch each; NVSwitches 4 and 5, ToRs 6 and 7.
+/// Two servers of two GPUs each, with one NVSwitch (4 or 5) per server and the ToRs 6 and 7.
 const SERVERS: &str = "8 2 2 2 8 H100\n4 5 6 7\n0 4 2880Gbps 25ns 0\n1 4 2880Gbps 25ns 0\n2 5 2880Gbps 25ns 0\n\
     3 5 2880Gbps 25ns 0\n0 6 200Gbps 1us 0\n1 7 200Gbps 1us 0\n2 6 200Gbps 1us 0\n3 7 200Gbps 1us 0\n";
 

@@ -2,10 +2,12 @@
 
 use anabranch_base::{Duration, Fix, Problem, Rate};
 
-/// The least plain rate that is taken as bits per second. ns-3 reads smaller ones so too, but a unit is likely missing.
+/// The smallest plain number that is read as a rate in bits per second. ns-3 also reads smaller numbers in this way,
+/// but they probably lack a unit.
 const LEAST_PLAIN_RATE: u64 = 1_000_000;
 
-/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits per second.
+/// A rate with a unit of ns-3's `DataRate` (`100Gbps`, `100Gb/s`, `12.5GB/s`, `1Gib/s`); a plain number is in bits
+/// per second.
 pub(super) fn rate(word: &str) -> Result<Rate, Problem> {
     let split = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(split);
@@ -68,7 +70,8 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
     match (word.parse::<Duration>(), plain) {
         (Ok(latency), _) => Ok(latency),
         (Err(_), Some(0.0)) => Ok(Duration::ZERO),
-        // The proposal takes a number below 0.01 as seconds, as ns-3 does, one below 50 as us, and a larger one as ns.
+        // The proposed fix reads a number below 0.01 as seconds, as ns-3 does, a number below 50 as microseconds, and
+        // a larger number as nanoseconds.
         (Err(_), Some(number)) => {
             let instead = match number {
                 small if small < 0.01 => Duration((small * 1e12).round() as u64).to_string(),
@@ -105,7 +108,7 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
     ))
 }
 
-/// The replacement that the parser of scenarios proposes for a malformed quantity.
+/// The replacement for a malformed quantity that the parser of scenarios proposes.
 fn suggestion<T: std::str::FromStr<Err = Problem>>(word: &str) -> Option<Fix> {
     word.parse::<T>().err()?.fix
 }

@@ -12,7 +12,7 @@ pub(super) fn host_links(topology: &Topology, host: u32, port: Option<u32>) -> R
     links_of_nic(topology, HostId(host), port, &format!("host:{host}/port"))
 }
 
-/// The uplinks of a server's NICs, of one of them, or of one port of it.
+/// The uplinks of all NICs of a server, of one of its NICs, or of one port of that NIC.
 pub(super) fn server_links(
     topology: &Topology,
     server: u32,
@@ -58,7 +58,7 @@ pub(super) fn rail_links(topology: &Topology, rail: u32) -> Result<Vec<LinkId>, 
     Ok(of_rail.flat_map(|host| topology.links_of(host.into())).map(LinkId).collect())
 }
 
-/// The ToRs all of whose hosts are NICs of a rail.
+/// The ToRs whose hosts are all NICs of one rail.
 pub(super) fn rail_tors(topology: &Topology, rail: u32) -> Result<Vec<NodeId>, Problem> {
     check_rail(topology, rail)?;
     let tors = (topology.hosts..topology.hosts + topology.tors()).map(NodeId);
@@ -70,7 +70,7 @@ pub(super) fn rail_tors(topology: &Topology, rail: u32) -> Result<Vec<NodeId>, P
     }
 }
 
-/// The uplinks of all hosts, or of their ports in a plane.
+/// The uplinks of all hosts, or only of their ports in one plane.
 pub(super) fn nic_links(topology: &Topology, plane: Option<u32>) -> Result<Vec<LinkId>, Problem> {
     let links = (0..topology.port_base[topology.hosts as usize]).map(LinkId);
     let Some(plane) = plane else { return Ok(links.collect()) };

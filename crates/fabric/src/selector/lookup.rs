@@ -5,7 +5,7 @@ use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Problem, Stream};
 use std::ops::Range;
 
-/// The most error rates that an error lists.
+/// The largest number of error rates that an error text lists.
 const MOST_RATES_LISTED: usize = 8;
 
 /// The tier of a set in `topology`; `None` if the topology has no such tier.
@@ -32,7 +32,7 @@ pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
     (tier <= top).then_some(tier)
 }
 
-/// Checks that the topology has a plane.
+/// Checks that the topology has this plane.
 pub(super) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem> {
     match u32::from(topology.plane_count()) {
         _ if topology.planes.is_empty() => Err("this topology has no planes".into()),
@@ -71,7 +71,7 @@ pub(super) fn switch(topology: &Topology, set: SwitchSet, index: u32) -> Result<
     })
 }
 
-/// The part of a name in front of a switch of a plane: `plane:2/`.
+/// The prefix of a switch name that gives its plane: `plane:2/`.
 pub(super) fn of_plane(plane: Option<u32>) -> String {
     plane.map_or(String::new(), |plane| format!("plane:{plane}/"))
 }
@@ -106,7 +106,7 @@ pub(super) fn uplinks(
         return Err("these switches have no links upwards".into());
     }
     if amount != Amount::All {
-        // A cable between two switches of the tier leads up from both; it counts once.
+        // A cable between two switches of the tier is an uplink of both, but counts only once.
         links.retain(|&link| {
             let tier = |node| topology.switch(node).map(|s| s.tier);
             let level = tier(topology.source(link)) == tier(topology.ports[link.index()].peer);
@@ -136,7 +136,7 @@ pub(super) fn ports(
     }
 }
 
-/// The links that leave `node` upwards (or to a switch of its tier), or downwards.
+/// The links that leave `node` upwards (or to a switch of the same tier), or downwards.
 pub(super) fn ports_of(topology: &Topology, node: NodeId, up: bool) -> Range<u32> {
     let all = topology.links_of(node);
     let middle = all.start + u32::from(topology.down_ports(node));
@@ -158,7 +158,7 @@ pub(super) fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<Lin
     Ok(links)
 }
 
-/// The switch that a host of an imported file has of its own, which the file does not have; `node` itself for any other.
+/// The switch that was added for a host of an imported file, if there is one; otherwise `node` itself.
 fn own_switch(topology: &Topology, node: NodeId) -> NodeId {
     let tor = topology.ports[topology.link(node, 0).index()].peer;
     let is_own = topology.switch(tor).is_some_and(|switch| switch.file_id.is_none());
@@ -180,7 +180,7 @@ pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<Link
     Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")).into())
 }
 
-/// A random sample of `all`, which is ascending and distinct, as is the result.
+/// A random sample of `all`. Both `all` and the sample are ascending and distinct.
 pub(super) fn pick<T: Ord>(
     mut all: Vec<T>,
     amount: Amount,
@@ -196,7 +196,8 @@ pub(super) fn pick<T: Ord>(
                 format_args!("1 to {}", all.len()),
             ));
         }
-        // The number is rounded to the nearest; it is at most that of all, since a share is at most 100 %.
+        // The number is rounded to the nearest integer. It is at most the number of all, because a share is at most
+        // 100 %.
         Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
     };
     random.shuffle(&mut all);

@@ -1,4 +1,4 @@
-//! The selector nearest to one that names nothing on a topology.
+//! The existing selector nearest to one that names nothing in a topology.
 
 use super::lookup::{members, of_plane, ports_of, side_name, tier_of};
 use super::{Amount, Form, Selector, SetKind, SwitchSet};
@@ -10,7 +10,7 @@ impl Selector {
     fn amount(&self) -> String {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
-        // Of a plane's form the plane comes first.
+        // A form of a plane begins with the plane, which is removed.
         let form = form.map(|form| match form.starts_with("plane:") {
             true => form.split_once('/').map_or(String::new(), |(_, rest)| rest.to_owned()),
             false => form,
@@ -18,7 +18,7 @@ impl Selector {
         form.and_then(|form| behind(&form)).map_or(String::new(), |amount| format!(":{amount}"))
     }
 
-    /// The selector of `topology` nearest to this one, of links (`links`) or switches.
+    /// The selector of `topology` nearest to this one. It names links if `links` is true, otherwise switches.
     pub(super) fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
         let amount = self.amount();
         let side_of = |node: NodeId, up: bool, port: Option<u32>| {
@@ -68,7 +68,7 @@ impl Selector {
                 side_of(node, up, port)
             }
             Form::Switches(set, _) | Form::Uplinks(set, _) => {
-                // The number may be too large.
+                // The number may exceed the existing links, so 1 is proposed.
                 let amount = match self.form {
                     Form::Uplinks(_, Amount::Count(_)) => ":1",
                     _ => &amount,
@@ -87,7 +87,7 @@ impl Selector {
     }
 }
 
-/// The name of the host, and of its port if one is named, nearest to these numbers.
+/// The name of the host nearest to the given number, with the nearest port if a port is given.
 fn nearest_port(topology: &Topology, host: u32, port: Option<u32>) -> String {
     let host = HostId(host.min(topology.hosts - 1));
     let most = u32::from(topology.host_ports(host)) - 1;
@@ -95,7 +95,7 @@ fn nearest_port(topology: &Topology, host: u32, port: Option<u32>) -> String {
     format!("host:{host}{port}")
 }
 
-/// The name of the server, and of its NIC and port if they are named, nearest to these numbers.
+/// The name of the server nearest to the given number, with the nearest NIC and port if they are given.
 fn nearest_nic(topology: &Topology, server: u32, nic: Option<u32>, port: Option<u32>) -> String {
     let Some(servers) = topology.servers.as_ref().filter(|servers| servers.count() > 0) else {
         return nearest_port(topology, nic.unwrap_or(server), None);
@@ -109,7 +109,7 @@ fn nearest_nic(topology: &Topology, server: u32, nic: Option<u32>, port: Option<
     format!("server:{server}/nic:{nic}{port}")
 }
 
-/// The plane nearest to one that is named, where there are planes.
+/// The plane nearest to the given one, if there are planes.
 fn nearest_plane(topology: &Topology, plane: Option<u32>) -> Option<u32> {
     let last = u32::from(topology.plane_count()) - 1;
     plane.filter(|_| !topology.planes.is_empty()).map(|plane| plane.min(last))
@@ -120,12 +120,12 @@ fn has_rail_tors(topology: &Topology) -> bool {
     topology.rail_of_tor(NodeId(topology.hosts)).is_some()
 }
 
-/// The tier of `topology` nearest to a set that other topologies may have.
+/// The tier of `topology` nearest to the tier of `kind`, which another topology may have.
 fn nearest_tier(topology: &Topology, kind: SetKind) -> Option<u8> {
     let top = topology.top_tier();
     tier_of(topology, kind).or(match kind {
         SetKind::Node | SetKind::Switch => None,
-        // Many call the tiers of a leaf-spine `leaf` and `spine`.
+        // Many users call the tiers of a leaf-spine fabric `leaf` and `spine`.
         SetKind::Tor | SetKind::Leaf => Some(1),
         SetKind::Agg => Some(top.min(2)),
         SetKind::Spine | SetKind::Core | SetKind::Esw => Some(top),

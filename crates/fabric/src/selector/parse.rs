@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
     }
 }
 
-/// The forms of hosts, servers, rails and planes; `None` for a text of another form.
+/// Parses the forms of hosts, servers, rails and planes; `None` for a text of another form.
 fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
     let (word, rest) = match text.find([':', '/']) {
         Some(end) => (&text[..end], Some(&text[end + 1..])),
@@ -95,7 +95,7 @@ fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
     })
 }
 
-/// The form behind `plane:`, such as `2` and `2/tor:0/up:3`.
+/// Parses the text after `plane:`, such as `2` and `2/tor:0/up:3`.
 fn parse_of_plane(text: &str) -> Result<Form, Problem> {
     let Some((plane, of_plane)) = text.split_once('/') else { return Ok(Form::Plane(parse_index(text)?)) };
     let plane = Some(parse_index(plane)?);
@@ -111,7 +111,7 @@ fn parse_of_plane(text: &str) -> Result<Form, Problem> {
     }
 }
 
-/// The form behind `host-links:` and `nic-links:`, such as `3%`, `plane:1` and `plane:1:3%`.
+/// Parses the text after `host-links:` or `nic-links:`, such as `3%`, `plane:1` and `plane:1:3%`.
 fn parse_host_links(text: Option<&str>) -> Result<Form, Problem> {
     let Some(of_plane) = text.and_then(|text| text.trim().strip_prefix("plane:")) else {
         return Ok(Form::HostLinks { plane: None, amount: parse_amount(text)? });

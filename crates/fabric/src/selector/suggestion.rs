@@ -1,12 +1,12 @@
-//! Suggestions for texts that resemble selectors.
+//! Suggestions for texts that resemble selectors but are not.
 
 use super::{Form, Selector, switch};
 use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Purpose, stream};
 
 impl Selector {
-    /// The selector of `topology` that `text`, which is none, resembles: `tor:0/up:0` for `tor0/up0` or `ToR-0.up[0]`. It
-    /// names links with `links`, switches otherwise.
+    /// The selector of `topology` that `text` resembles: `tor:0/up:0` for `tor0/up0` or `ToR-0.up[0]`. It names links
+    /// if `links` is true, otherwise switches.
     pub fn suggest(text: &str, topology: &Topology, links: bool) -> Option<String> {
         if let Some((from, to)) = text.split_once("->") {
             let node = |name| match Selector::parse(&normalized(name)).ok()?.form {
@@ -23,7 +23,7 @@ impl Selector {
         }
         let normalized = normalized(text);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
-        // Only success matters, so any stream does.
+        // The drawn links are not used, only whether the selector names any, so any stream serves.
         let mut random = stream(1, 0, Purpose::FaultSelection);
         let found = match links {
             true => selector.links(topology, &mut random).map(drop),
@@ -36,7 +36,7 @@ impl Selector {
     }
 }
 
-/// The cable between two switches with a separator between their names: `tor0-spine1`, `tor:0 <-> spine:1`.
+/// The cable between the two switches whose names a separator divides: `tor0-spine1`, `tor:0 <-> spine:1`.
 fn between(text: &str, topology: &Topology) -> Option<String> {
     let node = |name: &str| match Selector::parse(&normalized(name)).ok()?.form {
         Form::Switch(kind, index) => switch(topology, kind, index).ok(),
@@ -72,7 +72,7 @@ fn normalized(text: &str) -> String {
             normalized = normalized.replace(&format!("{before}{side}"), &format!("/{side}"));
         }
     }
-    // `tor:0/uplink:1` means one port; `tor/uplinks` all cables above ToRs.
+    // `tor:0/uplink:1` means one port, but `tor/uplinks` means all cables above the ToRs.
     let normalized = match normalized.contains(':') {
         true => normalized.replace("/uplinks", "/up").replace("/uplink", "/up").replace("/downlink", "/down"),
         false => normalized,

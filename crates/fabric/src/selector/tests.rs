@@ -142,7 +142,7 @@ fn single() -> Topology {
     build(&single, None).unwrap()
 }
 
-/// Checks the beginning of the error of each selector of links.
+/// Checks how the error text of each selector of links begins.
 fn assert_errors(cases: &[(&Topology, &str, &str)]) {
     for (t, text, expected) in cases {
         let got = links(t, text).unwrap_err();
@@ -272,7 +272,7 @@ proptest! {
         let mut random = stream(1, 0, Purpose::FaultSelection);
         if let Ok(selector) = Selector::parse(&text) {
             for t in [tree(32, 2), graph(), single(), cluster()] {
-                // A suggested selector names something.
+                // A suggested selector names at least one link or switch.
                 let offered = |error: SelectorError| {
                     let near = error.problem.fix?.to_string();
                     Some(Selector::parse(near.strip_prefix('"')?.trim_end_matches('"')).unwrap())
@@ -288,7 +288,7 @@ proptest! {
     }
 }
 
-/// Two planes with four ToRs and two spines each; 4 servers of 2 NICs, 2 of a segment.
+/// Two planes with four ToRs and two spines each, and servers of 2 NICs, 2 servers per segment.
 fn cluster() -> Topology {
     let rate = Rate::from_gbps(200);
     let input = ClosInput {

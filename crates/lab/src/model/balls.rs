@@ -1,25 +1,27 @@
 //! Balls into bins: the queues at the ports of one switch (REPS, section 5.1).
 //!
-//! A bin is an output port, a ball a packet, a round the time in which a port sends one packet. Each round every bin
-//! that is not empty loses its oldest ball, then up to `n` balls are thrown, for `n` bins.
+//! A bin is an output port, a ball is a packet, and a round is the time in which a port sends one packet. In each
+//! round, every bin that is not empty loses its oldest ball, and then up to `n` balls are thrown into the `n` bins.
 //!
-//! `recycled` follows the process as the paper prints it, with b n colours that take turns. It does not do what
-//! Theorem 5.1 says: the proof (Appendix B) has every ball that leaves a bin at or below tau come back to it in the
-//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin that more
-//! than b colours remember grows to the threshold, and a bin that fewer colours remember runs empty. Each empty bin adds a ball
-//! to the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
+//! `recycled` follows the process as the paper prints it, with b n colours that take turns. This process does not
+//! behave as Theorem 5.1 states. The proof (Appendix B) assumes that every ball that leaves a bin at or below tau
+//! comes back to the bin in the same round. By the printed rules it comes back when its colour's turn comes, up to b
+//! rounds later. A bin that more than b colours remember therefore grows to the threshold, and a bin that fewer
+//! colours remember runs empty. Each empty bin adds a ball to the game, until there are about tau balls for each bin
+//! and the bins have no room to settle. The queues stay bounded.
 //!
-//! `returned` is the process of that proof: a ball that leaves a bin at or below tau comes back to it in the same round, any
-//! other of the n balls of a round is thrown at random. It has no colours.
+//! `returned` is the process of the proof. A ball that leaves a bin at or below tau comes back to it in the same
+//! round, and every other of the n balls of a round is thrown at random. This process has no colours.
 //!
-//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r. The colours of the
-//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1); in `kept` they
-//! remember them.
+//! With `recycle_every` = r, only one in r balls that leave a bin is recycled: each ball with probability 1/r. The
+//! colours of the other balls forget their bins, because one packet uses up a cached entropy (section 4.5.1, Appendix
+//! C.1). In `kept` these colours remember their bins.
 //!
-//! Each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
-//! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
-//! `balls_removed`, `balls_left`, `threshold`, and for a game that recycles `colors_without_bin` at the end and
-//! `last_change_round`, the last round in which a colour remembered or forgot a bin (0: none ever did).
+//! Each game adds these values to its run's `extra`: `mean_longest_queue` (the longest queue after each round,
+//! averaged over the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round),
+//! `balls_thrown`, `balls_removed`, `balls_left` and `threshold`. A game that recycles also adds `colors_without_bin`
+//! at the end and `last_change_round`, the last round in which a colour remembered or forgot a bin (0 if none ever
+//! did).
 
 use super::ModelError;
 use crate::scenario::{BallsVariant, ModelSpec};
@@ -33,9 +35,10 @@ use std::sync::atomic::Ordering;
 pub const MAX_BALLS: u64 = 10_000_000_000;
 /// The largest number of colours of one game.
 pub const MAX_COLORS: u64 = 100_000_000;
-/// In games with more bins only the longest queue has a curve; a curve for each bin would fill the picture and the files.
+/// The largest number of bins with a curve for each bin. Games with more bins have only a curve of the longest queue,
+/// because a curve for each bin would fill the picture and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
-/// A round is drawn as a microsecond: curves have their time in picoseconds.
+/// A round is drawn as a microsecond, because curves have their time in picoseconds.
 const ROUND_PS: u64 = 1_000_000;
 
 /// Plays every game of the model.
@@ -146,19 +149,19 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
 #[derive(Clone, Debug)]
 struct Rules {
     variant: BallsVariant,
-    /// The paper's n.
+    /// The number of bins, called n in the paper.
     bins: u32,
-    /// The paper's lambda.
+    /// The load, called lambda in the paper: the probability with which each of the n balls of a round is thrown.
     load: f64,
-    /// The paper's tau.
+    /// The threshold, called tau in the paper.
     threshold: u32,
-    /// The paper's b.
+    /// The number of colours per bin, called b in the paper.
     colors_per_port: u32,
-    /// The paper's r.
+    /// The interval of recycling, called r in the paper: one in r balls is recycled.
     recycle_every: u32,
 }
 
-/// A game, between two rounds.
+/// The state of a game between two rounds.
 struct Game<'a> {
     rules: &'a Rules,
     /// The colours of the balls in each bin, the oldest first.
@@ -196,8 +199,8 @@ impl<'a> Game<'a> {
             return self.round_of_the_proof();
         }
         for bin in 0..self.rules.bins {
-            // A bin's load is the one before it loses the ball: in the paper's proof (Appendix B) a bin with
-            // tau + 1 balls loses one that is thrown at random, and a bin with tau keeps its balls.
+            // The load counts the ball that leaves. In the paper's proof (Appendix B), a bin with tau + 1 balls loses
+            // one that is thrown at random, and a bin with tau balls keeps them.
             let load = self.bins[bin as usize].len() as u64;
             if let Some(color) = self.bins[bin as usize].pop_front() {
                 self.removed += 1;
@@ -238,7 +241,7 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// A ball of `color` left `bin`, in which it was one of `load` balls.
+    /// Updates the memory of `color` after its ball left `bin`, in which it was one of `load` balls.
     fn learn(&mut self, color: u32, bin: u32, load: u64) {
         if self.rules.variant == BallsVariant::Ops {
             return;
@@ -258,7 +261,8 @@ impl<'a> Game<'a> {
         }
     }
 
-    /// Below full load each of the n balls of a round comes with probability lambda, independently.
+    /// Whether one of the n balls of a round arrives. Below full load, each ball arrives with probability lambda,
+    /// independently.
     fn arrives(&mut self) -> bool {
         self.rules.load >= 1.0 || self.random.unit() < self.rules.load
     }
@@ -316,7 +320,7 @@ mod tests {
         game.round();
         assert_eq!(game.removed, 2);
         assert_eq!(game.thrown, 3);
-        // The oldest ball is gone; the other one is in front of the thrown balls.
+        // The oldest ball has left, and the next one is in front of the thrown balls.
         assert_eq!(game.bins[0][0], 8);
         assert!(!game.bins.iter().flatten().any(|color| *color == 7 || *color == 9));
     }
@@ -334,7 +338,8 @@ mod tests {
         }
     }
 
-    /// At most tau balls: remember, unless another bin is remembered. More than tau: forget.
+    /// If the bin has at most tau balls, the colour remembers it unless it remembers another bin. With more than tau
+    /// balls, the colour forgets its bin.
     #[test]
     fn a_color_learns_from_the_bin_it_leaves() {
         let rules = rules(BallsVariant::Recycled, 8, 1.0);
@@ -371,7 +376,7 @@ mod tests {
     fn memories_that_fit_last_for_good() {
         let rules = rules(BallsVariant::Recycled, 6, 1.0);
         let mut game = Game::new(&rules, 1);
-        // Each batch of 6 colours has one for each bin.
+        // Each batch of 6 colours has one colour for each bin.
         (0..24).for_each(|color| game.memory[color] = Some(color as u32 % 6));
         for _ in 0..1000 {
             game.round();
@@ -380,8 +385,8 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows, a bin that
-    /// fewer colours remember runs empty, and nothing below the threshold corrects that.
+    /// A ball comes back when its colour's turn comes, not at once. A bin that more than b colours remember therefore
+    /// grows, and a bin that fewer colours remember runs empty. Below the threshold no mechanism corrects this.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
         let rules = Rules {
@@ -402,7 +407,7 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// At full load a round adds as many balls as there are empty bins, so balls never get fewer.
+    /// At full load, a round adds as many balls as there are empty bins, so the number of balls never decreases.
     #[test]
     fn empty_bins_make_balls_more() {
         for variant in [BallsVariant::Ops, BallsVariant::Recycled] {
@@ -417,7 +422,8 @@ mod tests {
         }
     }
 
-    /// At the smallest tau and b of Theorem 5.1 queues stay a few times ln n long, where random throws grow on.
+    /// At the smallest tau and b of Theorem 5.1, queues stay at a few times ln n, whereas with random throws they
+    /// keep growing.
     #[test]
     fn recycling_bounds_the_queues() {
         for bins in [16, 32, 64] {
@@ -436,7 +442,7 @@ mod tests {
         }
     }
 
-    /// The longest queue of random throws has no bound at full load, and has one below it.
+    /// With random throws, the longest queue is unbounded at full load and bounded below full load.
     #[test]
     fn random_throws_grow_only_at_full_load() {
         let mean = |load: f64, rounds: u32| -> f64 {
@@ -485,7 +491,7 @@ mod tests {
             assert_eq!((key.0.as_str(), key.1.as_str(), key.2), (scheme, ports, seed));
         }
         assert!(keys[4..].iter().all(|key| key.0 == "recycled"));
-        // The longest queue, and in the small game each bin.
+        // The curves are those of the longest queue and, in the small game, of each bin.
         assert_eq!(results[0].series.len(), 50 * 5);
         assert_eq!(results[2].series.len(), 50);
         let longest: Vec<f64> = results[2].series.iter().map(|row| row.value).collect();
@@ -496,7 +502,7 @@ mod tests {
         assert_eq!(results[0].series.last().unwrap().time_ps, 50 * ROUND_PS);
     }
 
-    /// Theorem 5.1, at its smallest n, tau and b: every bin settles at or below tau and stays there.
+    /// Theorem 5.1 at its smallest n, tau and b: every bin settles at or below tau and stays there.
     #[test]
     fn what_comes_back_at_once_settles_below_the_threshold() {
         let rules = Rules { threshold: 12, ..rules(BallsVariant::Returned, 16, 1.0) };

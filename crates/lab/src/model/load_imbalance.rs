@@ -1,8 +1,10 @@
-//! The uneven load of a switch's uplinks by flows with all their entropy values (REPS, section 4.5.2, figure 14).
+//! The uneven load on a switch's uplinks from flows that use all their entropy values (REPS, section 4.5.2, figure
+//! 14).
 //!
-//! Each of m flows has one ball for each entropy value, and n uplinks are the bins; the load imbalance is the most loaded
-//! uplink over the mean, less 1. `random` throws balls uniformly and independently, as the paper's model does; `hash` is the
-//! ECMP hash of this simulator's switches, of flows to as many hosts, with a salt by the seed.
+//! Each of m flows has one ball for each entropy value, and the n uplinks are the bins. The load imbalance is the
+//! load of the most loaded uplink divided by the mean, minus 1. `random` throws balls uniformly and independently,
+//! like the paper's model. `hash` is the ECMP hash of this simulator's switches, for flows to as many different
+//! hosts, with a salt that depends on the seed.
 
 use crate::scenario::ModelSpec;
 use anabranch_base::{HostId, Purpose, QpId, stream};
@@ -10,7 +12,7 @@ use anabranch_engine::{RunResult, ecmp_member};
 use anabranch_results::{RunRow, Value};
 use std::collections::BTreeMap;
 
-/// A row for each way to throw, number of flows, number of entropy values and seed.
+/// A row for each kind of throw, number of flows, number of entropy values and seed.
 pub(super) fn run(spec: &ModelSpec) -> Vec<RunResult> {
     let ModelSpec::LoadImbalance { uplinks, flows, evs, seeds } = spec else { return Vec::new() };
     let mut rows = Vec::new();
@@ -75,8 +77,9 @@ mod tests {
         found.iter().sum::<f64>() / found.len() as f64
     }
 
-    /// By hand: of m balls in n bins each has m/n on average with a deviation of its root, and the most loaded of 32 bins is
-    /// about 2.07 deviations above (the mean of the largest of 32 normal numbers).
+    /// The expected value is computed by hand: with m balls in n bins, a bin has m/n balls on average, with a
+    /// standard deviation of the square root of m/n. The most loaded of 32 bins is about 2.07 standard deviations
+    /// above the mean, the expected maximum of 32 normal numbers.
     #[test]
     fn the_most_loaded_uplink_is_two_deviations_above_the_mean() {
         let seeds: Vec<u64> = (1..=50).collect();

@@ -1,5 +1,5 @@
-//! The reach of PFC: until its pause takes effect, a sender goes on for a round trip of the link, and the buffer
-//! must absorb that, twice the one-way BDP (DCP, section 2.1, equation 1).
+//! The longest link on which PFC avoids loss. Until a pause takes effect, a sender continues to send for a round trip
+//! of the link. The buffer must absorb these packets, which are twice the one-way BDP (DCP, section 2.1, equation 1).
 
 use super::row;
 use crate::scenario::{Chip, LosslessReach};
@@ -18,7 +18,7 @@ pub(super) fn run(spec: &LosslessReach) -> Vec<RunResult> {
     rows
 }
 
-/// Equation 1: L = buffer / (bandwidth x one-hop-delay x 2), where the buffer is a queue's share of its port's.
+/// Equation 1: L = buffer / (bandwidth x one-hop-delay x 2). The buffer is a queue's share of the port's buffer.
 fn reach_km(spec: &LosslessReach, chip: &Chip, queues: u32) -> f64 {
     let bits = chip.buffer.0 as f64 * 8.0 / f64::from(chip.ports) / f64::from(queues);
     let bits_per_km = chip.link.0 as f64 * spec.km_delay.0 as f64 * 2.0 / 1e12;
@@ -31,7 +31,7 @@ mod tests {
     use anabranch_base::{Bytes, Duration, Rate};
     use anabranch_results::Value;
 
-    /// Half a megabyte for each 100 Gb/s holds 40 us of traffic: 20 us in each direction, which is 4 km.
+    /// Half a megabyte per 100 Gb/s holds the traffic of 40 us, which is 20 us in each direction or 4 km.
     #[test]
     fn a_queue_holds_what_is_sent_in_a_round_trip_of_the_link() {
         let spec = LosslessReach {

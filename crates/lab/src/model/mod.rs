@@ -1,5 +1,5 @@
-//! Models behind figures that are no packet network. They give the same rows as a simulation, so that tables, plots
-//! and claims work the same.
+//! Abstract models behind figures that simulate no packet network. They give rows of the kind that a simulation
+//! gives, so that tables, plots and claims work for both.
 
 pub mod balls;
 mod load_imbalance;
@@ -14,29 +14,32 @@ use anabranch_proto::lb::StateField;
 use anabranch_results::{RunRow, Value};
 use std::collections::BTreeMap;
 
-/// Names of the fields in DCP's state that it has once for each tracked message (DCP, section 4.5).
+/// The fields in DCP's state that exist once per tracked message (DCP, section 4.5).
 pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
-/// Computes a model: one result a game or algorithm, in the order variant, parameter, seed.
+/// Computes a model. There is one result per game or algorithm, in the order of variant, parameter and seed.
 ///
-/// The rows: `load-imbalance` has the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
-/// `load_imbalance` in `extra`. `balls-into-bins` has the variant's name as the scheme, `ports` in `sweep` (and
-/// `recycle_every` where there are several), and in
-/// `extra` what [`balls`] lists; its curves are `queue_length_balls` of `bin:0` and so on (in games of at most
-/// [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`, with a round drawn as a microsecond.
-/// `state-bits` has a row for each balancer with `state_bits` and `state_bits:FIELD` in `extra`; a balancer with a
-/// buffer has one for a buffer of 1 and one for its own size, told apart by `buffer` in `sweep`;
-/// a scheme with a program has `program_bytes`, that of Themis also `source_tor_bytes`, `destination_tor_bytes` and
-/// `tor_bytes`; one with DCP's transport has `transport_bytes` (a queue pair), `message_bytes` (a tracked message) and
-/// `messages_bytes` (all of them).
+/// The rows of `load-imbalance` have the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
+/// `load_imbalance` in `extra`.
 ///
-/// `packet-tracking` has the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`. In `extra` are
-/// `queue_pair_bytes`, `all_bytes` (of all queue pairs), `cycles` a packet and `packet_rate_mpps`, of `dcp` also
-/// `message_bytes` and `messages_bytes`. `lossless-reach` has each chip's name as the scheme, `queues` in `sweep`, and
-/// `reach_km` in `extra`.
+/// The rows of `balls-into-bins` have the name of the variant as the scheme, `ports` in `sweep` (and `recycle_every`
+/// if there are several values), and the values listed by [`balls`] in `extra`. The curves are `queue_length_balls`
+/// of `bin:0` and so on (in games of at most [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`,
+/// with a round drawn as a microsecond.
+///
+/// `state-bits` has a row for each balancer, with `state_bits` and `state_bits:FIELD` in `extra`. A balancer with a
+/// buffer has a row for a buffer of 1 and one for its own size, which differ by `buffer` in `sweep`. A scheme with a
+/// program has `program_bytes`, and Themis also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. A scheme
+/// with DCP's transport has `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and
+/// `messages_bytes` (for all of them).
+///
+/// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`.
+/// In `extra` they have `queue_pair_bytes`, `all_bytes` (for all queue pairs), `cycles` per packet and
+/// `packet_rate_mpps`; `dcp` also has `message_bytes` and `messages_bytes`. The rows of `lossless-reach` have the
+/// name of the chip as the scheme, `queues` in `sweep`, and `reach_km` in `extra`.
 ///
 /// # Errors
-/// A game too large to hold, or a user who stopped it.
+/// A game is too large to hold in memory, or the user stopped it.
 pub fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
     match spec {
         ModelSpec::BallsIntoBins { .. } => balls::run(spec, control),
@@ -47,7 +50,7 @@ pub fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelE
     }
 }
 
-/// A row without a simulation behind it.
+/// A row that is not the result of a simulation.
 fn row(scheme: &str, sweep: Option<(&str, i64)>, extra: BTreeMap<String, f64>) -> RunResult {
     let sweep = sweep.map(|(parameter, value)| (parameter.to_owned(), Value::Integer(value)));
     let run =
@@ -59,8 +62,8 @@ fn field_bits(field: &StateField) -> f64 {
     f64::from(field.bits) * f64::from(field.count)
 }
 
-/// The state of the transport that a NIC keeps for a queue pair, for transports that track messages: it does not depend on the
-/// packets in flight.
+/// The state that a NIC keeps for a queue pair, for transports that track messages. It does not depend on the packets
+/// in flight.
 fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     let Some(tracked) = transport.tracked_messages() else { return BTreeMap::new() };
     let state = transport.tracking(0);
@@ -77,18 +80,18 @@ fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     .into()
 }
 
-/// The reason for a missing result.
+/// The reason why a model has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The user stopped it.
+    /// The user stopped the computation.
     #[error("stopped")]
     Cancelled,
-    /// The numbers of a model multiply to more than a computer should try.
+    /// The product of the model's numbers is too large to compute.
     #[error("the model has {count} {what}, more than {most}; lower {keys}")]
     TooLarge {
-        /// The things that are too many, in the plural.
+        /// The objects that are too many, in the plural.
         what: &'static str,
-        /// Their number.
+        /// The number of these objects.
         count: u64,
         /// The largest number that is allowed.
         most: u64,

@@ -1,14 +1,16 @@
-//! The memory, and the time for each packet, that a receiver needs to know which packets came (DCP, section 4.5).
+//! The memory, and the time for each packet, that a receiver needs to track which packets have arrived (DCP, section
+//! 4.5).
 //!
-//! Three ways: bitmaps for all packets in flight, allocated at once; bitmaps of chunks that are linked as packets come
-//! further out of order; and DCP's counters, whose size is that which its transport declares.
+//! Three methods are compared: bitmaps for all packets in flight, which are allocated at once; bitmaps in chunks,
+//! which are linked as packets arrive further out of order; and DCP's counters, with the size that its transport
+//! declares.
 
 use super::{of_transport, row};
 use crate::scenario::{PacketTracking, scheme};
 use anabranch_engine::RunResult;
 use std::collections::BTreeMap;
 
-/// A row for each way and degree.
+/// A row for each method and degree of reordering.
 pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
     let dcp = of_transport(&scheme("dcp").expect("the scheme is built in").transport);
     let mut rows = Vec::new();
@@ -19,7 +21,8 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
         rows.push(result("linked-chunks", degree, spec, linked_chunks(spec, degree)));
     }
     for &degree in &spec.degrees {
-        // A message finds its counter as a PSN finds its bit, and the counter is incremented where the bit would be set.
+        // A message finds its counter in the way in which a PSN finds its bit, and incrementing the counter costs as
+        // much as setting the bit.
         let cost = Cost { bytes: dcp["transport_bytes"], cycles: f64::from(spec.access_cycles) };
         let mut result = result("dcp", degree, spec, cost);
         let of_messages = dcp.iter().filter(|(name, _)| *name != "transport_bytes");
@@ -29,19 +32,20 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
     rows
 }
 
-/// The memory of a queue pair, and the time of a packet.
+/// The memory of a queue pair, in bytes, and the time of a packet, in cycles.
 struct Cost {
     bytes: f64,
     cycles: f64,
 }
 
-/// The cost of whole bitmaps: the address of a bit follows from its PSN, so that one access is enough.
+/// The cost of whole bitmaps. The address of a bit follows from its PSN, so one access is enough.
 fn whole_bitmaps(spec: &PacketTracking) -> Cost {
     let chunks = spec.packets().div_ceil(u64::from(spec.chunk_bits));
     Cost { bytes: chunk_bytes(spec) * chunks as f64, cycles: f64::from(spec.access_cycles) }
 }
 
-/// The cost of linked chunks: the search checks a chunk for the PSN and, if it is not there, follows the link to the next.
+/// The cost of linked chunks. The search checks a chunk for the PSN and, if the PSN is not in it, follows the link to
+/// the next chunk.
 fn linked_chunks(spec: &PacketTracking, degree: u32) -> Cost {
     let hops = f64::from(degree / spec.chunk_bits);
     let chunks = hops + 1.0;
@@ -49,7 +53,7 @@ fn linked_chunks(spec: &PacketTracking, degree: u32) -> Cost {
     Cost { bytes: chunk_bytes(spec) * chunks, cycles: search + f64::from(spec.access_cycles) }
 }
 
-/// A chunk in each bitmap of a queue pair, without the links.
+/// The bytes of one chunk in each bitmap of a queue pair, without the links.
 fn chunk_bytes(spec: &PacketTracking) -> f64 {
     f64::from(spec.bitmaps) * f64::from(spec.chunk_bits) / 8.0
 }
@@ -99,12 +103,13 @@ mod tests {
         assert_eq!(numbers("bdp-bitmap", "queue_pair_bytes"), [320.0; 6]);
         assert_eq!(numbers("linked-chunks", "queue_pair_bytes"), [80.0, 80.0, 160.0, 240.0, 320.0, 320.0]);
         assert_eq!(numbers("bdp-bitmap", "all_bytes"), [3_200_000.0; 6]);
-        // The paper says 32 B: see `DcpConfig::state`.
+        // The paper gives 32 B; `DcpConfig::state` explains the difference.
         assert_eq!(numbers("dcp", "queue_pair_bytes"), [24.0; 6]);
         assert_eq!(numbers("dcp", "message_bytes"), [2.0; 6]);
     }
 
-    /// Each further linked chunk costs a check and a step; the other two ways cost the same for every packet.
+    /// Each further linked chunk costs a check and a step to the next chunk. The other two methods cost the same for
+    /// every packet.
     #[test]
     fn only_linked_chunks_slow_down() {
         assert_eq!(numbers("linked-chunks", "cycles"), [3.0, 3.0, 5.0, 7.0, 9.0, 9.0]);

@@ -8,7 +8,7 @@ use anabranch_proto::lb::StateField;
 use anabranch_proto::{LbConfig, ProgramConfig};
 use std::collections::BTreeMap;
 
-/// A row for each scheme that comes with the program; two for one whose balancer has a buffer.
+/// A row for each built-in scheme, and two rows for a scheme whose balancer has a buffer.
 pub(super) fn run() -> Vec<RunResult> {
     schemes()
         .into_iter()
@@ -38,8 +38,8 @@ pub(super) fn run() -> Vec<RunResult> {
         .collect()
 }
 
-/// The bytes of a program's state for a queue pair, in all (`program_bytes`) and at either ToR, and the bytes of a ToR with the
-/// numbers of NICs and queue pairs of Themis-spraying, Table 2 (`tor_bytes`).
+/// The bytes of a program's state for a queue pair, in total (`program_bytes`) and at either ToR. `tor_bytes` is the
+/// state of a ToR with the numbers of NICs and queue pairs in Table 2 of Themis-spraying.
 fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
     let state = program.state();
     let bytes = |side: &str| -> f64 {
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(themis["tor_bytes"], 9_642_240.0);
     }
 
-    /// DCP, section 4.5: 2 B per message, and eight messages. Its Table 3 says 32 B per queue pair, of which the text
-    /// accounts for 24.
+    /// DCP, section 4.5: 2 B per message, and eight messages. Its Table 3 gives 32 B per queue pair, of which the
+    /// text explains 24.
     #[test]
     fn dcp_has_the_state_that_its_text_names() {
         for row in run().into_iter().map(|result| result.run) {

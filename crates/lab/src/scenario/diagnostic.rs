@@ -1,13 +1,13 @@
-//! Diagnostics of imported files.
+//! Errors in imported files, and errors in the parameters of schemes.
 
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_proto::Conflict;
 use anabranch_workload::WorkloadError;
 
-/// A fault in a workload's file.
+/// The diagnostic for an error in a workload's file.
 ///
 /// # Errors
-/// The error itself, where it is about no file.
+/// The error itself, if it is not about a file.
 pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diagnostic, WorkloadError> {
     match error {
         WorkloadError::Line { file, line, what } => Ok(Diagnostic::in_file(file, Some(line as usize), what)),
@@ -16,29 +16,29 @@ pub(in crate::scenario) fn in_workload_file(error: WorkloadError) -> Result<Diag
     }
 }
 
-/// A fault of a scheme: the parameter, what is wrong with it, what to write instead.
+/// An error in a parameter of a scheme: the parameter, the problem, and what to write instead.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct ParameterFault {
     /// The path of the parameter, such as `lb.buffer`.
     pub path: String,
     pub message: String,
     pub instead: ParameterFix,
-    /// Other parameters that take part in the fault.
+    /// Other parameters that take part in the error.
     pub others: Vec<String>,
 }
 
-/// The correction of a faulty parameter.
+/// The correction of a wrong parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::scenario) enum ParameterFix {
-    /// Another value of it, as TOML.
+    /// Another value of the parameter, as TOML.
     Value(String),
     /// Another parameter with the same value.
     Parameter(String),
-    /// Another parameter, without the value, which may not be meant for it.
+    /// Another parameter, without the value, which may not suit that parameter.
     Name(String),
     /// Another parameter with this value, as TOML.
     Setting(String, String),
-    /// A fix that takes words.
+    /// A fix in words.
     Words(String),
 }
 
@@ -57,7 +57,7 @@ impl ParameterFault {
         ParameterFault { path: path.to_owned(), message, instead, others: Vec::new() }
     }
 
-    /// A fault that another value cures.
+    /// An error whose fix is another value.
     pub(in crate::scenario) fn value(
         path: &str,
         message: String,
@@ -66,7 +66,7 @@ impl ParameterFault {
         ParameterFault::new(path, message, ParameterFix::Value(instead.into()))
     }
 
-    /// A fault whose cure takes words.
+    /// An error whose fix is in words.
     pub(in crate::scenario) fn words(
         path: &str,
         message: String,
@@ -75,13 +75,13 @@ impl ParameterFault {
         ParameterFault::new(path, message, ParameterFix::Words(instead.into()))
     }
 
-    /// Adds parameters that take part in the fault.
+    /// Adds parameters that take part in the error.
     pub(in crate::scenario) fn involving(mut self, others: &[&str]) -> ParameterFault {
         self.others.extend(others.iter().map(|&path| path.to_owned()));
         self
     }
 
-    /// Whether a setting of the parameter or the table at `path` takes part in the fault.
+    /// Whether a setting of the parameter or table at `path` takes part in the error.
     pub(in crate::scenario) fn involves(&self, path: &str) -> bool {
         let is_within = |other: &str| {
             other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

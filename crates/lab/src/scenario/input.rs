@@ -1,11 +1,11 @@
-//! The inputs of a scenario beside its text: the files that it names, and what the command line says over it.
+//! The inputs of a scenario in addition to its text: the files that it names, and values from the command line.
 
 /// The source of the files that a scenario names.
 pub trait Files {
-    /// The contents of `name`, as the scenario gives it.
+    /// The contents of the file `name`, as the scenario names it.
     ///
     /// # Errors
-    /// Why it cannot be read, in a few words: `no such file`.
+    /// The reason why the file cannot be read, in a few words: `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
 
     /// The contents of a file that is not text.
@@ -17,7 +17,7 @@ pub trait Files {
     }
 }
 
-/// The files of scenarios that name none.
+/// A source without files, for scenarios that name none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -27,18 +27,20 @@ impl Files for NoFiles {
     }
 }
 
-/// Values of the command line, which replace those of the file.
+/// Values from the command line, which replace those of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Schemes to run instead of the file's; empty: the file's.
+    /// The schemes to run instead of the file's schemes; empty to use the file's.
     pub schemes: Vec<String>,
-    /// Seeds to run instead of the file's; empty: the file's.
+    /// The seeds to run instead of the file's seeds; empty to use the file's.
     pub seeds: Vec<u64>,
-    /// Seeds to run where neither names any; empty: seed 1. A comparison wants several ([`Overrides::USUAL_SEEDS`]).
+    /// The seeds to run if neither the command line nor the file names any; empty for seed 1. A comparison needs
+    /// several ([`Overrides::USUAL_SEEDS`]).
     pub usual_seeds: Vec<u64>,
 }
 
 impl Overrides {
-    /// The seeds of a comparison that names none: the fewest that give an interval which is not absurdly wide.
+    /// The default seeds of a comparison: the smallest number of seeds whose confidence interval is not unusably
+    /// wide.
     pub const USUAL_SEEDS: [u64; 3] = [1, 2, 3];
 }

@@ -1,10 +1,10 @@
-//! Scenarios: as written (short forms, defaults left out), then resolved (every default explicit).
+//! Scenarios: as written (with short forms, and without defaults), and resolved (with every default explicit).
 //!
-//! [`read()`] takes the text of a scenario file, [`read_figure`] that of a figure file. Nothing here opens a file: the caller
-//! supplies the contents through [`Files`].
+//! [`read()`] takes the text of a scenario file, and [`read_figure`] that of a figure file. This module opens no
+//! files: the caller supplies their contents through [`Files`].
 //!
-//! Each module imports only those before it in the order `diagnostic`, `input`, `keys`, `read`, `schema`, `resolve`, `expand`,
-//! `check`, `compare`, `ask`, `json_schema`.
+//! Each submodule imports only from those before it in the order `diagnostic`, `input`, `keys`, `read`, `schema`,
+//! `resolve`, `expand`, `check`, `compare`, `ask`, `json_schema`.
 
 mod ask;
 mod check;
@@ -43,7 +43,7 @@ pub use resolve::setup::{SetupListing, setups};
 pub use schema::plugins::Listed;
 pub use schema::unknown_keys::also_called;
 
-// The types of a resolved scenario, which the engine takes.
+// These are the types of a resolved scenario, which the engine accepts.
 pub use anabranch_base::{Code, Diagnostic, Fix, Severity, Span};
 pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,

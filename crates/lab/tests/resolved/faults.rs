@@ -1,5 +1,5 @@
-//! The directed links of the faults of every figure, compared with `faults.txt`, which was written by a build in which
-//! a name with a direction took both directions of its cable unless `both_directions = false` stood beside it.
+//! The directed links that the faults of every figure affect, compared with `faults.txt`. A build wrote that file in
+//! which a name with a direction stood for both directions of its cable, unless `both_directions = false` was set.
 
 use crate::{figures, folder};
 use anabranch_base::LinkId;
@@ -8,10 +8,10 @@ use anabranch_lab::scenario::{FaultSpec, Scenario};
 use anabranch_results::digest::text_digest;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More links than these are told as a digest of their names.
+/// The largest number of links that are listed. More links are represented by a digest of their names.
 const MOST_NAMED: usize = 40;
 
-/// A line for each kind and time of a scenario's faults: the links, in their order.
+/// A line for each kind and time of a scenario's faults, with the links in their order.
 fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
     let mut found: BTreeMap<String, BTreeSet<LinkId>> = BTreeMap::new();
     let mut links_by_name = Vec::new();

@@ -1,9 +1,10 @@
-//! The resolved schemes of every figure, at both scales, compared with `figures.toml`: figures keep the numbers that their
-//! papers give, wherever these are written. So do the schemes alone, on the setups of their papers.
+//! The resolved schemes of every figure, at both scales, compared with `figures.toml`. The test ensures that figures
+//! keep the numbers of their papers, wherever these are written. The schemes alone, with the setups of their papers,
+//! are compared too.
 //!
-//! A parameter that is new since then may stand beside the others; one that was there may not change, go, or appear
-//! where it was not. With `ANABRANCH_RECORD=1` the file is written afresh: for new figures, and for changes that are
-//! meant.
+//! A parameter that is new since the recording may be added. A recorded parameter may not change, disappear, or
+//! appear where it was not. With `ANABRANCH_RECORD=1` the file is written again, for new figures and for intended
+//! changes.
 
 mod faults;
 mod round_trip;
@@ -17,10 +18,10 @@ use toml::{Table, Value};
 /// The parts of a scheme that are compared.
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
 
-/// A scheme: its queue pairs per connection, and its parts as inline tables.
+/// A scheme, as its queue pairs per connection and its parts as inline tables.
 type Form = (i64, [String; 4]);
 
-/// By figure and scale, by scheme: its forms, of which a sweep may make several.
+/// The forms of each scheme, by figure and scale. A sweep may produce several forms of a scheme.
 type Forms = BTreeMap<String, BTreeMap<String, Vec<Form>>>;
 
 fn folder(name: &str) -> PathBuf {
@@ -39,13 +40,13 @@ fn figures() -> Vec<(String, Figure)> {
     let mut found = Vec::new();
     for paper in std::fs::read_dir(folder("figures")).unwrap() {
         let paper = paper.unwrap().path();
-        // The league stands on `common`, which may change; the catalogue is a file.
+        // The league uses the setup `common`, which may change. The catalogue is a file and not a folder.
         if !paper.is_dir() || paper.ends_with("league") {
             continue;
         }
         for file in std::fs::read_dir(&paper).unwrap() {
             let file = file.unwrap().path();
-            // Beside figures are the graphs that they stand on.
+            // The folder also contains the graphs that the figures use.
             if file.extension().is_none_or(|extension| extension != "toml") {
                 continue;
             }
@@ -65,7 +66,7 @@ fn form(scheme: &Scheme) -> Form {
     (whole["qps"].as_integer().unwrap(), PARTS.map(|part| whole[part].to_string()))
 }
 
-/// The setup of the paper that a scheme comes from.
+/// The setup of the paper from which a scheme comes.
 fn paper_of(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
@@ -98,7 +99,8 @@ fn forms() -> Forms {
     all
 }
 
-/// The file: each different part once, and the schemes as their queue pairs and the numbers of their parts.
+/// The contents of the file: each distinct part once, and each scheme as its queue pairs and the numbers of its
+/// parts.
 fn written(forms: &Forms) -> String {
     let mut parts: [Vec<&str>; 4] = Default::default();
     let mut of_figures = String::new();
@@ -133,7 +135,7 @@ fn written(forms: &Forms) -> String {
     text + &of_figures
 }
 
-/// The forms that the file holds, and the parameters that there are in it, by part.
+/// The forms in the file, and the names of the parameters that occur in it, by part.
 fn recorded(text: &str) -> (Forms, BTreeSet<String>) {
     let file: Table = toml::from_str(text).unwrap();
     let number = |value: &Value| value.as_integer().unwrap();
@@ -154,7 +156,7 @@ fn recorded(text: &str) -> (Forms, BTreeSet<String>) {
     (figures.map(|(figure, schemes)| (figure.clone(), forms(schemes))).collect(), known)
 }
 
-/// The parameters of a part, by their paths, in front of which stands the part and its kind.
+/// The parameters of a part, by path. Each path begins with the part and its kind.
 fn parameters(part: &str, value: &Value) -> BTreeMap<String, String> {
     fn collect(at: &str, value: &Value, found: &mut BTreeMap<String, String>) {
         match value {
@@ -225,7 +227,7 @@ fn the_schemes_of_figures_resolve_to_what_they_did() {
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The comparison itself: what it must see, and what it must not mind.
+/// The comparison itself: the differences that it must find, and those that it must ignore.
 #[test]
 fn a_changed_lost_or_strange_parameter_is_a_difference_and_a_new_one_is_none() {
     let form = |cc: &str| -> Form { (1, ["{ kind = \"sack\" }", cc, "{}", "{}"].map(str::to_owned)) };

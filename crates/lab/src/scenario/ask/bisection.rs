@@ -2,24 +2,25 @@
 
 use crate::scenario::ask::question::{Extremum, Find};
 
-/// A search for the answer of one scheme and seed: it names the next value to try and is given the outcome.
+/// A search for the answer of one scheme and seed. It names the next value to try and receives the outcome.
 ///
-/// It tries both ends, halves the range between them, and at last tries a value on each side of the answer, where a condition
-/// that is not monotone is likely to show. If the condition holds at neither end, the search looks between them for a value for
-/// which it holds, and uses that value as the good end.
+/// The search tries both ends, halves the range between them, and finally tries a value on each side of the answer,
+/// where a condition that is not monotone is likely to show. If the condition holds at neither end, the search looks
+/// for a value between them for which the condition holds, and uses that value as the good end.
 #[derive(Debug)]
 pub struct Search<'a> {
     find: &'a Find,
-    /// The places tried, in order, and whether the condition held there.
+    /// The positions tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// The two nearest places: the condition holds at `good` and fails at `bad`.
+    /// The two nearest positions: the condition holds at `good` and fails at `bad`.
     good: f64,
     bad: f64,
     next: Option<f64>,
     stage: Stage,
-    /// The places between the ends that remain to be tried, when the condition holds at neither end.
+    /// The positions between the ends that remain to be tried, if the condition holds at neither end.
     inside: std::vec::IntoIter<f64>,
-    /// The place from which the search bisects, where the condition is known to hold; none before there is one.
+    /// The position from which the search bisects, where the condition is known to hold; none before such a position
+    /// is known.
     anchor: Option<f64>,
 }
 
@@ -27,7 +28,7 @@ pub struct Search<'a> {
 enum Stage {
     GoodEnd,
     BadEnd,
-    /// Values between the ends are tried, since the condition holds at neither end.
+    /// The search tries values between the ends, because the condition holds at neither end.
     Inside,
     Between,
     BesideGood,
@@ -42,19 +43,19 @@ pub enum Answer {
     Bracket {
         /// The answer.
         value: toml::Value,
-        /// The next tried value, for which the condition fails.
+        /// The next value that was tried, for which the condition fails.
         fails: toml::Value,
     },
     /// The condition holds at both ends.
     Everywhere,
-    /// The condition holds at neither end, nor at the values tried between them.
+    /// The condition holds at neither end, nor at the values that were tried between them.
     Nowhere,
-    /// The condition holds at the end at which it should fail, and fails at the other one.
+    /// The condition holds at the end where it should fail, and fails at the other end.
     Backwards,
 }
 
 impl<'a> Search<'a> {
-    /// A search that has tried nothing yet.
+    /// A search that has not tried any value yet.
     pub fn new(find: &'a Find) -> Search<'a> {
         let good = find.end(find.wanted == Extremum::Smallest);
         let bad = find.end(find.wanted == Extremum::Largest);
@@ -62,12 +63,12 @@ impl<'a> Search<'a> {
         Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
     }
 
-    /// The value to try next, with its place among all values; none when the search is over.
+    /// The next value to try, with its position among all values; none if the search has ended.
     pub fn next(&self) -> Option<(f64, toml::Value)> {
         self.next.map(|place| (place, self.find.value(place)))
     }
 
-    /// Takes the outcome for the value to try: whether the condition holds for it.
+    /// Takes the outcome for the tried value: whether the condition holds for it.
     pub fn tell(&mut self, holds: bool) {
         let Some(place) = self.next else { return };
         self.tried.push((place, holds));
@@ -80,7 +81,7 @@ impl<'a> Search<'a> {
             Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
             Stage::Inside if holds => {
                 (self.anchor, self.good) = (Some(place), place);
-                // The new bad place is the nearest tried one on the side of the bad end.
+                // The new bad position is the nearest tried position in the direction of the bad end.
                 let beside = self.tried.iter().map(|(tried, _)| *tried);
                 let beside = beside.filter(|tried| (*tried < place) == (bad_end < place) && *tried != place);
                 self.bad =
@@ -117,25 +118,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value beside the answer, at a quarter of the way from it to the last tried value.
+    /// A value beside the answer, at a quarter of the distance from the answer to the last tried value.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)
     }
 
-    /// Adds one more value to a finished search: the answer of another search. This search's answer does not change.
+    /// Adds one more value to a search that has ended: the answer of another search. The answer of this search does
+    /// not change.
     pub fn try_also(&mut self, place: f64) {
         if self.next.is_none() && self.held(place).is_none() {
             self.next = Some(place);
         }
     }
 
-    /// Whether the condition held at a place; none where that was not tried.
+    /// Whether the condition held at a position; none if the position was not tried.
     pub fn held(&self, place: f64) -> Option<bool> {
         self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
     }
 
-    /// The result; none before the search is over.
+    /// The result; none before the search has ended.
     pub fn answer(&self) -> Option<Answer> {
         if self.next.is_some() {
             return None;
@@ -150,23 +152,24 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether the answer lies between two ends at which the condition fails.
+    /// Whether the answer lies between two ends at both of which the condition fails.
     pub fn fails_at_both_ends(&self) -> bool {
         self.anchor.is_some() && !self.tried[0].1
     }
 
-    /// The place of the answer, by which the answers of several searches can be put in order.
+    /// The position of the answer, by which the answers of several searches can be ordered.
     pub fn place(&self) -> f64 {
         self.good
     }
 
-    /// The values that were tried, in order: each one's place among all values, the value, and whether it held.
+    /// The values that were tried, in order. Each has its position among all values, the value, and whether the
+    /// condition held.
     pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
         self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
     }
 
-    /// The tried values that contradict the answer, as the condition is not monotone: it holds beyond the failing value, or
-    /// fails beyond the answer.
+    /// The tried values that contradict the answer because the condition is not monotone: it holds beyond the failing
+    /// value, or fails beyond the answer.
     pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
         if !matches!(self.answer(), Some(Answer::Bracket { .. })) {
             return Vec::new();

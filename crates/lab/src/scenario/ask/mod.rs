@@ -1,4 +1,4 @@
-//! Questions to scenarios: searches for a value, and figures.
+//! Uses of scenarios beyond single runs: searches for a value, and figures.
 
 pub(in crate::scenario) mod bisection;
 pub(in crate::scenario) mod figure;

@@ -1,4 +1,4 @@
-//! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
+//! `[find]`: the smallest or the largest value of a parameter for which a condition still holds, found by bisection.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
@@ -13,54 +13,54 @@ use crate::scenario::resolve::scheme::catalog::Registry;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
-/// The default of `resolution`, the relative distance at which a bisection ends.
+/// The default of `resolution`, the relative distance between values at which a bisection ends.
 const RESOLUTION: f64 = 0.02;
-/// Factors by which a range to try instead may be wider.
+/// The factors by which a suggested range is wider.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
-/// Halvings of a range (7 values) after which the condition counts as failing everywhere in it.
+/// The number of halvings of a range (7 values) after which the condition is assumed to fail everywhere in it.
 const RANGE_HALVINGS: usize = 3;
-/// Halvings of a list, which reach every value of a list of 65.
+/// The number of halvings of a list. They reach every value of a list of up to 65.
 const LIST_HALVINGS: usize = 6;
-/// The example of a range in messages.
+/// The example of a range in error texts.
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
 /// A scenario with a search for the value of one of its parameters.
 #[derive(Debug)]
 pub struct Find {
-    /// The parameter, by its path as `[set]` and `[sweep]` take it.
+    /// The parameter, by its path as in `[set]` and `[sweep]`.
     pub parameter: String,
-    /// The searched end of the values for which the condition holds.
+    /// The extremum that is searched among the values for which the condition holds.
     pub wanted: Extremum,
     /// The condition, as a measure that is 1 or 0.
     pub holds: String,
-    /// Relative distance at which a bisection ends.
+    /// The relative distance between values at which a bisection ends.
     pub resolution: f64,
     values: Values,
     at: Place,
-    /// The place of each value, in the written order.
+    /// The place of each value in the file, in the written order.
     values_at: Vec<Place>,
-    /// The place of [`holds`](Self::holds).
+    /// The place of [`holds`](Self::holds) in the file.
     where_at: Place,
     file: String,
     document: Fields,
     over: Overrides,
 }
 
-/// The end of the values for which a condition holds.
+/// The extremum of the values for which a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The smallest: a condition that holds for a value holds for every larger one.
+    /// The smallest value. A condition that holds for a value is expected to hold for every larger one.
     Smallest,
-    /// The largest: a condition that holds for a value holds for every smaller one.
+    /// The largest value. A condition that holds for a value is expected to hold for every smaller one.
     Largest,
 }
 
 /// The values that the parameter may have.
 #[derive(Debug)]
 enum Values {
-    /// A list of values, in its order.
+    /// The values of a list, in the order of the list.
     List(Vec<toml::Value>),
-    /// All values between two ends, written as `spelling` says.
+    /// All values between two ends, written in the form of `spelling`.
     Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
 }
 
@@ -69,7 +69,7 @@ enum Values {
 enum Spelling {
     Whole,
     Number,
-    /// A number with a unit behind it; with `whole`, a whole number.
+    /// A number followed by a unit. If `whole` is true, the number is whole.
     Unit {
         unit: String,
         whole: bool,
@@ -79,7 +79,7 @@ enum Spelling {
 /// Reads a scenario that has `[find]`.
 ///
 /// # Errors
-/// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
+/// The first error in `[find]`, with its place. The rest of the scenario is read only by [`Find::scenario`].
 pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagnostic> {
     find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(
@@ -92,7 +92,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
 /// The search of a scenario; none without `[find]`.
 ///
 /// # Errors
-/// As [`read_find`].
+/// As for [`read_find`].
 pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, Diagnostic> {
     let mut document = document::parse(file, text)?;
     let Some(node) = document.remove("find") else { return Ok(None) };
@@ -216,7 +216,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
             let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
             let high =
                 if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
-            // These are the smallest units, which have no fractions.
+            // These are the smallest units, so their numbers are whole.
             let whole = ["B", "bps", "ps"].contains(&unit.as_str());
             range(number, high, Spelling::Unit { unit, whole })
         }
@@ -227,7 +227,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// The next number or quantity divided by this one, where they are of one kind.
+/// The quotient of the next number or quantity and this one, if both are of one kind.
 fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     match (one.as_str(), next.as_str()) {
         (Some(one), Some(next)) => times(one, next),
@@ -235,7 +235,8 @@ fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     }
 }
 
-/// The values sorted, each once. None if they are of different kinds, or if too few remain for a range or a list.
+/// The values sorted, without repetitions. None if they are of different kinds, or if too few remain for a range or a
+/// list.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
     let size = |value: &toml::Value| match (first.as_str(), value.as_str()) {
@@ -255,15 +256,15 @@ fn number(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// `16KB` as 16 and `KB`.
+/// Splits a quantity into number and unit: `16KB` into 16 and `KB`.
 fn quantity(text: &str) -> Option<(f64, String)> {
     let text = text.trim();
     let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
-/// The unit for all numbers of a list of which one would get `unit`: bytes, if another number is too large for a size in
-/// `unit`.
+/// The unit for all numbers of a list in which one number would get `unit`. It is bytes if another number is too
+/// large for a size in `unit`.
 fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     let one = format!("1{unit}");
     let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();
@@ -271,7 +272,7 @@ fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
 }
 
-/// The quantity `high` divided by `low`, where both have units of one kind.
+/// The quotient of the quantities `high` and `low`, if both have units of one kind.
 fn times(low: &str, high: &str) -> Option<f64> {
     let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
     let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
@@ -281,10 +282,10 @@ fn times(low: &str, high: &str) -> Option<f64> {
 }
 
 impl Find {
-    /// The scenario with the parameter swept over `values`.
+    /// The scenario in which the parameter is swept over `values`.
     ///
     /// # Errors
-    /// The first fault, with its place and what to write instead.
+    /// The first error, with its place and what to write instead.
     pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, Diagnostic> {
         let own = self.own_values();
         let leaf = |value: &toml::Value| {
@@ -300,7 +301,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// Rewords a fault of the sweep, by which the search is carried out, in terms of `[find]`.
+    /// Rewords an error about the sweep, which carries out the search, in terms of `[find]`.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
@@ -310,8 +311,8 @@ impl Find {
             return error;
         }
         if path != self.parameter {
-            // The parameter to sweep instead is the one to search instead. For a PFC buffer of schemes without PFC it is the
-            // queue.
+            // If the fix is to sweep another parameter, the search should use that parameter too. If the parameter is
+            // a PFC buffer of schemes without PFC, it is the queue.
             let (line, column) = self.at.unzip();
             let path = match self.parameter.strip_suffix("fabric.pfc.buffer") {
                 Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),
@@ -322,12 +323,12 @@ impl Find {
         }
         let mut mended = self.own_values();
         let value = as_toml(value).and_then(|value| match value {
-            // In a list for `[sweep]` the mended value is the one that `[find]` does not have.
+            // In the corrected list for `[sweep]`, the new value is the one that `[find]` does not have.
             toml::Value::Array(list) => list.into_iter().find(|value| !mended.contains(value)),
             value => Some(value),
         });
         let (Some(which), Some(value)) = (which, value) else { return error };
-        // If one number lacks a unit, the others lack it too.
+        // If one number lacks a unit, the other numbers lack it too.
         let bare = mended[which].to_string();
         let unit = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())).map(str::to_owned);
         mended[which] = match &unit {
@@ -349,7 +350,7 @@ impl Find {
         }
     }
 
-    /// The key of `[find]` that is used: `smallest` or `largest`.
+    /// The key of `[find]` that the scenario uses: `smallest` or `largest`.
     pub fn key(&self) -> &'static str {
         match self.wanted {
             Extremum::Smallest => "smallest",
@@ -357,7 +358,7 @@ impl Find {
         }
     }
 
-    /// The values as they are written: both ends, or all of a list.
+    /// The values as they are written: both ends of a range, or all values of a list.
     fn own_values(&self) -> Vec<toml::Value> {
         match &self.values {
             Values::List(list) => list.clone(),
@@ -371,22 +372,22 @@ impl Find {
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest searched value; for a list, its first and its last.
+    /// The smallest and the largest searched value; for a list, the first and the last.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }
 
-    /// A fault of the condition (`where`), at its place.
+    /// An error about the condition (`where`), at its place.
     pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         fault(&self.file, self.where_at, message, Some(help.into().into()))
     }
 
-    /// Whether the search goes through a list and not a range.
+    /// Whether the search goes through a list instead of a range.
     pub fn is_list(&self) -> bool {
         matches!(self.values, Values::List(_))
     }
 
-    /// The search as one line, which differs for different searches.
+    /// The search as one line, which is different for different searches.
     pub fn text(&self) -> String {
         let values = match &self.values {
             Values::List(list) => format!("{list:?}"),
@@ -396,8 +397,8 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// Ranges to search instead when the answer lies beyond the last end of this range (`last`) or beyond its first; the widest
-    /// range comes first. Empty for a list. The parameter may not permit every value in them.
+    /// Ranges to suggest if the answer lies beyond the last end of this range (`last`) or beyond its first. The
+    /// widest range comes first. There are none for a list. The parameter may not permit every value in these ranges.
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;
@@ -408,7 +409,8 @@ impl Find {
         ranges.filter(|[low, high]| low != high).collect()
     }
 
-    /// The places to try when the condition holds at neither end: the middle first, then the middles of both halves, and so on.
+    /// The positions to try if the condition holds at neither end: first the middle, then the middles of both halves,
+    /// and so on.
     pub(in crate::scenario) fn inside(&self) -> Vec<f64> {
         let halvings = if self.is_list() { LIST_HALVINGS } else { RANGE_HALVINGS };
         let mut edges = vec![self.end(false), self.end(true)];
@@ -432,13 +434,13 @@ impl Find {
         }
     }
 
-    /// A place in the middle of two others; none when they are next to each other.
+    /// The middle of two positions; none if they are adjacent.
     pub(in crate::scenario) fn between(&self, one: f64, other: f64) -> Option<f64> {
         let (low, high) = (one.min(other), one.max(other));
         let Values::Range { low: first, high: last, spelling, .. } = &self.values else {
             return (high - low > 1.5).then(|| ((low + high) / 2.0).floor());
         };
-        // Near 0 no distance relative to the value is small enough.
+        // Near 0, no distance between values is small relative to the values. The scale therefore has a lower limit.
         let scale = if low > 0.0 { high } else { high.abs().max(low.abs()).max((last - first) / 100.0) };
         if high - low <= self.resolution * scale {
             return None;
@@ -449,7 +451,7 @@ impl Find {
         (low < middle && middle < high).then_some(middle)
     }
 
-    /// Rounds to one digit more than the resolution needs, since people read the values.
+    /// Rounds a number to one digit more than the resolution needs, because the values are displayed.
     fn rounded(&self, number: f64) -> f64 {
         let (mut digits, mut step) = (2, 0.1);
         while step > self.resolution {

@@ -1,4 +1,4 @@
-//! The fabrics that checks look at.
+//! The fabrics on which the checks are made.
 
 use anabranch_base::{LinkId, Purpose, Stream, stream};
 use anabranch_engine::{Ideal, Scheme};
@@ -8,12 +8,13 @@ use anabranch_proto::{PathFacts, TransportConfig};
 use anabranch_workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fabric of a point of the sweep, and what was found of it so far.
+/// The fabric of a point of the sweep, with the facts about it that have been computed so far.
 pub(in crate::scenario) struct BuiltFabric<'a> {
     pub spec: &'a TopologySpec,
     pub topology: Topology,
     pub routing: Routing,
-    /// The facts of the longest path, by framing and use of ports, kept since finding it takes long on a large fabric.
+    /// The facts about the longest path, by framing and use of ports. They are kept because finding the path takes
+    /// long on a large fabric.
     facts: Vec<((Framing, bool), PathFacts)>,
     /// Whether all routes go up and then down; `None` until a check needs it.
     turns_down: Option<bool>,
@@ -25,12 +26,13 @@ impl<'a> BuiltFabric<'a> {
         BuiltFabric { spec, topology, routing, facts: Vec::new(), turns_down: None }
     }
 
-    /// Its closed forms for packets of `transport`.
+    /// The closed-form times on this fabric for packets of `transport`.
     pub(in crate::scenario) fn ideal(&self, transport: &TransportConfig) -> Ideal<'_> {
         Ideal::new(&self.topology, self.routing.clone(), transport)
     }
 
-    /// Links that wait for each other in a circle once the buffers behind them are full, by the routes of `workload`.
+    /// Links that wait for each other in a cycle once the buffers behind them are full, given the routes of
+    /// `workload`.
     pub(in crate::scenario) fn circle(&mut self, workload: &Workload) -> Option<Vec<LinkId>> {
         let (topology, routing) = (&self.topology, &self.routing);
         if *self.turns_down.get_or_insert_with(|| topology.turns_down_for_good(routing)) {
@@ -49,7 +51,7 @@ impl<'a> BuiltFabric<'a> {
         topology.cyclic_buffers(routing, &senders)
     }
 
-    /// The facts of the longest path, for the packets and queues of `scheme`.
+    /// The facts about the longest path, for the packets and queues of `scheme`.
     pub(in crate::scenario) fn facts(&mut self, scheme: &Scheme) -> PathFacts {
         let kind = (scheme.transport.framing(), scheme.uses_all_ports());
         let facts = match self.facts.iter().find(|(known, _)| *known == kind) {
@@ -64,7 +66,7 @@ impl<'a> BuiltFabric<'a> {
     }
 }
 
-/// A stream for selectors that draw: which links it picks does not matter to a check.
+/// The random stream for selectors that draw links. The drawn links do not matter to a check.
 pub(in crate::scenario) fn selector_stream(seed: u64) -> Stream {
     stream(seed, 0, Purpose::FaultSelection)
 }

@@ -1,4 +1,4 @@
-//! The points that the curves of a scenario may have, and those that they have at least.
+//! The largest and the smallest possible number of points in the curves of a scenario.
 
 use crate::scenario::expand::resolved::share_of_points;
 use crate::scenario::read::source_map::Origin;
@@ -8,8 +8,8 @@ use anabranch_engine::MeasureSpec;
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
 
-/// Refuses measures whose curves exceed a run's share of points even if the run is as short as can be. `curves` has the number
-/// of links, switches or queue pairs of each measure.
+/// Rejects measures whose curves exceed a run's share of points even if the run is as short as possible. `curves` has
+/// the number of links, switches or queue pairs of each measure.
 pub(in crate::scenario) fn check(
     measures: &[MeasureSpec],
     curves: &[usize],
@@ -31,7 +31,7 @@ pub(in crate::scenario) fn check(
          room for {share} each",
         ends.rounded_up(2)
     );
-    // This interval leaves room for a run three times as long.
+    // With this interval, a run may be three times as long as the shortest possible run.
     let every = Duration((measures[worst].every.0 as f64 * all / share as f64 * 3.0) as u64).rounded_up(2);
     let help = format!(
         "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",
@@ -40,7 +40,8 @@ pub(in crate::scenario) fn check(
     Err(fault(&origin.file, origin.place(&format!("measure.{worst}.every")), message, Some(help.into())))
 }
 
-/// A lower bound on the end of a run, from the last start and from the time that the busiest host's links need for its bytes.
+/// A lower bound on the end of a run. It follows from the last start, and from the time that the links of the busiest
+/// host need for the host's bytes.
 pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Duration {
     let mut sent = vec![[0_u64; 2]; on.hosts as usize];
     let mut last = Time::ZERO;
@@ -54,7 +55,7 @@ pub(in crate::scenario) fn soonest_end(workload: &Workload, on: &Topology) -> Du
             last = last.max(time);
         }
     }
-    // A cable is as fast in both directions.
+    // A cable is equally fast in both directions.
     let busy = (0..).map(HostId).zip(sent).map(|(host, [out, into])| (host, out.max(into)));
     let busiest = busy.map(|(host, bytes)| on.host_rate(host).time_for(bytes)).max();
     busiest.unwrap_or_default().max(Duration(last.0))

@@ -1,4 +1,4 @@
-//! Parts of the files of a fabric and of a workload that are not simulated.
+//! Warnings about lines in the files of a fabric or workload that are not simulated.
 
 use crate::scenario::diagnostic::in_workload_file;
 use anabranch_base::Diagnostic;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(in crate::scenario) struct LeftOut(Vec<Diagnostic>);
 
 impl LeftOut {
-    /// Looks at the file of a fabric.
+    /// Examines the file of a fabric.
     pub(in crate::scenario) fn look_at_topology(
         &mut self,
         spec: &TopologySpec,
@@ -26,7 +26,7 @@ impl LeftOut {
         }
     }
 
-    /// Looks at the files of a workload.
+    /// Examines the files of a workload.
     pub(in crate::scenario) fn look_at_workload(
         &mut self,
         spec: &WorkloadSpec,
@@ -42,7 +42,7 @@ impl LeftOut {
         }
     }
 
-    /// The warnings, each at its line.
+    /// The warnings, each with its line.
     pub(in crate::scenario) fn warnings(self) -> Vec<Diagnostic> {
         self.0
     }

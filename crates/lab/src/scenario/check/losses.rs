@@ -1,4 +1,4 @@
-//! Faults that lose packets so rarely that many runs lose none.
+//! Warnings about faults that lose packets so rarely that many runs lose none.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -8,17 +8,18 @@ use anabranch_fabric::{Routing, Topology, TopologySpec};
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// A run in which fewer data packets than this are expected to be lost often loses none: at 3 one in twenty does.
+/// The expected number of lost data packets below which a run often loses none. With 3 expected losses, one run in
+/// twenty loses none.
 const FEWEST: f64 = 3.0;
-/// With this many expected losses a seed without one is out of the question (one in 20,000).
+/// The expected number of losses at which a run without any loss is practically excluded (one in 20,000).
 const PLENTY: f64 = 10.0;
-/// The most pairs of ToRs whose paths are examined; larger fabrics have no warning.
+/// The largest number of pairs of ToRs whose paths are examined. Larger fabrics get no warning.
 const MOST_PAIRS: usize = 20_000;
 
-/// Findings at the points so far.
+/// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
-    /// By fault: the rarest of its losses, and how many points have one that is too rare.
+    /// For each fault, its rarest loss, and the number of points at which a loss is too rare.
     rarest: BTreeMap<usize, (Rare, usize)>,
     points: usize,
 }
@@ -28,14 +29,15 @@ struct Rare {
     probability: f64,
     /// Data packets that cross the links in a run.
     packets: f64,
-    /// The fault in words.
+    /// The kind of the fault in words.
     kind: String,
-    /// The file of the topology and the line that gives the rate, if one does.
+    /// The topology file and the line that give the loss rate, if a file does.
     in_file: Option<(String, usize)>,
 }
 
 impl RareLoss {
-    /// Examines the faults at another point, each with the links that it affects; `payload` is that of the packets.
+    /// Examines the faults at another point, each with the links that it affects. `payload` is the payload of a
+    /// packet, in bytes.
     pub(in crate::scenario) fn look(
         &mut self,
         faults: &[(&FaultSpec, FaultTargets)],
@@ -55,11 +57,13 @@ impl RareLoss {
         if losses.peek().is_none() {
             return;
         }
-        // The load is computed once for all faults: a topology file may give each of its links an error rate of its own.
+        // The load is computed once for all faults, because a topology file may give each of its links a different
+        // error rate.
         let Some(load) = link_load(workload, topology, routing, payload) else { return };
         for (number, spec, taken, probability) in losses {
             let packets = taken.links.iter().fold(0.0, |packets, link| packets + load[link.index()]);
-            // More losses cannot be expected: the fault may be present for a part of the run only.
+            // The expected number of losses is an upper bound, because the fault may be present only during a part of
+            // the run.
             if packets * probability >= FEWEST {
                 continue;
             }
@@ -121,16 +125,16 @@ fn few(number: f64) -> String {
     }
 }
 
-/// Rounds up to one significant digit.
+/// The number rounded up to one significant digit.
 fn rounded_up(number: f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(number)));
-    // Removes the digits that only binary fractions have.
+    // The formatting removes digits that exist only because of the binary representation.
     let text = format!("{:.12}", (number / unit).ceil() * unit);
     text.parse().unwrap_or(number)
 }
 
-/// Data packets of a workload that cross each link, if each shortest path is as likely as the others; none where that
-/// takes too long to compute.
+/// The number of data packets of a workload that cross each link, if all shortest paths are equally likely; none if
+/// this takes too long to compute.
 fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -154,7 +158,8 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
     Some(load)
 }
 
-/// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the shortest paths.
+/// Adds `packets` from one ToR to another to the load of the links between them, spread evenly over the shortest
+/// paths.
 fn add_between_tors(
     load: &mut [f64],
     topology: &Topology,
@@ -163,7 +168,7 @@ fn add_between_tors(
     packets: f64,
 ) {
     let mut here = BTreeMap::from([(from, 1.0)]);
-    // No shortest path has more hops than there are switches.
+    // A shortest path has at most as many hops as there are switches.
     for _ in 0..topology.switches.len() {
         let mut next: BTreeMap<u32, f64> = BTreeMap::new();
         for (switch, share) in here.into_iter().filter(|(switch, _)| *switch != to) {
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_loss_that_hardly_hits_is_said_with_what_to_write() {
-        // 28 senders send 100 packets of 4096 B each to host 0, all over its link.
+        // 28 senders each send 100 packets of 4096 B to host 0, all over the host's link.
         let said = warned("409600B", "tor:0/down:0", "0.001");
         let said = said.iter().find(|said| said.contains("is expected to hit"));
         assert_eq!(
@@ -212,7 +217,8 @@ mod tests {
         );
         let is_rare = |said: Vec<String>| said.iter().any(|said| said.contains("is expected to hit"));
         assert!(!is_rare(warned("409600B", "tor:0/down:0", "0.002")));
-        // Each of the 4 senders of ToR 1 sends a quarter over each uplink: 100 packets.
+        // Each of the 4 senders of ToR 1 sends a quarter of its packets over each uplink, which is 100 packets per
+        // uplink.
         let said = warned("409600B", "tor:1/up:0", "0.01");
         assert!(
             said.iter().any(|said| said.contains("hit 1 data packets") && said.contains("about 100 cross")),

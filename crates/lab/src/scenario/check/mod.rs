@@ -1,4 +1,4 @@
-//! Checks of resolved scenarios on their fabrics: one file per subject.
+//! Checks of resolved scenarios on their fabrics, with one file per subject.
 
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
@@ -40,31 +40,32 @@ use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
 use built::{BuiltFabric, selector_stream};
 use std::collections::BTreeSet;
 
-/// The longest RTT; longer times come near the limit of a clock in picoseconds.
+/// The longest permitted RTT, because longer times come near the limit of a clock in picoseconds.
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 
 /// The largest number of kinds of links. The engine can number 65,536, and faults may add some.
 const MOST_KINDS: usize = 60_000;
 
-/// The most links of a circle that are named.
+/// The largest number of links of a cycle that an error text names.
 const MOST_NAMED: usize = 8;
 
-/// Parameters whose fault in a lossless class is that they are too small.
+/// Parameters whose error, in a lossless class, is that their value is too small.
 const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 
-/// A workload with this many messages at one seed has some at every seed.
+/// A workload with this many messages at one seed has at least one message at every seed.
 const SURELY_SOME: u32 = 100;
 
-/// The findings about a scenario that can be run.
+/// The findings about a valid scenario.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// Warnings about inputs that can be run but hardly give what was meant.
+    /// Warnings about inputs that are valid but probably not intended.
     pub warnings: Vec<Diagnostic>,
-    /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
+    /// The facts about the longest path in the fabric of each point (one point without a sweep), for the packets of
+    /// each scheme.
     pub facts: Vec<Vec<PathFacts>>,
 }
 
-/// The checks that look at every point before they warn.
+/// The checks that examine every point before they give warnings.
 #[derive(Default)]
 struct Checks {
     too_short: TooShort,
@@ -95,16 +96,17 @@ impl Checks {
 }
 
 impl Scenario {
-    /// Builds every fabric and workload once, finds every link and queue pair that faults and measures name, and checks that
-    /// the points of the curves fit. Returns warnings about inputs that can be run but hardly give what was meant.
+    /// Builds every fabric and workload once, finds every link and queue pair that faults and measures name, and
+    /// checks that the curves have at most the permitted number of points. Returns warnings about inputs that are
+    /// valid but probably not intended.
     ///
     /// # Errors
-    /// The first thing that cannot be built or found, with its place.
+    /// The first part that cannot be built or found, with its place.
     pub fn check(&self) -> Result<Vec<Diagnostic>, Diagnostic> {
         self.examine().map(|examined| examined.warnings)
     }
 
-    /// [`Scenario::check`], with what it finds out about the fabrics.
+    /// Like [`Scenario::check`], but also returns the facts about the fabrics.
     ///
     /// # Errors
     /// As for [`Scenario::check`].
@@ -142,7 +144,7 @@ impl Scenario {
         Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
     }
 
-    /// The seed of the selectors that draw.
+    /// The seed for selectors that draw links or switches.
     fn first_seed(&self) -> u64 {
         self.seeds.first().copied().unwrap_or(1)
     }
@@ -174,7 +176,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks the faults and the workload of a point. Returns the earliest end of its runs.
+    /// Checks the faults and the workload of a point. Returns the earliest possible end of its runs.
     fn examine_point(
         &self,
         step: &Step<'_>,
@@ -204,7 +206,8 @@ impl Scenario {
         Ok(ends)
     }
 
-    /// Checks the measures and the observers on a fabric with a workload whose runs end at `ends` at the earliest.
+    /// Checks the measures and the observers on a fabric. `ends` is the earliest possible end of the runs with this
+    /// workload.
     fn examine_observers(
         &self,
         on: &Topology,
@@ -225,7 +228,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks that the links of a lossless scheme do not wait for each other in a circle.
+    /// Checks that the links of a lossless scheme do not wait for each other in a cycle, which would be a deadlock.
     fn check_circles(
         &self,
         scheme: &Scheme,
@@ -252,13 +255,13 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), message, Some(help.into())))
     }
 
-    /// Checks that the buffers of a lossless scheme hold what they must on this fabric.
+    /// Checks that the buffers of a lossless scheme are large enough on this fabric.
     fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), Diagnostic> {
         let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
-            // A long link needs much headroom, which is no reason for larger buffers everywhere.
+            // A long link needs a large headroom. That is no reason for larger buffers at all switches.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
                 true => Fix::set(format!("\"{}.fabric.pfc.headroom_apart\"", scheme.name), true),
                 false => AT_LEAST
@@ -291,8 +294,8 @@ impl Scenario {
         }
     }
 
-    /// The headroom on top of the buffer, by scheme: that of the switch with most of it; none where the headroom is within the
-    /// buffer. `facts` are those of [`Scenario::examine`].
+    /// The headroom in addition to the buffer, for each scheme, at the switch that has the largest. Schemes whose
+    /// headroom is within the buffer are left out. `facts` are those of [`Scenario::examine`].
     ///
     /// # Errors
     /// A fabric that cannot be built.
@@ -391,7 +394,7 @@ impl Scenario {
         Err(fault(&self.origin.file, self.origin.place("topology"), problem, help.map(Fix::from)))
     }
 
-    /// Builds the workload of the first seed, and those of the other seeds where they may be empty.
+    /// Builds the workload of the first seed. If the workloads of other seeds may be empty, it builds them too.
     fn build_workload(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, Diagnostic> {
         let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
@@ -418,7 +421,7 @@ impl Scenario {
         fault.targets(i, on, seed).map_err(|e| {
             let selector = e.selector.clone();
             let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
-            // Only the wrong one of several names is replaced.
+            // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;
             let near = match &error.fix {
                 Some(Fix::Set { key: set, value }) if set == key && names.contains(&selector) => {
@@ -494,7 +497,7 @@ impl Scenario {
                 let Problem { message, fix } = what;
                 let at = self.origin.place(&format!("workload.job.{job}.{key}"));
                 if key == "file" {
-                    // The fix is about the contents of the file, not about its name.
+                    // The fix is about the contents of the file, not about the file's name.
                     return fault(&self.origin.file, at, message, fix);
                 }
                 let help = fix.map(|fix| fix.of_key(key));
@@ -505,7 +508,7 @@ impl Scenario {
         }
     }
 
-    /// The error of a registered part about a parameter in the table at `path`.
+    /// The error of a user-defined component about a parameter in the table at `path`.
     fn refused(&self, path: &str, Refused { parameter, problem }: Refused) -> Diagnostic {
         let Problem { message, fix } = problem;
         let help = fix.map(|fix| fix.of_key(&parameter));
@@ -514,7 +517,7 @@ impl Scenario {
     }
 }
 
-/// Whether another seed may leave a part of the workload without a message, which is an error.
+/// Whether a part of the workload may have no message with another seed, which would be an error.
 fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
     let WorkloadSpec::Poisson { incast, .. } = spec else { return false };
     let degree = incast.as_ref().map_or(1, |incast| incast.degree);

@@ -1,4 +1,5 @@
-//! Parts of a scenario that change nothing: faults, settings and depths. And parts of a file that it leaves out.
+//! Warnings about parts of a scenario that have no effect (faults, settings and depths), and about parts of a file
+//! that are left out.
 
 use crate::scenario::check::built::selector_stream;
 use crate::scenario::expand::resolved::Scenario;
@@ -15,42 +16,43 @@ use anabranch_fabric::{Selector, TierSpec, Topology, TopologySpec};
 use anabranch_workload::{Workload, WorkloadSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Findings at the points so far.
+/// The findings at the points examined so far.
 #[derive(Default)]
 pub(in crate::scenario) struct WithoutEffect {
-    /// For each fault that gives links a rate, the slowest and the fastest of these links at any point.
+    /// For each fault that sets a rate of links, the slowest and the fastest of these links at any point.
     rates: BTreeMap<usize, (Rate, Rate)>,
     /// For each such fault, whether it slows a link at some point.
     slows: BTreeMap<usize, bool>,
-    /// For each such fault, the name of links of which it takes one direction of the cable.
+    /// For each such fault that affects only one direction of a cable, the name of its links.
     one_way: BTreeMap<usize, String>,
     /// For each fault, the times at which it begins, at each point.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
-    /// The error rates of topology files that lose every packet, by number of the fault, file and line.
+    /// The error rates in topology files with which every packet is lost, by number of the fault, file and line.
     losing_all: BTreeSet<(usize, String, usize)>,
     /// Whether some point has a fault.
     is_broken: bool,
-    /// A depth of a collective that limits nothing, and the largest number of chunks from one rank to another, which it is not
-    /// below.
+    /// A depth of a collective that has no effect, and the largest number of chunks from one rank to another. The
+    /// depth is not below that number.
     depth: Option<(u32, u32)>,
     /// Whether the depth limits a collective at some point.
     holds_back: bool,
     /// Notes on how the files of traces were read.
     notes: BTreeSet<String>,
-    /// The shortest possible duration of the longest run, if the links alone decide it, and the time at which that run is most
-    /// likely over.
+    /// The shortest possible duration of the longest run, if only the links determine it, and the time at which that
+    /// run has most likely ended.
     lasts: Option<(Duration, Duration)>,
-    /// Whether something other than the links decides the duration at some point.
+    /// Whether something other than the links determines the duration at some point.
     lasts_otherwise: bool,
 }
 
-/// A run is most likely over after this many times its shortest possible duration, which follows from the hosts' links.
+/// The multiple of its shortest possible duration after which a run has most likely ended. The shortest duration
+/// follows from the hosts' links.
 const MUCH_LATER: f64 = 10.0;
-/// The factor instead of [`MUCH_LATER`] if no link above the hosts' links is slower than these.
+/// The factor that replaces [`MUCH_LATER`] if no link above the hosts' links is slower than the hosts' links.
 const LATER: f64 = 3.0;
 
 impl WithoutEffect {
-    /// Examines the links or switches that a fault of a point takes.
+    /// Examines the links or switches that a fault of a point affects.
     pub(in crate::scenario) fn look_at_fault(
         &mut self,
         number: usize,
@@ -108,7 +110,7 @@ impl WithoutEffect {
         }
     }
 
-    /// Examines the shortest possible duration of a run of a point.
+    /// Examines the shortest possible duration of the runs of a point.
     pub(in crate::scenario) fn look_at_end(
         &mut self,
         spec: &WorkloadSpec,
@@ -126,7 +128,7 @@ impl WithoutEffect {
     pub(in crate::scenario) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<Diagnostic> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
-            // If the begin is swept, the warning for the earliest late one covers the later ones.
+            // If the begin is swept, the warning about the earliest late begin also covers the later ones.
             let begins = self.begins.get(&number)?;
             let late = |at: &Vec<Duration>| {
                 late_fault(number, fault, (at, begins.len() > 1), &scenario.limits, lasts, origin)
@@ -155,7 +157,8 @@ impl WithoutEffect {
             let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
             one_way(number, fault, self.one_way.get(&number)?, origin).filter(|_| !varied)
         }));
-        // If the depth is varied, the value without an effect is the one to compare with.
+        // If the depth is swept, the value without effect is the one with which the others are compared, so there is
+        // no warning.
         let is_varied = origin.is_varied("workload.depth");
         if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
             let message = format!(
@@ -182,7 +185,7 @@ impl WithoutEffect {
     }
 }
 
-/// The factor on the shortest possible duration after which a run on this fabric is most likely over.
+/// The multiple of the shortest possible duration after which a run on this fabric has most likely ended.
 fn later(on: &TopologySpec) -> f64 {
     match on {
         TopologySpec::SingleSwitch { .. } => LATER,
@@ -195,10 +198,10 @@ fn later(on: &TopologySpec) -> f64 {
     }
 }
 
-/// A fault that loses nothing, or everything.
+/// The warning about a fault that loses no packet or every packet.
 fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnostic> {
     let probability = idle.kind.probability()?;
-    // A fault with probability 0 on the links of an error rate in the topology's file leaves out that rate.
+    // A fault with probability 0 on the links of a topology file's error rate serves to switch off that rate.
     let is_of_file = idle.kind.names().0.to_string().starts_with("error-rate:");
     let (what, instead) = match probability {
         0.0 if is_of_file => return None,
@@ -214,8 +217,9 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnos
     Some(fault(&origin.file, place, message, Some(instead.to_owned().into())))
 }
 
-/// A fault that slows one direction of a cable and leaves `both_directions` unset, which may be an oversight: adaptive routing
-/// notices a slow uplink but not the slow direction back, so that the ranking of the schemes may depend on it.
+/// The warning about a fault that slows one direction of a cable and leaves `both_directions` unset, which may be an
+/// oversight. Adaptive routing notices a slow uplink but not the slow opposite direction, so the ranking of the
+/// schemes may depend on this choice.
 fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Option<Diagnostic> {
     let FaultKind::Rate { both_directions: None, .. } = &slow.kind else { return None };
     let message =
@@ -224,7 +228,7 @@ fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Opti
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help.map(Fix::from)))
 }
 
-/// A fault that begins, or begins again, when every run is over.
+/// The warning about a fault that begins, once or again, after every run has ended.
 fn late_fault(
     number: usize,
     late: &FaultSpec,
@@ -270,7 +274,7 @@ fn late_fault(
     Some(fault(&origin.file, place(), message, Some(help.into())))
 }
 
-/// A fault that gives links a rate which is not below their own.
+/// The warning about a fault that sets a rate of links which is not below their own rate.
 fn idle_rate(
     number: usize,
     idle: &FaultSpec,
@@ -301,7 +305,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
     };
     if let Some(Item::Table(fields)) = origin.section(section).map(|node| &node.item) {
         key_path::leaves("", fields, &is_value, &mut found);
-        // Parameters that change together are named a table deeper.
+        // Parameters that change together are in a table one level deeper.
         for node in
             found.iter().filter(|(key, _)| key == sweep::ZIP).map(|(_, node)| *node).collect::<Vec<_>>()
         {
@@ -320,7 +324,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
     found.into_iter().filter_map(split).collect()
 }
 
-/// Settings without effect, since the sweep overrides the parameter.
+/// Warnings about settings without effect, because the sweep overrides the parameter.
 fn overridden(origin: &Origin) -> Vec<Diagnostic> {
     let swept = named(origin, "sweep");
     let lost = |set: &Named| {
@@ -343,12 +347,13 @@ fn overridden(origin: &Origin) -> Vec<Diagnostic> {
     named(origin, "set").iter().filter_map(lost).collect()
 }
 
-/// Settings for all schemes that some of them do not take.
+/// Warnings about settings for all schemes that some schemes do not accept.
 fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| setting::accepts(scheme, &set.path));
-        // In varied values `*` means every scheme that has the parameter, so that figures of one paper can share the values.
+        // In varied values, `*` means every scheme that has the parameter, so that the figures of one paper can share
+        // these values.
         let is_varied = origin.is_varied(&format!("*.{}", set.path));
         if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
             return None;
@@ -376,8 +381,8 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Faults of built-in schemes that need PFC and are given a queue that drops, which turns PFC off. A scheme that the scenario
-/// itself defines may do so on purpose.
+/// Warnings about settings of built-in schemes that need PFC but get a queue that drops, which turns PFC off. A
+/// scheme that the scenario itself defines may do so on purpose.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<Diagnostic> {
     let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
     let is_own = |name: &str| {

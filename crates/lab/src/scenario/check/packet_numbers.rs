@@ -1,4 +1,5 @@
-//! Checks that the queue pairs of a workload have numbers for all packets and requests that they carry.
+//! Checks that the queue pairs of a workload have enough sequence numbers for all packets and requests that they
+//! carry.
 
 use crate::scenario::check::pfc::round_down;
 use crate::scenario::read::source_map::Origin;
@@ -8,7 +9,7 @@ use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// Refuses a workload in which a queue pair of `scheme` would run out of PSNs, or of MSNs.
+/// Rejects a workload in which a queue pair of `scheme` would run out of PSNs or of MSNs.
 pub(in crate::scenario) fn check(
     scheme: &Scheme,
     facts: &PathFacts,
@@ -19,8 +20,8 @@ pub(in crate::scenario) fn check(
     let space = scheme.transport.number_space(scheme.cc.build(facts).window());
     let payload = scheme.transport.framing().payload.0;
     let split = u64::from(scheme.qps);
-    // A message has at most as many parts as bytes. The first queue pair of a connection carries a part of each message, and no
-    // part is longer than its part.
+    // A message has at most as many parts as bytes. The first queue pair of a connection carries a part of each
+    // message, and no other queue pair carries a longer part.
     let of_first = |bytes: u64| {
         let packets = bytes.div_ceil(bytes.clamp(1, split)).div_ceil(payload);
         (packets, space.requests_of(packets))
@@ -51,7 +52,7 @@ pub(in crate::scenario) fn check(
             workload.qps[message.qp.index()].dst,
             Bytes(payload),
         );
-        // The longest message that fits, if it is the only one of its connection.
+        // The longest message that fits if it is the only one of its connection.
         let largest = match space.requests {
             Some((most, largest)) => space.packets.min(most.saturating_mul(largest)),
             None => space.packets,
@@ -73,7 +74,7 @@ pub(in crate::scenario) fn check(
     Ok(())
 }
 
-/// The path at which the length of a message is written, and its key if it has one.
+/// The path of the key that sets the length of a message, and the name of the key if it has one.
 fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (String, Option<&'static str>) {
     let group = workload.groups.iter().find(|group| group.messages.contains(&(message as u32)));
     spec.length_path(message, group.map_or("", |group| group.name))

@@ -1,11 +1,11 @@
-//! Whether the thresholds of a lossless class make sense on a fabric.
+//! Checks of the thresholds of a lossless class on a fabric.
 
 use anabranch_base::{Bytes, LinkId, NodeId};
 use anabranch_engine::{PfcClass, PfcSpec};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// A threshold that cannot do its work.
+/// A threshold that cannot have its intended effect.
 pub(in crate::scenario) struct WrongThreshold {
     /// The parameter to change, as a path.
     pub parameter: &'static str,
@@ -16,8 +16,8 @@ pub(in crate::scenario) struct WrongThreshold {
     pub instead: String,
 }
 
-/// Checks the thresholds for pausing (XOFF) and going on (XON) against each other and the smallest buffer, of all switches
-/// and of those of a class (`at`).
+/// Checks the thresholds for pausing (XOFF) and resuming (XON) against each other and against the smallest buffer.
+/// The check covers the settings for all switches and those for a class of switches (`at`).
 pub(in crate::scenario) fn thresholds(
     pfc: &PfcSpec,
     topology: &Topology,
@@ -39,9 +39,9 @@ pub(in crate::scenario) fn thresholds(
 struct Buffer<'a> {
     node: NodeId,
     size: Bytes,
-    /// The entry of `at` that it has.
+    /// The entry of `at` that applies to the switch.
     class: Option<&'a PfcClass>,
-    /// The static threshold of its ports; none where it is dynamic.
+    /// The static threshold of the switch's ports; none if the threshold is dynamic.
     threshold: Option<Bytes>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Buffer<'a> {
         Some(Buffer { node, size: class.map_or_else(scaled, |class| class.buffer), class, threshold })
     }
 
-    /// The fault of dynamic thresholds, if any.
+    /// The error in the dynamic thresholds' settings, if there is one.
     fn dynamic(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let resume = pfc.resume.on(facts);
         if resume <= self.size {
@@ -88,7 +88,7 @@ impl<'a> Buffer<'a> {
         })
     }
 
-    /// The fault of a static threshold, if any.
+    /// The error in a static threshold, if there is one.
     fn fixed(&self, pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Option<WrongThreshold> {
         let (resume, threshold) = (pfc.resume.on(facts), self.threshold?);
         if threshold > self.size {
@@ -118,22 +118,22 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The length, in packets, of the buffer that is suggested in the place of one that is too small for thresholds.
+/// The length, in packets, of the suggested buffer if the present one is too small for thresholds.
 const ENOUGH_PACKETS: u64 = 100;
 
-/// A size of three digits or more, as people write it, and no smaller.
+/// The size rounded up to at least three digits, in a unit that people write.
 pub(in crate::scenario) fn round_up(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes(size.0.div_ceil(unit).saturating_mul(unit))
 }
 
-/// A size of three digits or more, as people write it, and no larger.
+/// The size rounded down to at least three digits, in a unit that people write.
 pub(in crate::scenario) fn round_down(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes((size.0 / unit * unit).max(1))
 }
 
-/// The unit in which a size has three digits, and at least KB.
+/// The unit in which a size has at least three digits.
 fn unit(size: Bytes) -> u64 {
     match size.0 {
         0..1_000 => 1,

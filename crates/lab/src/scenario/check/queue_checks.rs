@@ -1,5 +1,6 @@
-//! Queues and windows that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too
-//! long for a timeout. Also balancers without a choice, and delay targets that no packet meets.
+//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
+//! thresholds, or too long for a timeout. Also about balancers without a choice of paths, and delay targets that no
+//! packet reaches.
 
 use crate::scenario::check::pfc::round_up;
 use crate::scenario::read::source_map::Origin;
@@ -17,11 +18,11 @@ pub(in crate::scenario) struct IdleQueues {
     found: BTreeMap<(String, &'static str), QueueFinding>,
     /// The number of times that each scheme was examined.
     looked: BTreeMap<String, u32>,
-    /// A queue that is long enough for a packet and for the thresholds, for each scheme with one that is too short.
+    /// For each scheme whose queue is too short, a queue that is long enough for a packet and for the thresholds.
     enough: BTreeMap<String, Bytes>,
 }
 
-/// The message of a fault, a value without the fault, and the number of points at which it was found.
+/// A finding: the error text, a correct value, and the number of points at which it was found.
 struct QueueFinding {
     message: String,
     instead: String,
@@ -29,7 +30,7 @@ struct QueueFinding {
 }
 
 impl IdleQueues {
-    /// Looks at the queues of a scheme's switches on a fabric.
+    /// Examines the queues in a scheme's switches on a fabric.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
         *self.looked.entry(scheme.name.clone()).or_default() += 1;
         let mut at = Look { scheme, on, facts, findings: Vec::new() };
@@ -61,8 +62,8 @@ impl IdleQueues {
     /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked } = self;
-        // A searched range begins at values that fail, so that only a fault at every point is reported. A queue that holds no
-        // packet is reported anyway.
+        // A range for a search begins at values that fail, so for a searched parameter only a finding at every point
+        // is reported. A queue that is too short for a packet is reported anyway.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
@@ -75,7 +76,7 @@ impl IdleQueues {
         let warning =
             |((scheme, parameter), QueueFinding { message, instead, .. }): ((String, &str), QueueFinding)| {
                 let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
-                // If the queue is too short, thresholds that follow it have no better value.
+                // If the queue is too short, no other value of the thresholds that depend on it would help.
                 let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
                 let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
                 let longer = enough.and_then(|bytes| {
@@ -90,17 +91,17 @@ impl IdleQueues {
     }
 }
 
-/// The data queue of a switch port, where it has a limit.
+/// The data queue of a switch port, if it has a limit.
 struct DataQueue {
     /// The limit as written.
     size: Size,
-    /// An even share of the buffer, or the limit.
+    /// An even share of the buffer; without a shared buffer, the limit.
     even: Bytes,
-    /// The most bytes that it may hold.
+    /// The largest number of bytes that the queue may hold.
     holds: Bytes,
-    /// Whether it is a share of a buffer.
+    /// Whether the queue is a share of a buffer.
     is_shared: bool,
-    /// Its limit in words.
+    /// The limit in words.
     limit: String,
 }
 
@@ -120,7 +121,7 @@ impl DataQueue {
     }
 }
 
-/// The examination of a scheme on a fabric.
+/// The examination of one scheme on one fabric.
 struct Look<'a> {
     scheme: &'a Scheme,
     on: &'a Topology,
@@ -134,10 +135,10 @@ impl Look<'_> {
         self.findings.push((parameter, problem.into(), instead.into()));
     }
 
-    /// A control queue that holds no packet of its kind.
+    /// Checks that the control queue is long enough for a packet of its kind.
     fn control_queue(&mut self) {
         let framing = self.scheme.transport.framing();
-        // Where ACKs wait with data, only headers of trimmed packets come here.
+        // If ACKs wait with data, only the headers of trimmed packets use this queue.
         let (what, size) = match self.scheme.fabric.acks_with_data {
             true => ("a trimmed packet's header", framing.header),
             false => ("an ACK", framing.ack),
@@ -151,7 +152,7 @@ impl Look<'_> {
         }
     }
 
-    /// Windows below a packet.
+    /// Checks that no window is shorter than a packet.
     fn windows(&mut self) {
         for (parameter, window) in windows(self.scheme) {
             if window.on(self.facts) < self.facts.packet {
@@ -164,7 +165,7 @@ impl Look<'_> {
         }
     }
 
-    /// A balancer with a single entropy value. ECMP has one path on purpose.
+    /// Checks that a balancer has several entropy values. ECMP is exempt, because it uses one path on purpose.
     fn entropies(&mut self) {
         let lb = toml::Value::try_from(&self.scheme.lb).ok();
         if lb.and_then(|lb| lb.get("evs")?.as_integer()) == Some(1) {
@@ -173,7 +174,7 @@ impl Look<'_> {
         }
     }
 
-    /// A threshold for marks that no buffer of a lossless class reaches.
+    /// Checks that a buffer of a lossless class can reach the threshold for marking.
     fn lossless_marking(&mut self) {
         let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(self.facts, None));
         if let Some(pfc) = &scheme.fabric.pfc
@@ -189,7 +190,7 @@ impl Look<'_> {
         }
     }
 
-    /// A setting of the shared buffer where there is none.
+    /// Checks that settings of the shared buffer are absent if there is no shared buffer.
     fn shared_buffer(&mut self, queue: &DataQueue) {
         let alpha = self.scheme.fabric.shared_alpha;
         if !queue.is_shared && alpha != 1.0 {
@@ -200,8 +201,8 @@ impl Look<'_> {
         }
     }
 
-    /// A timeout that expires before a packet behind a full queue and its ACK are through. One that is shorter than the base
-    /// RTT has a warning of its own.
+    /// Checks that a timeout is long enough for a packet behind a full queue and for its ACK. A timeout shorter than
+    /// the base RTT has a separate warning.
     fn timeout(&mut self, queue: &DataQueue) {
         let (rto, facts) = (self.scheme.transport.rto(), self.facts);
         let full = facts.base_rtt + facts.line_rate.time_for(queue.holds.0);
@@ -212,13 +213,13 @@ impl Look<'_> {
                 queue.limit,
                 full.rounded_up(3)
             );
-            // The suggested timeout covers five queues of the largest length, counted in even shares.
+            // The suggested timeout covers five queues of the largest length, expressed in even shares.
             let queues = 5 * queue.holds.0.div_ceil(queue.even.0.max(1)).max(1);
             self.note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
         }
     }
 
-    /// A target for delays that no packet meets.
+    /// Checks that packets can reach the target for delays.
     fn target_delay(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         if let Some((parameter, target)) = self.scheme.cc.target_delay()
             && let Some(slowest) = self.on.ports.iter().map(|port| port.rate).min()
@@ -231,7 +232,7 @@ impl Look<'_> {
         }
     }
 
-    /// A queue below a packet, or thresholds that it does not reach.
+    /// Checks that the queue is long enough for a packet and for its thresholds.
     fn thresholds(&mut self, queue: &DataQueue) {
         let reacts = reacts_to_ecn(self.scheme);
         if queue.holds < self.facts.packet {
@@ -281,7 +282,7 @@ impl Look<'_> {
         self.note(parameter, problem, instead);
     }
 
-    /// An upper threshold that no queue reaches.
+    /// Checks that the queue can reach the upper threshold.
     fn kmax(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         let fabric = &self.scheme.fabric;
         let [kmin, kmax] = [fabric.ecn_kmin, fabric.ecn_kmax].map(|size| size.on(self.facts, Some(*holds)));
@@ -299,7 +300,8 @@ impl Look<'_> {
     }
 }
 
-/// A queue that holds a packet and reaches the thresholds of its scheme, where one that holds `holds` does not.
+/// A queue that is long enough for a packet and for the thresholds of its scheme, given that a queue of `holds` bytes
+/// is not.
 fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Option<Bytes> {
     let does = |bytes: Bytes| {
         let mut fabric = scheme.fabric.clone();
@@ -317,7 +319,8 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
 
-/// Queues that a packet may wait in one after the other: there are fewer switches on the paths of all built-in fabrics.
+/// The largest number of queues in which a packet may wait one after another. The paths of all built-in fabrics have
+/// fewer switches.
 const MOST_QUEUES: u64 = 8;
 
 /// The largest number of doublings of a queue that are tried.
@@ -344,7 +347,7 @@ fn own_windows(parameters: &Parameters) -> Vec<(&'static str, Size)> {
     ["cc.window", "cc.initial_window", "cc.max_window"].into_iter().filter_map(window).collect()
 }
 
-/// Whether anything in a scheme acts on marks.
+/// Whether any part of a scheme reacts to ECN marks.
 pub(in crate::scenario) fn reacts_to_ecn(scheme: &Scheme) -> bool {
     let reacts = scheme.cc.reacts_to_ecn()
         || scheme.all_lbs().any(LbConfig::reacts_to_ecn)
@@ -359,7 +362,7 @@ mod tests {
     use anabranch_base::Bytes;
     use anabranch_proto::cc::ConstantConfig;
 
-    /// A constant window ignores marks, and so do balancers that spray, take turns or wait for pauses.
+    /// A constant window ignores marks. So do balancers that spray at random, use paths in turn or react to pauses.
     #[test]
     fn marks_count_where_something_reacts_to_them() {
         let reacts = |name: &str| {

@@ -1,4 +1,5 @@
-//! Whether links lead from the senders of a workload to its receivers: planes and rails may have none to each other.
+//! Checks that links lead from the senders of a workload to its receivers. Different planes or rails may have no
+//! links to each other.
 
 use super::built::BuiltFabric;
 use crate::scenario::read::source_map::Origin;
@@ -8,14 +9,14 @@ use anabranch_fabric::{SpineGroup, Topology};
 use anabranch_workload::Workload;
 use std::collections::BTreeSet;
 
-/// Checks that the hosts of every connection have ports in one network.
+/// Checks that the two hosts of every connection have ports in a common network.
 pub(in crate::scenario) fn check(
     workload: &Workload,
     on: &BuiltFabric<'_>,
     origin: &Origin,
 ) -> Result<(), Diagnostic> {
     let topology = &on.topology;
-    // Without servers and further ports the fabric is connected.
+    // A fabric without servers and without hosts of several ports is always connected.
     if topology.servers.is_none() && !topology.has_several_ports() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Messages that would start after simulated time has ended.
+//! Checks for messages that would start after the end of simulated time.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -6,7 +6,7 @@ use anabranch_base::{Diagnostic, Time};
 use anabranch_engine::Limits;
 use anabranch_workload::{Start, Workload, WorkloadSpec};
 
-/// Refuses a workload with a message that starts when no run can still go on, whatever its limits.
+/// Rejects a workload with a message that starts later than any run can last, whatever its limits.
 pub(in crate::scenario) fn check(
     spec: &WorkloadSpec,
     workload: &Workload,

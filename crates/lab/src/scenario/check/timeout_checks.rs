@@ -1,4 +1,4 @@
-//! Times of a scenario that are shorter than a round trip of a packet, or than a run.
+//! Warnings about times in a scenario that are shorter than a packet's round trip, or than a run.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -8,7 +8,8 @@ use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// The findings so far: by scheme (none for a limit) and parameter, its value and the longer round trip.
+/// The findings so far. For each scheme (none for a limit) and parameter, its value and the round trip that is
+/// longer.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
     found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,
@@ -16,16 +17,16 @@ pub(in crate::scenario) struct TooShort {
     soonest: Duration,
 }
 
-/// A round trip that takes longer than a time allows.
+/// A round trip that is longer than a timeout or a limit.
 struct LongRoundTrip {
     rtt: Duration,
-    /// The queue pair with this round trip, and how many queue pairs out of how many have one that is too long; none if it is
-    /// that of the fabric's longest path.
+    /// The queue pair with this round trip, the number of queue pairs whose round trip is too long, and the number of
+    /// all queue pairs; none if the round trip is that of the fabric's longest path.
     of: Option<(HostId, HostId, usize, usize)>,
 }
 
 impl TooShort {
-    /// Examines the timeouts of a scheme on a fabric, whose paths are in `ideal`, and the time limit of runs.
+    /// Examines the timeouts of a scheme on a fabric with the closed-form times `ideal`, and the time limit of runs.
     pub(in crate::scenario) fn look<'a>(
         &mut self,
         scheme: &Scheme,
@@ -47,7 +48,7 @@ impl TooShort {
         }
     }
 
-    /// Examines the shortest possible duration of a run of a point.
+    /// Examines the shortest possible duration of the runs of a point.
     pub(in crate::scenario) fn look_at_end(&mut self, soonest: Duration) {
         self.soonest = self.soonest.max(soonest);
     }
@@ -111,7 +112,8 @@ impl TooShort {
 }
 
 impl LongRoundTrip {
-    /// The longest round trip among the queue pairs of `workload` that `timeout` does not wait for, if there is one.
+    /// The longest round trip among those queue pairs of `workload` whose round trip is not shorter than `timeout`;
+    /// none if there are no such queue pairs.
     fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<LongRoundTrip> {
         let rtts = workload.qps.iter().map(|qp| (ideal.path_facts_of(qp.src, qp.dst).base_rtt, qp));
         let too_long = rtts.filter(|(rtt, _)| timeout <= *rtt);

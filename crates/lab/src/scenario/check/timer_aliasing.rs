@@ -1,4 +1,4 @@
-//! Timers that run in step with links that flap.
+//! Warnings about timers whose periods coincide with those of flapping links.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -7,17 +7,18 @@ use anabranch_engine::{FaultKind, FaultSpec, Scheme};
 use anabranch_proto::PathFacts;
 use std::collections::BTreeMap;
 
-/// A timeout this near to a whole number of periods expires in the same part of each period.
+/// The largest distance, in periods, between a timeout and a whole number of periods at which the timeout always
+/// expires in the same part of a period.
 const NEAR: f64 = 0.03;
-/// Timeouts of more periods are too rare to matter.
+/// The largest number of periods in a timeout that is examined. Longer timeouts are too rare to matter.
 const MOST_PERIODS: f64 = 20.0;
 
-/// Findings so far: by fault, the period and the schemes with their timeouts.
+/// The findings so far. For each fault, the period and the schemes with their timeouts.
 #[derive(Default)]
 pub(in crate::scenario) struct InStep(BTreeMap<usize, (Duration, BTreeMap<String, Duration>)>);
 
 impl InStep {
-    /// Looks at the timeout of a scheme at a point of the sweep.
+    /// Examines the timeout of a scheme at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, faults: &[FaultSpec], facts: &PathFacts) {
         let rto = scheme.transport.rto().on(facts);
         for (number, fault) in faults.iter().enumerate() {
@@ -41,7 +42,7 @@ impl InStep {
                  again comes in the same part of each period, and may be lost each time",
                 told.join(", ")
             );
-            // With this period the timeout ends half a period off.
+            // With this period, the timeout expires half a period away from a whole number of periods.
             let periods = (rto.0 as f64 / period.0 as f64).round();
             let other = Duration((rto.0 as f64 / (periods + 0.5)) as u64).rounded_up(2);
             let help = Some(format!("period = \"{other}\", or two periods in [sweep]"));

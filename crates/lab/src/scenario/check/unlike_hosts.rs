@@ -1,4 +1,5 @@
-//! Warnings about loads on fabrics whose hosts have different line rates: a load is a share of the slowest host's rate.
+//! Warnings about loads on fabrics whose hosts have different line rates. A load is a share of the slowest host's
+//! rate there.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -17,7 +18,7 @@ struct UnevenLoad {
 }
 
 impl UnlikeHosts {
-    /// Looks at the load of a point of the sweep.
+    /// Examines the load at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, on: &Topology) {
         let WorkloadSpec::Poisson { load, .. } = spec else { return };
         let slowest = Fabric::of(on).host_rate;
@@ -28,10 +29,11 @@ impl UnlikeHosts {
         }
     }
 
-    /// The warning that every host offers as much as the slowest one, with the load as a share of the fastest host's rate.
+    /// The warning that every host offers as much load as the slowest one. It also gives the load as a share of the
+    /// fastest host's rate.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |UnevenLoad { load, slowest, fastest }: UnevenLoad| {
-            // Removes the digits that only binary fractions have.
+            // The rounding removes digits that exist only because of the binary representation.
             let short = |number: f64| (number * 1e6).round() / 1e6;
             let times = fastest.0 as f64 / slowest.0 as f64;
             let message = format!(

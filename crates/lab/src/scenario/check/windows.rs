@@ -1,4 +1,4 @@
-//! Windows under which a queue pair that is alone leaves its path idle.
+//! Warnings about congestion windows that are too small to fill the path of a single queue pair.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -10,16 +10,16 @@ use anabranch_proto::cc::Windows;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// Short windows so far, by the scheme and the parameter: the share of the line rate, the problem, and the
-/// value to set instead.
+/// The windows found so far, by scheme and parameter: the share of the line rate that they permit, the problem, and
+/// the value to set instead.
 #[derive(Default)]
 pub(in crate::scenario) struct ShortWindows(BTreeMap<(String, String), (f64, String, String)>);
 
-/// A queue pair that comes so close to its line rate is fast enough.
+/// The share of its line rate from which a queue pair counts as fast enough.
 const NEARLY: f64 = 0.98;
 
 impl ShortWindows {
-    /// Examines the largest window of a scheme on a fabric, if `workload` has longer messages.
+    /// Examines the largest window of a scheme on a fabric, if `workload` has messages longer than the window.
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, facts: &PathFacts, workload: &Workload) {
         if scheme.cc.windows() == Windows::Own {
             return;
@@ -36,8 +36,8 @@ impl ShortWindows {
         if packets <= holds {
             return;
         }
-        // An ACK arrives a round trip after its packet began. If there is one ACK for `every` packets, the first ones wait for
-        // the last.
+        // An ACK arrives a round trip after its packet began. With one ACK for `every` packets, the first of these
+        // packets wait for the last.
         let every = u64::from(scheme.transport.ack_every());
         let path = facts.bdp.0 as f64 / packet as f64;
         let needed = path + (every - 1) as f64;
@@ -75,7 +75,7 @@ impl ShortWindows {
         }
     }
 
-    /// A warning for each short window, with its place and the text to write instead.
+    /// A warning for each window that is too small, with its place and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |((scheme, parameter), (share, problem, instead)): (
             (String, String),

@@ -1,4 +1,4 @@
-//! The facts of a resolved scenario for those who read its results.
+//! The facts about a resolved scenario that readers of its results need.
 
 use crate::scenario::expand::annotated::annotated;
 use crate::scenario::expand::resolved::{Scenario, Step};
@@ -8,16 +8,16 @@ use anabranch_results::{FaultFacts, Overflow, PointFacts, ScenarioFacts, SchemeF
 use toml::Value;
 
 impl Scenario {
-    /// [`Scenario::to_toml`] for people: each parameter of a scheme that refers to the fabric has a comment with its value,
-    /// `queue = "1bdp" # = 1.25 MB`, from `facts`, those of [`Scenario::examine`].
+    /// [`Scenario::to_toml`] with comments: each parameter of a scheme that refers to the fabric has a comment with
+    /// its value, `queue = "1bdp" # = 1.25 MB`. `facts` are those of [`Scenario::examine`].
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
         let differs = self.ground(facts).mismatch;
         annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
     }
 
-    /// The facts for those who read the results. `paths` has the closed forms of each point's schemes, as
-    /// [`examine`](Scenario::examine) finds them.
+    /// The facts for readers of the results. `paths` has the facts about the paths for the schemes of each point, as
+    /// [`examine`](Scenario::examine) returns them.
     pub fn facts(&self, paths: &[Vec<PathFacts>]) -> ScenarioFacts {
         let points = self.steps().into_iter().zip(paths).map(|(step, paths)| point(step, paths));
         ScenarioFacts { ground_differs: self.ground(paths).mismatch, points: points.collect() }

@@ -1,5 +1,5 @@
-//! The ground on which the schemes of a scenario run (their setup): the parameters in which it differs, and whether the schemes
-//! need the difference.
+//! The comparison of the setups (the ground) on which the schemes of a scenario run: the parameters in which they
+//! differ, and whether the schemes need these differences.
 
 use crate::scenario::check::queue_checks::reacts_to_ecn;
 use crate::scenario::expand::resolved::Scenario;
@@ -11,70 +11,71 @@ use anabranch_proto::{Pace, PathFacts, Span, Threshold};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ground on which the schemes of a scenario run, as far as it differs between them.
+/// The setups (the ground) of the schemes in a scenario, as far as they differ between the schemes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ground {
     /// The scenario's setup.
     pub setup: String,
-    /// The schemes, in the scenario's order.
+    /// The schemes, in the order of the scenario.
     pub schemes: Vec<String>,
-    /// Features of the fabric that each scheme needs on every ground, in words; empty: none.
+    /// The features of the fabric that each scheme needs with every setup, in words; empty if it needs none.
     pub needs: Vec<String>,
-    /// The parameters in which they differ.
+    /// The parameters in which the schemes differ.
     pub differences: Vec<GroundDifference>,
-    /// A sentence about the parameters that differ without need; none if there are none.
+    /// A sentence about the parameters that differ although no scheme needs it; none if there are no such parameters.
     #[serde(rename = "not_the_same")]
     pub mismatch: Option<String>,
 }
 
-/// A parameter in which the ground of schemes differs.
+/// A parameter of the setup in which schemes differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroundDifference {
-    /// The parameter as `[set]` names it: `transport.payload`.
+    /// The parameter as it is named in `[set]`: `transport.payload`.
     pub parameter: String,
-    /// Values by scheme, in plain units on the fabric; none for one that has no such parameter.
+    /// The value of each scheme on the fabric, in plain units; none for a scheme without this parameter.
     pub values: Vec<Option<String>>,
-    /// By scheme, whether the value follows from what the scheme needs.
+    /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// By scheme, whether the need alone does not set the value: the setup gives it to all fabrics that pause or trim.
+    /// For each scheme, whether the scheme needs the value but the setup sets it, for all fabrics that pause or trim.
     pub given: Vec<bool>,
-    /// By scheme, whether it has the parameter and ignores it: ECN thresholds where nothing reacts to ECN.
+    /// For each scheme, whether it has the parameter but ignores it, such as ECN thresholds if nothing reacts to ECN.
     pub unused: Vec<bool>,
-    /// Whether values differ that no need explains.
+    /// Whether values differ without being explained by a need.
     pub unexplained: bool,
 }
 
-/// A parameter of a scheme that follows what is swept.
+/// A parameter of a scheme that changes with a swept parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DerivedChange {
-    /// The scheme's name.
+    /// The name of the scheme.
     pub scheme: String,
-    /// The parameter as `[set]` names it: `fabric.ecn_kmin`.
+    /// The parameter as it is named in `[set]`: `fabric.ecn_kmin`.
     pub parameter: String,
-    /// Its value at the first point of the sweep, in plain units on the fabric.
+    /// The value on the fabric at the first point of the sweep, in plain units.
     pub from: String,
-    /// Its value at the last point.
+    /// The value at the last point.
     pub to: String,
 }
 
-/// The row for the action of switches under overload.
+/// The row for the action of overloaded switches.
 const OVERLOAD: &str = "overload action";
-/// The row for the memory that data has in a switch. It follows from [`OVERLOAD`] and from the parameters of queues and
-/// buffers, so it is shown and never compared.
+/// The row for the memory of a switch that data may use. It follows from [`OVERLOAD`] and from the parameters of
+/// queues and buffers, so it is shown but never compared.
 const BUFFER: &str = "buffer";
-/// The rows for the window of a queue pair at its start and at its largest: the smaller one of its congestion control's window
-/// and its transport's, whatever these are called.
+/// The rows for the initial and the maximum window of a queue pair. Each is the smaller of the windows of the
+/// congestion control and of the transport, whatever the parameters are called.
 const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
-/// The time after which switches route around a fault: part of the ground, though no setup sets it.
+/// The time after which switches route around a fault. It is compared too, although no setup sets it.
 const ROUTING: &str = "fabric.routing_delay";
-/// Relative difference up to which values by one rule count as equal: longer headers make a BDP a little larger.
+/// The relative difference up to which values by the same rule count as equal. For example, longer headers make a BDP
+/// a little larger.
 const LITTLE: f64 = 0.05;
-/// The most parameters that the sentence names; the matrix has all.
+/// The largest number of parameters that the sentence names. The matrix has all of them.
 const MOST_NAMED: usize = 4;
 
 impl Scenario {
-    /// The ground of the schemes. The differences are those of the first point of the sweep; the sentence also names the first
-    /// point at which something else differs. `facts` are those of [`Scenario::examine`].
+    /// The comparison of the schemes' setups. The differences are those at the first point of the sweep. The sentence
+    /// also names the first point at which other parameters differ. `facts` are those of [`Scenario::examine`].
     pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
@@ -100,8 +101,8 @@ impl Scenario {
         ground
     }
 
-    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept themselves,
-    /// since they follow a swept one. `facts` are those of [`Scenario::examine`].
+    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
+    /// themselves, because they depend on a swept parameter. `facts` are those of [`Scenario::examine`].
     pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<DerivedChange> {
         let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
             let each = schemes.iter().zip(facts);
@@ -122,7 +123,7 @@ impl Scenario {
                 let to = after.by_path.get(path).filter(|to| !to.is(from) && to.shown != from.shown)?;
                 let (from, to) = (from.shown.clone(), to.shown.clone());
                 let parameter = path.clone();
-                // Rows that stand for several parameters have no path.
+                // Rows that represent several parameters have no path.
                 (path.contains('.') && !is_swept(path)).then(|| DerivedChange {
                     scheme: scheme.clone(),
                     parameter,
@@ -140,7 +141,7 @@ impl Ground {
     fn of(setup: &str, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
         let values: Vec<Values> =
             schemes.iter().zip(facts).map(|(scheme, facts)| Values::of(scheme, facts)).collect();
-        // Windows are compared by the rows of [`IN_FLIGHT`], whatever their parameters are called.
+        // Windows are compared in the rows of [`IN_FLIGHT`], whatever their parameters are called.
         let ground = GROUND.iter().map(String::as_str);
         let ground =
             ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
@@ -160,14 +161,14 @@ impl Ground {
         }
     }
 
-    /// The parameters that differ and no need explains.
+    /// The parameters that differ without being explained by a need.
     fn unexplained(&self) -> impl Iterator<Item = &str> {
         let unexplained = self.differences.iter().filter(|difference| difference.unexplained);
         unexplained.map(|difference| difference.parameter.as_str())
     }
 
-    /// The differences as a table: a row for each parameter, a column for each scheme. A value that a scheme needs has a star,
-    /// one that the setup gives to all fabrics that pause or trim a plus.
+    /// The differences as a table, with a row for each parameter and a column for each scheme. A value that a scheme
+    /// needs is marked by a star, and a value that the setup gives to all fabrics that pause or trim by a plus.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
             Some(value) if difference.given[place] => format!("{value} +"),
@@ -195,14 +196,14 @@ impl Ground {
     }
 }
 
-/// A parameter's value.
+/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    /// The value for people, in plain units.
+    /// The value for display, in plain units.
     shown: String,
-    /// The value as written, which is its rule: `1bdp`.
+    /// The value as the scenario writes it. It may be a rule that depends on the fabric, such as `1bdp`.
     written: String,
-    /// The value of a quantity on the fabric, in bytes, picoseconds or bits per second.
+    /// For a quantity, its value on the fabric in bytes, picoseconds or bits per second.
     amount: Option<u64>,
 }
 
@@ -218,19 +219,21 @@ impl Known {
         }
     }
 
-    /// Whether both may be shown as one value: they are equal, or follow one rule and look alike, as when packets of another
-    /// length change a BDP by less than three digits show.
+    /// Whether both may be shown as one value. This is so if they are equal, or if they have the same rule and the
+    /// same displayed digits. For example, another packet length may change a BDP too little to be visible in three
+    /// digits.
     fn looks_like(&self, other: &Known) -> bool {
         self.is(other) || (self.written == other.written && self.shown == other.shown)
     }
 
-    /// Whether both count as equal ground: they look alike, or follow one rule and are [`LITTLE`] apart at most.
+    /// Whether both count as equal in the comparison: they have the same displayed value, or the same rule and a
+    /// difference of at most [`LITTLE`].
     fn stands_with(&self, other: &Known) -> bool {
         let little = || {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
             (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
         };
-        // Values that look alike count as equal, however they were written.
+        // Values with the same displayed value count as equal, however they were written.
         self.is(other) || self.shown == other.shown || (self.written == other.written && little())
     }
 }
@@ -243,7 +246,7 @@ struct Values {
     cc: String,
     pauses: bool,
     reacts_to_ecn: bool,
-    /// By window of [`IN_FLIGHT`], whether the scheme's needs explain it.
+    /// For each window of [`IN_FLIGHT`], whether the scheme's needs explain it.
     window_needed: [bool; 2],
 }
 
@@ -265,7 +268,7 @@ impl Values {
         };
         by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
         by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
-        // Parameters that are not set have these defaults.
+        // These are the defaults of parameters that are not set.
         let mut unless_said = |path: &str, is: &str| {
             by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
         };
@@ -323,7 +326,7 @@ impl Values {
     }
 }
 
-/// `32 MB per switch, shared, headroom apart`, or `1 MB per egress port`.
+/// The buffer of a switch in words: `32 MB per switch, shared, headroom apart`, or `1 MB per egress port`.
 fn buffer(fabric: &FabricSpec, facts: &PathFacts) -> String {
     match (&fabric.pfc, fabric.queue) {
         (Some(pfc), _) => {
@@ -354,7 +357,7 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
     }
 }
 
-/// A value in plain units on a fabric.
+/// A value on a fabric, in plain units.
 fn known(text: &str, facts: &PathFacts) -> Known {
     let size = || {
         let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));
@@ -379,8 +382,8 @@ fn known(text: &str, facts: &PathFacts) -> Known {
 fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>) -> Option<GroundDifference> {
     let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
     let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();
-    // Numbers of different congestion controls mean different things, so that only their windows are compared, by
-    // [`IN_FLIGHT`].
+    // Parameters of different congestion controls have different meanings, so only their windows are compared, in the
+    // rows of [`IN_FLIGHT`].
     let alike = |one: &Values, other: &Values| !parameter.starts_with("cc.") || one.cc == other.cc;
     let any = |differ: fn(&Known, &Known) -> bool, may: fn(bool) -> bool| {
         let known = || {
@@ -402,7 +405,8 @@ fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>)
     Some(GroundDifference { parameter: parameter.to_owned(), values, needed, given, unused, unexplained })
 }
 
-/// `Not on the same ground: transport.payload is 4.1 KB (reps) and 1 KB (dcp).`
+/// The sentence about unexplained differences: `Not on the same ground: transport.payload is 4.1 KB (reps) and 1 KB
+/// (dcp).`
 fn sentence(schemes: &[String], differences: &[GroundDifference]) -> Option<String> {
     let unexplained: Vec<&GroundDifference> =
         differences.iter().filter(|difference| difference.unexplained).collect();

@@ -1,4 +1,4 @@
-//! Comparisons of the ground that schemes run on, and the facts that results keep of a scenario.
+//! Comparisons of the setups of schemes, and the facts about a scenario that results contain.
 
 pub(in crate::scenario) mod facts;
 pub(in crate::scenario) mod fairness;

@@ -1,30 +1,31 @@
-//! The resolved form for people: beside each quantity that refers to the fabric stands what it comes to.
+//! The resolved form with comments: each quantity that refers to the fabric has a comment with its value.
 
 use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
 use std::collections::BTreeSet;
 
-/// The owner of the parameters in a line of the resolved form.
+/// The scheme to which the parameters in a line of the resolved form belong.
 #[derive(Clone, Copy)]
 enum Owner {
-    /// No scheme: nothing in the line refers to the fabric.
+    /// No scheme, so nothing in the line refers to the fabric.
     Nobody,
-    /// A scheme at all points of the sweep that have no schemes of their own.
+    /// The scheme with this number, at all points of the sweep that have no schemes of their own.
     Everywhere(usize),
-    /// A scheme at one point of the sweep: the number of the point, then that of the scheme.
+    /// A scheme at one point of the sweep: the number of the point, then the number of the scheme.
     At(usize, usize),
 }
 
-/// The most points of a sweep for which a comment has one value each.
+/// The largest number of points for which a comment lists one value per point.
 const MOST_POINTS: usize = 64;
 
-/// `toml`, the resolved form of a scenario, with a comment behind each parameter of a scheme that is given in `bdp`,
-/// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. It says the same as without comments.
+/// `toml`, the resolved form of a scenario, with a comment after each parameter of a scheme that is given in `bdp`,
+/// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. The comments do not change the meaning.
 ///
-/// In a scenario with faults each scheme without `routing_delay` has a comment that routing never follows them.
+/// In a scenario with faults, each scheme without `routing_delay` has a comment that routing never reacts to the
+/// faults.
 ///
-/// `own` says of each point of the sweep whether it has schemes of its own. Where a parameter has different values at the
-/// points, the comment has each of them.
+/// `own` tells for each point of the sweep whether it has schemes of its own. If a parameter has different values at
+/// the points, the comment lists all of them.
 pub(in crate::scenario) fn annotated(
     toml: &str,
     facts: &[Vec<PathFacts>],
@@ -40,7 +41,8 @@ pub(in crate::scenario) fn annotated(
         if line.starts_with('[') {
             match (line, owner) {
                 ("[[scheme]]", _) => {
-                    // Points, which have schemes of their own, stand before the schemes.
+                    // All points, with their own schemes, come before the schemes of the scenario, so the numbers of
+                    // schemes begin again.
                     let number = if in_points { 0 } else { next_scheme };
                     (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
                 }
@@ -72,10 +74,11 @@ pub(in crate::scenario) fn annotated(
             Owner::Everywhere(scheme) | Owner::At(_, scheme) => schemes.get(scheme),
             Owner::Nobody => None,
         };
-        // This congestion control has the facts of its queue pair's own path, which is no longer than the longest one.
+        // This congestion control uses the facts about the path of its own queue pair, which is at most as long as
+        // the longest path.
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
-            // Transports and congestion controls round a window up to whole packets.
+            // Transports and congestion controls round a window up to whole packets, so the comment does too.
             let in_units = match has_windows && is_window(line) {
                 true => PathFacts::window_in_units,
                 false => PathFacts::in_units,
@@ -107,7 +110,8 @@ fn routing_comment(rest: &std::str::Lines<'_>) -> String {
     format!("# without routing_delay, routing never follows a fault{except}\n")
 }
 
-/// The value of each point in order, or one value if all are equal; for many points each distinct value once.
+/// The value of each point in order, or a single value if all are equal. If there are many points, each distinct
+/// value is listed once.
 fn without_repeats(mut units: Vec<String>) -> Vec<String> {
     if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
         let mut known = BTreeSet::new();
@@ -116,7 +120,7 @@ fn without_repeats(mut units: Vec<String>) -> Vec<String> {
     units
 }
 
-/// The text that a line sets a key to: `1bdp` of `queue = "1bdp"`.
+/// The text value that a line sets: `1bdp` for `queue = "1bdp"`.
 fn quoted(line: &str) -> Option<&str> {
     line.split_once(" = \"")?.1.strip_suffix('"')
 }
@@ -159,7 +163,7 @@ mod tests {
         assert!(text.lines().any(|line| line == "bytes = \"100KB\""), "{text}");
     }
 
-    /// 50 Gb/s and 10 ns: a BDP is no whole number of packets.
+    /// With 50 Gb/s and 10 ns, a BDP is not a whole number of packets.
     #[test]
     fn a_window_has_the_whole_packets_that_may_be_in_flight_beside_it() {
         let text = "schemes = [\"reps\", \"irn-ecmp\", \"eqds\"]\n\
@@ -176,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Each value once, also where equal ones are no neighbours.
+    /// Each value is listed once, even if equal values are not adjacent.
     #[test]
     fn of_many_points_each_value_stands_once() {
         let latencies: Vec<&str> = (0..66).map(|point| ["\"1us\"", "\"2us\""][point % 2]).collect();
@@ -219,7 +223,7 @@ mod tests {
             annotated(&scenario(&format!("{set}\"reps.fabric.queue\" = [\"1bdp\", \"3packets\"]\n")));
         assert!(of_schemes.contains("queue = \"3packets\" # = 12."), "{of_schemes}");
         assert!(of_schemes.contains("queue = \"1bdp\" # = "), "those of the first point too:\n{of_schemes}");
-        // Two of the three points have equal values, and each point has its own entry all the same.
+        // Two of the three points have equal values, but the comment still has an entry for each point.
         let zip = "[[sweep.zip]]\n\"topology.link_latency\" = [\"1us\", \"1us\", \"2us\"]\n\
                    \"workload.bytes\" = [\"1KB\", \"2KB\", \"1KB\"]\n";
         let in_order = annotated(&scenario(&set.replace("[sweep]\n", zip)));

@@ -1,4 +1,4 @@
-//! From a document to a resolved scenario with its sweep, and back to text.
+//! The steps from a document to a resolved scenario with its sweep, and back to text.
 
 pub(in crate::scenario) mod annotated;
 pub(in crate::scenario) mod nccl_tests;

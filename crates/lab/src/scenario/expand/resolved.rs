@@ -1,4 +1,4 @@
-//! A whole scenario, resolved, and the runs that it stands for.
+//! A complete resolved scenario, and the runs that it consists of.
 
 use crate::scenario::read::source_map::{Origin, SearchRange};
 use crate::scenario::read::table::fault;
@@ -13,45 +13,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The most runs that a scenario may have.
+/// The largest number of runs of a scenario.
 const MOST_RUNS: usize = 100_000;
 
-/// A scenario with every default explicit.
+/// A scenario in which every default is explicit.
 ///
-/// Two scenarios are equal when they say the same, wherever it was written. With a sweep, `schemes`,
+/// Two scenarios are equal if their contents are equal, wherever these were written. With a sweep, `schemes`,
 /// `topology`, `workload` and `faults` are those of its first point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// One line for people.
+    /// The title, one line.
     pub title: String,
-    /// The setup of the schemes; in a sweep over setups all of them, with commas.
+    /// The name of the schemes' setup. In a sweep over setups, the names of all setups, separated by commas.
     pub setup: String,
     /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
-    /// The seeds, each with a run of every scheme.
+    /// The seeds. Every scheme has a run for each seed.
     pub seeds: Vec<u64>,
     /// The fabric.
     pub topology: TopologySpec,
-    /// The traffic of the hosts.
+    /// The traffic between the hosts.
     pub workload: WorkloadSpec,
     /// The faults of links and switches.
     pub faults: Vec<FaultSpec>,
     /// The curves that are recorded.
     pub measures: Vec<MeasureSpec>,
-    /// The observers of other programs.
+    /// The user-defined observers.
     pub observers: Vec<ObserverSpec>,
     /// The swept parameters.
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// The limits at which each run ends.
     pub limits: Limits,
-    /// The contents of every file that the resolved form names, by the name it uses.
+    /// The contents of every file that the resolved form names, by the name in the resolved form.
     pub files: BTreeMap<String, String>,
-    /// The points of the sweep, as what differs from the fields above; none without a sweep.
+    /// The points of the sweep, each with its differences from the fields above; none without a sweep.
     pub(in crate::scenario) variants: Vec<Variant>,
     pub(in crate::scenario) origin: Origin,
 }
 
-/// A point of a sweep in full.
+/// A point of a sweep with all its fields.
 pub(in crate::scenario) struct Point {
     pub sweep: BTreeMap<String, Value>,
     pub setup: String,
@@ -62,7 +62,7 @@ pub(in crate::scenario) struct Point {
 }
 
 impl Point {
-    /// The files that it names.
+    /// The files that the point names.
     fn files(&self) -> impl Iterator<Item = &str> {
         let graph = match &self.topology {
             TopologySpec::Graph { file, .. } => Some(file.as_str()),
@@ -73,7 +73,7 @@ impl Point {
     }
 }
 
-/// A point of a sweep, where it differs from the first one.
+/// A point of a sweep, as its differences from the first point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::scenario) struct Variant {
     pub sweep: BTreeMap<String, Value>,
@@ -87,7 +87,7 @@ pub(in crate::scenario) struct Variant {
     pub schemes: Option<Vec<Scheme>>,
 }
 
-/// The resolved form as it is written, simple values first.
+/// The resolved form in the order in which it is written, with simple values first.
 #[derive(Serialize)]
 struct Written<'a> {
     title: &'a str,
@@ -104,18 +104,18 @@ struct Written<'a> {
     point: &'a [Variant],
 }
 
-/// The setup in the resolved form: its name alone, as the schemes have all values.
+/// The setup in the resolved form. Only the name is written, because the schemes contain all values.
 #[derive(Serialize)]
 struct WrittenSetup<'a> {
     name: &'a str,
     resolved: bool,
-    /// A sentence for people and for reports on stored results; reading the scenario ignores it.
+    /// A sentence for readers and for reports on stored results. It is ignored when the scenario is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     differs: Option<String>,
 }
 
 impl Scenario {
-    /// Makes a scenario of the parts that were read; `points` is not empty.
+    /// Makes a scenario from the parts that were read. `points` is not empty.
     #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
     pub(in crate::scenario) fn new(
         title: String,
@@ -129,7 +129,7 @@ impl Scenario {
         origin: Origin,
     ) -> Scenario {
         let named: BTreeSet<&str> = points.iter().flat_map(Point::files).collect();
-        // A `.topo` file is no longer named: its tiers are spelled out.
+        // A `.topo` file is no longer needed, because its tiers are written out in the resolved form.
         let files = files.into_iter().filter(|(name, _)| named.contains(name.as_str())).collect();
         let swept = points.iter().any(|point| !point.sweep.is_empty());
         let mut setups: Vec<&str> = Vec::new();
@@ -163,22 +163,22 @@ impl Scenario {
         }
     }
 
-    /// This scenario with `paths` marked as varied by the figure.
+    /// This scenario, with `paths` marked as parameters that the figure varies.
     pub(in crate::scenario) fn varying(self, paths: Vec<String>) -> Scenario {
         Scenario { origin: self.origin.varying(paths), ..self }
     }
 
-    /// This scenario, with a sweep that is the range of a `[find]`.
+    /// This scenario, with the sweep marked as the range of a `[find]`.
     pub(in crate::scenario) fn asking(self, asked: SearchRange) -> Scenario {
         Scenario { origin: self.origin.asking(asked), ..self }
     }
 
-    /// The resolved form: reading it gives an equal scenario.
+    /// The resolved form. Reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
         self.to_toml_saying(None)
     }
 
-    /// The resolved form with the sentence on how the ground of the schemes differs.
+    /// The resolved form with the sentence about the differences between the schemes' setups.
     pub(in crate::scenario) fn to_toml_saying(&self, differs: Option<String>) -> String {
         let written = Written {
             title: &self.title,
@@ -194,7 +194,8 @@ impl Scenario {
             scheme: &self.schemes,
             point: &self.variants,
         };
-        // An empty list of tables would be written as `fault = []`, which says nothing.
+        // Empty lists and tables are removed. An empty list of tables would be written as `fault = []`, which means
+        // nothing.
         let mut document = toml::Table::try_from(&written).expect("a scenario is made of what TOML can say");
         document.retain(|_, value| match value {
             toml::Value::Array(values) => !values.is_empty(),
@@ -204,7 +205,7 @@ impl Scenario {
         toml::to_string(&document).expect("a scenario is made of what TOML can say")
     }
 
-    /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.
+    /// [`Scenario::to_toml`] and the contents of the files, which together determine the results.
     pub fn canonical(&self) -> String {
         let mut text = self.to_toml();
         for (name, content) in &self.files {
@@ -213,10 +214,10 @@ impl Scenario {
         text
     }
 
-    /// The runs: schemes x points of the sweep x seeds, the seed changing fastest.
+    /// The runs: schemes x points of the sweep x seeds. The seed changes fastest.
     ///
     /// # Errors
-    /// More runs than anyone would wait for.
+    /// The scenario has more runs than are permitted.
     pub fn points(&self) -> Result<Vec<RunPoint>, Diagnostic> {
         let steps = self.steps();
         let runs = self.runs();
@@ -255,8 +256,8 @@ impl Scenario {
         self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
     }
 
-    /// The schemes that the sweep does not affect, neither in their parameters nor in what they run on; empty where that would
-    /// be every scheme.
+    /// The schemes that the sweep does not affect, neither in their own parameters nor in the rest of the scenario;
+    /// empty if that is true of all schemes.
     pub fn unaffected_schemes(&self) -> Vec<&str> {
         let steps = self.steps();
         let first = &steps[0];
@@ -278,7 +279,7 @@ impl Scenario {
         self.steps().into_iter().map(|step| (step.sweep, step.schemes)).collect()
     }
 
-    /// The points of the sweep in full; without a sweep, one.
+    /// The points of the sweep with all their fields; a single point without a sweep.
     pub(in crate::scenario) fn steps(&self) -> Vec<Step<'_>> {
         let base = Step {
             sweep: BTreeMap::new(),
@@ -303,7 +304,7 @@ impl Scenario {
     }
 }
 
-/// A point of the sweep, borrowed.
+/// A point of the sweep, borrowed from the scenario.
 pub(in crate::scenario) struct Step<'a> {
     pub sweep: BTreeMap<String, Value>,
     pub schemes: &'a [Scheme],
@@ -312,12 +313,13 @@ pub(in crate::scenario) struct Step<'a> {
     pub faults: &'a [FaultSpec],
 }
 
-/// The largest number of points of all curves of all runs: some gigabytes on disk.
+/// The largest number of points in the curves of all runs together, which take some gigabytes on disk.
 pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
-/// The largest number of points of all curves of a run: some three gigabytes of memory.
+/// The largest number of points in the curves of one run, which take some three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
-/// Points that each of `runs` runs may have. It depends on nothing else, so that no run's end depends on another's.
+/// The number of points that each of `runs` runs may have. It depends on nothing else, so that the end of a run does
+/// not depend on other runs.
 pub(in crate::scenario) fn share_of_points(runs: usize) -> u64 {
     (MOST_POINTS / runs.max(1) as u64).min(MOST_POINTS_A_RUN)
 }

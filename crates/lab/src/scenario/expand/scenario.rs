@@ -1,4 +1,4 @@
-//! A scenario as written, on its way to the resolved form.
+//! The steps from a scenario as written to its resolved form.
 
 use crate::scenario::expand::resolved::{Point, Scenario};
 use crate::scenario::expand::{nccl_tests, sweep};
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 /// Reads a scenario, in short or in resolved form.
 ///
 /// # Errors
-/// The first fault, with its place and what to write instead.
+/// The first error, with its place and what to write instead.
 pub fn read(
     file_name: &str,
     text: &str,
@@ -36,7 +36,7 @@ pub fn read(
     read_with(&Registry::new(), file_name, text, files, over)
 }
 
-/// Reads a scenario that may also name what is in `registry`.
+/// Reads a scenario that may also name entries of `registry`.
 ///
 /// # Errors
 /// As for [`read`].
@@ -51,7 +51,7 @@ pub fn read_with(
     resolve(registry, file_name, fields, files, over)
 }
 
-/// Refuses a figure, which has an id of two parts, and says how to run it.
+/// Rejects a figure, whose id has two parts. The error tells how to run the figure.
 fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
     let Some(node) = table.node("id") else { return Ok(()) };
     let value = node.value();
@@ -67,7 +67,7 @@ fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
     Err(fault(table.file, node.at, message, Some(help.into())))
 }
 
-/// The folder of figures whose scenarios are those of `anabranch league`.
+/// The folder of figures whose scenarios `anabranch league` runs.
 const LEAGUE: &str = "league";
 
 /// Resolves a document.
@@ -141,7 +141,8 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Diagnos
     }
 }
 
-/// `seeds = N` with an N up to this is most likely meant as a count; a larger number is most likely a seed itself.
+/// The largest N for which `seeds = N` is most likely meant as a number of seeds. A larger N is most likely a seed
+/// itself.
 const MOST_COUNTED: i64 = 20;
 
 pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, Diagnostic> {
@@ -171,7 +172,7 @@ pub(in crate::scenario) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u
     }
 }
 
-/// The elements of a list with their places; the list is not empty and has no element twice.
+/// The elements of a list with their places. The list must not be empty, and no element may occur twice.
 fn elements<T: Read + Ord + Clone + std::fmt::Debug>(
     root: &Table,
     key: &str,
@@ -207,7 +208,7 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     values.iter().find(|value| !seen.insert(*value))
 }
 
-/// Refuses names of schemes in `scheme`, which belong in `schemes`.
+/// Rejects names of schemes at the key `scheme`, because they belong at `schemes`.
 fn refuse_names_in_scheme(root: &Table) -> Result<(), Diagnostic> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
@@ -238,7 +239,7 @@ fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>,
             let message = format!("scheme {:?} is given twice", scheme.name);
             return Err(table.wrong("name", message, "another name"));
         }
-        // A resolved scenario has schemes whole, without a base, under their names.
+        // A resolved scenario contains its schemes completely, without a base and with their original names.
         if table.node("base").is_some() && registry.find_scheme(&scheme.name).is_some() {
             let message =
                 format!("there is a scheme {:?} already, and this would run under its name", scheme.name);
@@ -253,7 +254,7 @@ fn own_schemes(registry: &Registry, root: &Table) -> Result<Vec<(Place, Draft)>,
     Ok(own)
 }
 
-/// The error for a name in `schemes` that no scheme has.
+/// The error for a name in `schemes` that does not exist.
 fn unknown_scheme(
     registry: &Registry,
     (file, at): (&str, Place),
@@ -303,7 +304,7 @@ fn schemes_of_command_line(
         .collect()
 }
 
-/// The setup of a scenario: built in, in its own table, or from a file of SimAI.
+/// The setup of a scenario: a built-in setup, a table in the scenario, or a file of SimAI.
 fn read_setup(
     registry: &Registry,
     root: &Table,
@@ -314,7 +315,8 @@ fn read_setup(
     let Some(name) = named.filter(|name| simai_conf::is_file(name)) else {
         let setup = Setup::read(root, &registry.plugins)?;
         if simai_conf::is_file(&setup.name) {
-            // The resolved form has all values; what `check` says about the file needs the file.
+            // The resolved form contains all values. The file is still read, because the notes of `check` about it
+            // need its contents.
             let _ = cx.file(root, "setup", &setup.name);
         }
         return Ok(setup);
@@ -326,7 +328,7 @@ fn read_setup(
     simai_conf::read(&name, &text, &on)
 }
 
-/// The schemes that run, each on the setup with `[set]` and the sweep applied to it, and the name of the setup.
+/// The schemes that run, and the name of the setup. Each scheme is on the setup, with `[set]` and the sweep applied.
 fn read_schemes(
     registry: &Registry,
     root: &Table,
@@ -397,7 +399,7 @@ fn read_schemes(
         .map(|schemes| (setup.name, schemes))
 }
 
-/// Refuses a setting for a scheme that does not run.
+/// Rejects a setting for a scheme that does not run.
 fn known_scheme(
     registry: &Registry,
     file: &str,

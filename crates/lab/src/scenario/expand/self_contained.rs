@@ -1,4 +1,4 @@
-//! Scenarios that need nothing from elsewhere: every default explicit, every file that they name beside them.
+//! Self-contained scenarios: every default is explicit, and every file that the scenario names is stored beside it.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario::read_with;
@@ -8,10 +8,10 @@ use anabranch_base::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The folder beside a stored scenario that holds the files it names.
+/// The folder, beside a stored scenario, that contains the files which the scenario names.
 pub const INPUTS: &str = "inputs";
 
-/// The files of a scenario that was read before, by name.
+/// The files of a scenario that has already been read, by name.
 struct Known<'a>(BTreeMap<String, &'a str>);
 
 impl Files for Known<'_> {
@@ -21,11 +21,12 @@ impl Files for Known<'_> {
 }
 
 impl Scenario {
-    /// This scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
-    /// when it is run from its folder, so that both have one digest. `registry` is what it was read with.
+    /// This scenario in its resolved form, with its files renamed to `inputs/...`. It equals the stored scenario as
+    /// it is read from its folder, so both have the same digest. `registry` is the one with which the scenario was
+    /// read.
     ///
     /// # Errors
-    /// The resolved form cannot be read back, which is a fault of this program.
+    /// The resolved form cannot be read back, which is an error in this program.
     pub fn self_contained(&self, registry: &Registry) -> Result<Scenario, Diagnostic> {
         let names = input_names(self.files.keys());
         let mut document: toml::Table = toml::from_str(&self.to_toml()).expect("resolved scenarios are TOML");
@@ -38,7 +39,8 @@ impl Scenario {
     }
 }
 
-/// A name below `inputs/` for each file, distinct even where two folders hold files of one name.
+/// A name below `inputs/` for each file. The names are distinct even if files in different folders have the same
+/// name.
 fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, String> {
     let mut taken: Vec<String> = Vec::new();
     let mut renamed = BTreeMap::new();
@@ -57,7 +59,7 @@ fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, 
 /// The keys that name files in the resolved form.
 const FILE_KEYS: [&str; 3] = ["file", "sizes", "system"];
 
-/// Renames what stands at the keys that name files, at any depth.
+/// Renames the values of the keys that name files, at any depth.
 fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
     match value {
         toml::Value::Table(table) => {

@@ -1,4 +1,4 @@
-//! `[set]` and `[sweep]`: parameters by their path, one value or several.
+//! `[set]` and `[sweep]`: parameters by their paths, with one value or several.
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
@@ -12,7 +12,7 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use anabranch_results::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most points that a sweep may have.
+/// The largest number of points of a sweep.
 const MOST_POINTS: usize = 10_000;
 
 /// Reads `[set]`: `"reps.lb.buffer" = 16`.
@@ -45,19 +45,19 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
     }
 }
 
-/// `[sweep]`, or the points that a resolved scenario spells out.
+/// The sweep, from `[sweep]` or from the points that a resolved scenario lists.
 #[derive(Default)]
 pub(in crate::scenario) struct Sweep<'a> {
     axes: Vec<Axis<'a>>,
 }
 
-/// Parameters that change together, each with a value per position; most often there is one.
+/// Parameters that change together, each with a value for every position. An axis usually has one parameter.
 type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
 
-/// In `[sweep]`: parameters that change together.
+/// The key in `[sweep]` for parameters that change together.
 pub(in crate::scenario) const ZIP: &str = "zip";
 
-/// One point of a sweep: the document with the swept values in it.
+/// One point of a sweep: the document with the swept values inserted.
 #[derive(Clone)]
 pub(in crate::scenario) struct Step {
     pub fields: Fields,
@@ -66,7 +66,7 @@ pub(in crate::scenario) struct Step {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of one length.
+    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of equal length.
     pub(in crate::scenario) fn read(
         table: &Table<'a>,
         root: &Fields,
@@ -98,7 +98,7 @@ impl<'a> Sweep<'a> {
             seen.push(key);
         }
         let points = axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis[0].1.len()));
-        // A resolved scenario lists its points, which may be fewer than the combinations of its values.
+        // A resolved scenario lists its points. There may be fewer of them than combinations of its values.
         if points > MOST_POINTS && !root.contains_key("point") {
             let message = format!("the sweep has more than {MOST_POINTS} points");
             let help = "fewer values, or several scenarios".to_owned();
@@ -107,7 +107,7 @@ impl<'a> Sweep<'a> {
         Ok(Sweep { axes })
     }
 
-    /// The swept parameters with their values, each value once.
+    /// The swept parameters with their values, without repetitions.
     pub(in crate::scenario) fn values(&self) -> BTreeMap<String, Vec<toml::Value>> {
         let distinct = |nodes: &Vec<&Node>| {
             let mut seen = BTreeSet::new();
@@ -139,7 +139,7 @@ impl<'a> Sweep<'a> {
         values
     }
 
-    /// The points, the last parameter changing fastest; without a sweep, one.
+    /// The points, of which the last parameter changes fastest; a single point without a sweep.
     pub(in crate::scenario) fn steps(&self, root: &Table) -> Result<Vec<Step>, Diagnostic> {
         if root.node("point").is_some() {
             return spelled_out(root);
@@ -165,7 +165,8 @@ impl<'a> Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// An error about a swept value whose fix is a line of `[sweep]`: the whole path, and the list with the value in it.
+    /// Changes the fix of an error about a swept value to a line of `[sweep]`: the whole path, and the list with the
+    /// corrected value in it.
     pub(in crate::scenario) fn in_its_list(&self, error: Diagnostic) -> Diagnostic {
         let at = error.span.line.zip(error.span.column);
         match error.fix.as_ref().and_then(|fix| self.whole_line(at?, fix)) {
@@ -174,7 +175,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// The line of `[sweep]` for a fix of the value at `at`; none where the fix is about something else.
+    /// The line of `[sweep]` for a fix of the value at `at`; none if the fix is about something else.
     fn whole_line(&self, at: (usize, usize), fix: &Fix) -> Option<Fix> {
         let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
         let (((key, nodes), together), place) = swept.find_map(|swept| {
@@ -239,7 +240,7 @@ fn listed<'a>(
     Ok((key.to_owned(), values.iter().collect()))
 }
 
-/// The tables of `[[sweep.zip]]`, or the one of `[sweep.zip]`.
+/// The tables of `[[sweep.zip]]`, or the single table `[sweep.zip]`.
 fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
     match table.fields.get(ZIP) {
         None => Ok(Vec::new()),
@@ -258,7 +259,7 @@ fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, Diagnostic> {
     }
 }
 
-/// Parameters that change together: lists of one length.
+/// Parameters that change together, whose lists must have equal lengths.
 fn linked<'a>(
     file: &str,
     group: &'a Node,
@@ -294,8 +295,8 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
-/// The form that values have in common which are the same, as `"1MB"` and `"1000KB"` are. Their units tell sizes, rates
-/// and times apart, and quotes other texts.
+/// A form that is equal for values with the same meaning, such as `"1MB"` and `"1000KB"`. The units distinguish
+/// sizes, rates and times, and the quotes distinguish other texts.
 fn canonical(value: &toml::Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let size = || text.parse::<Bytes>().ok().map(|size| format!("{size:#}"));
@@ -304,7 +305,7 @@ fn canonical(value: &toml::Value) -> String {
     size().or_else(rate).or_else(time).unwrap_or_else(|| value.to_string())
 }
 
-/// Refuses positions with the same values.
+/// Rejects positions that have the same values.
 fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
     let mut seen = BTreeMap::new();
     for position in 0..axis[0].1.len() {
@@ -328,7 +329,7 @@ fn distinct(file: &str, axis: &Axis) -> Result<(), Diagnostic> {
 }
 
 impl Step {
-    /// Gives a parameter a value.
+    /// Sets a parameter to a value.
     pub(super) fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), Diagnostic> {
         self.values.insert(key.to_owned(), plain(value));
         let path: Vec<&str> = key.split('.').collect();
@@ -348,7 +349,7 @@ impl Step {
     }
 }
 
-/// The path to write instead of one that leads nowhere: elements of lists are named by their numbers.
+/// The path to write instead of one that does not exist. Elements of lists are named by their numbers.
 fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
     let count = match fields.get(path[0]).map(|node| &node.item) {
         Some(Item::Array(nodes)) => nodes.len(),
@@ -368,12 +369,12 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
     }
 }
 
-/// The parts of a scenario that a sweep can change; any other first word is a scheme.
+/// The tables of a scenario that a sweep can change. Any other first word of a path is the name of a scheme.
 const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
-/// The setup, which a sweep varies by its name or by one of its values.
+/// The setup, which a sweep can vary by its name or in one of its values.
 const SETUP: &str = "setup";
 
-/// Refuses a path that leads nowhere, whatever its values.
+/// Rejects a path that does not exist, whatever its values are.
 fn check_key(
     file: &str,
     key: &str,
@@ -383,7 +384,7 @@ fn check_key(
 ) -> Result<(), Diagnostic> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: Fix| Err(fault(file, node.at, message, Some(help)));
-    // `setup` alone names a whole setup.
+    // `setup` alone stands for a whole setup.
     if key == SETUP {
         return Ok(());
     }
@@ -421,8 +422,8 @@ fn check_key(
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
-/// The text to write for a path that begins with a part of schemes: that path for all schemes, or the nearest
-/// that a scheme of the scenario has.
+/// The text to write for a path that begins with a part of schemes, without a scheme's name: that path for all
+/// schemes, or else the nearest path in a scheme of the scenario.
 fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =
@@ -469,7 +470,7 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> Fix {
     }
 }
 
-/// The table that has a key of this name where it is of some kind, and the first such kind.
+/// The table that has a key of this name for some kind, and the first such kind.
 fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
     let has = |section: &&keys::section::Section| section.keys.iter().any(|known| known.name == key);
     keys::sections().iter().filter(has).find_map(|section| match section.table {
@@ -505,7 +506,7 @@ fn spelled_out(root: &Table) -> Result<Vec<Step>, Diagnostic> {
         .collect()
 }
 
-/// A swept value as results keep it; a table or list as TOML text.
+/// A swept value in the form in which results store it; a table or list as TOML text.
 fn plain(node: &Node) -> Value {
     match node.value() {
         toml::Value::Boolean(truth) => Value::Bool(truth),

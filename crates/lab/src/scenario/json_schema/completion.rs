@@ -1,4 +1,4 @@
-//! Keys and values that can be written at a place of a scenario, from its schema.
+//! Completion: the keys and values that can be written at a place of a scenario, from its schema.
 
 use super::{DEFINITIONS, SchemaOf, json_schema};
 use serde_json::{Map, Value};
@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 /// The completions at the end of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completions {
-    /// The number of characters at the end of the text that a completion replaces: the word that has begun.
+    /// The number of characters at the end of the text that a completion replaces. They are the beginning of a word.
     pub replaced: usize,
-    /// The completions; those that begin like the word come first.
+    /// The completions. Those that begin like the replaced word come first.
     pub list: Vec<Completion>,
 }
 
@@ -18,7 +18,7 @@ pub struct Completions {
 pub struct Completion {
     /// The name of the key, or the value.
     pub name: String,
-    /// The text to write: the line of a key, with an example of its value.
+    /// The text to write. For a key it is the whole line, with an example of the value.
     pub text: String,
     /// The meaning with the range and the default.
     pub meaning: String,
@@ -26,7 +26,8 @@ pub struct Completion {
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| json_schema(SchemaOf::Scenario));
 
-/// The keys that a scenario may have where `before` ends and `after` goes on, or the values of the key of that line.
+/// The completions at a place in a scenario, between the texts `before` and `after`: the keys that are possible
+/// there, or the values of the key in that line.
 pub fn completions(before: &str, after: &str) -> Completions {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-.*\"".contains(letter);
@@ -47,11 +48,11 @@ pub fn completions(before: &str, after: &str) -> Completions {
     Completions { replaced: word.len(), list }
 }
 
-/// The table at a place of a text.
+/// The table at a place in a text.
 struct Table<'a> {
-    /// Its path, `workload.incast`; empty above all tables.
+    /// The path of the table: `workload.incast`; empty above all tables.
     path: &'a str,
-    /// Its keys and their values as written, except for those of the line at hand.
+    /// The keys of the table and their values as written, except for those of the line that is completed.
     written: Vec<(&'a str, &'a str)>,
 }
 
@@ -73,7 +74,7 @@ impl<'a> Table<'a> {
         Table { path, written: written.iter().filter_map(pair).collect() }
     }
 
-    /// The schemas of its keys, by their names.
+    /// The schemas of the table's keys, by name.
     fn properties(&self) -> Vec<(&'static str, &'static Value)> {
         let mut node = &*SCHEMA;
         for name in self.path.split('.').filter(|name| !name.is_empty()) {
@@ -135,14 +136,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The definition of a table that a schema leads to.
+/// The name of the table definition to which a schema refers.
 fn table_of(schema: &Value) -> Option<&str> {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     let mut all = [schema, &schema["items"]].into_iter().chain(alternatives);
     all.find_map(|one| one["$ref"].as_str()?.strip_prefix(DEFINITIONS))
 }
 
-/// The schemas of the keys of a table by their names: those of a kind, or of all.
+/// The schemas of a table's keys, by name: the keys of `kind`, or of all kinds without one.
 fn properties(node: &'static Value, kind: Option<&str>) -> Vec<(&'static str, &'static Value)> {
     let definitions = &SCHEMA["$defs"];
     let (node, name) = match table_of(node).filter(|_| !node["properties"].is_object()) {
@@ -168,12 +169,12 @@ fn meaning(schema: &Value) -> String {
     own.or_else(|| SCHEMA["$defs"][table_of(schema)?]["description"].as_str()).unwrap_or_default().to_owned()
 }
 
-/// An example of a value, as TOML writes it; empty where there is none.
+/// An example of a value, as TOML; empty if there is none.
 fn example(schema: &Value) -> String {
     let of = table_of(schema).map_or(&Value::Null, |name| &SCHEMA["$defs"][name]);
     let known = [&schema["examples"][0], &schema["enum"][0], &of["examples"][0], &of["enum"][0]];
     match (known.into_iter().find(|value| !value.is_null()), schema["type"] == "array") {
-        // The key is swept, so that it has a list.
+        // The key is swept, so its value is a list.
         (Some(value), true) if !value.is_array() => format!("[{value}]"),
         (Some(value), _) => value.to_string().replace("\",\"", "\", \""),
         (None, _) => String::new(),

@@ -1,10 +1,11 @@
-//! JSON Schemas of the files that anabranch reads, made of the declarations of their keys and parameters. Editors complete
-//! and check TOML by them.
+//! JSON Schemas of the files that anabranch reads, generated from the declarations of their keys and parameters.
+//! Editors use them to complete and check TOML.
 //!
-//! - A table whose keys follow from its `kind` has a chain of `if` and `then`, so that an error names the key; editors that
-//!   do not follow it (taplo) find the keys of all kinds in `anyOf`, which permits everything.
-//! - A fault is at its own key, not at the table: taplo marks all that the place of a fault contains.
-//! - Keys that must be there are needed only where nothing is swept: a swept key may be missing.
+//! - A table whose keys depend on its `kind` has a chain of `if` and `then`, so that an error names the key. Editors
+//!   that do not evaluate the chain (taplo) find the keys of all kinds in an `anyOf` that permits everything.
+//! - An error is reported at its own key and not at the table, because taplo marks everything within the place of an
+//!   error.
+//! - Required keys are required only if nothing is swept, because a swept key may be missing in its table.
 //! - Rules between values, and names of links and schemes, are left to `anabranch check`.
 
 mod completion;
@@ -18,7 +19,7 @@ pub use completion::{Completion, Completions, completions};
 use crate::scenario::keys::section;
 use serde_json::{Map, Value, json};
 
-/// A file that has a schema.
+/// A kind of file that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaOf {
     /// A scenario.
@@ -48,7 +49,8 @@ pub fn json_schema(of: SchemaOf) -> Value {
     Value::Object(schema)
 }
 
-/// The condition that a value varies: tables may then lack it.
+/// The schema condition that a file varies a value, by `sweep`, `find` or `point`. Such a file is not required to set
+/// that value in its tables.
 fn varies() -> Value {
     json!({ "anyOf": [{ "required": ["sweep"] }, { "required": ["find"] }, { "required": ["point"] }] })
 }
@@ -60,7 +62,8 @@ fn scenario() -> Value {
     root
 }
 
-/// A figure has the keys of a scenario beside its own, and either scale may add what the other part lacks.
+/// The schema of a figure, which has the keys of a scenario and further keys. The table of a scale may add keys that
+/// the rest of the file lacks.
 fn figure() -> Value {
     let mut root = tables::object(section("figure"), &["id", "title"]);
     let of_scenario = tables::object(section("scenario"), &[]);
@@ -68,7 +71,7 @@ fn figure() -> Value {
     for (name, schema) in of_scenario["properties"].as_object().into_iter().flatten() {
         own.entry(name.clone()).or_insert_with(|| schema.clone());
     }
-    // In the league, the schemes are those that take part in a part of it.
+    // In the league, `schemes` may also name a part of the league, which stands for the schemes in that part.
     own["schemes"] = json!({ "anyOf": [of_scenario["properties"]["schemes"], reference("schemes")] });
     let is_a_part = json!({ "anyOf": [
         varies(),
@@ -80,7 +83,7 @@ fn figure() -> Value {
     root
 }
 
-/// All definitions, by their names.
+/// All definitions, by name.
 fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     tables::define(&mut all);
@@ -89,7 +92,7 @@ fn definitions() -> Map<String, Value> {
     all
 }
 
-/// The definitions that a schema uses, by itself and by others.
+/// The definitions that a schema uses, directly or through other definitions.
 fn needed(all: Map<String, Value>, schema: &Value) -> Value {
     let mut names = Vec::new();
     references(schema, &mut names);

@@ -1,4 +1,4 @@
-//! Schemas of `[set]` and `[sweep]`: keys and parameters by their paths.
+//! Schemas of `[set]` and `[sweep]`, where keys and parameters are named by their paths.
 
 use super::reference;
 use super::schemes::{PARTS, kinds, preset, tree};
@@ -8,7 +8,7 @@ use crate::scenario::keys::sections;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The values of each parameter of schemes, by its path: `lb.buffer`.
+/// The schema of each scheme parameter's values, by path: `lb.buffer`.
 fn parameters() -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut add = |path: String, schema: Value| {
@@ -30,7 +30,7 @@ fn parameters() -> BTreeMap<String, Value> {
     found.into_iter().map(|(path, schemas)| (path, any_of(schemas))).collect()
 }
 
-/// The values of a tree of tables by their paths.
+/// Collects the schemas of the values in nested tables, by path.
 fn flatten(at: &str, properties: &Map<String, Value>, leaves: &mut Vec<(String, Value)>) {
     for (name, schema) in properties {
         let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
@@ -41,13 +41,14 @@ fn flatten(at: &str, properties: &Map<String, Value>, leaves: &mut Vec<(String, 
     }
 }
 
-/// The values of each key of the topology, the workload and the faults, by its path as a regular expression.
+/// The schema of the values of each key of the topology, the workload and the faults. The path of the key is a
+/// regular expression.
 fn keys() -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for section in sections() {
         let table = section.table.trim_matches(['[', ']']);
         let part = table.split('.').next().unwrap_or_default();
-        // The number of an element stands behind the name of its list.
+        // The number of an element follows the name of its list.
         let path = match (part, section.table.starts_with("[[")) {
             ("topology" | "workload" | "fault", true) => format!(r"{}\.\d+", table.replace('.', r"\.")),
             ("topology" | "workload" | "fault", false) => table.replace('.', r"\."),
@@ -64,12 +65,12 @@ fn keys() -> BTreeMap<String, Value> {
     found.into_iter().map(|(path, schemas)| (path, any_of(schemas))).collect()
 }
 
-/// Adds the schemas of paths.
+/// Adds the schemas of `[set]` and `[sweep]`.
 pub(super) fn define(definitions: &mut Map<String, Value>) {
     let parameters = parameters();
     let value_of = |path: &str| reference(&format!("parameter:{path}"));
     let list_of = |path: &str| json!({ "type": "array", "items": value_of(path), "minItems": 1 });
-    // A table in the place of a value groups paths, or is a whole part.
+    // A table in place of a value groups paths, or is a whole part of a scheme.
     let table = tables_alone();
     let of_scheme = |of: &dyn Fn(&str) -> Value, before: &str| -> Map<String, Value> {
         parameters.keys().map(|path| (format!("{before}{path}"), of(path))).collect()

@@ -1,4 +1,4 @@
-//! Schemas of schemes and setups: the parameters of their parts.
+//! Schemas of schemes and setups, whose parts contain the parameters.
 
 use super::tables::{by_kind, closed, define_kinds, is_kind, object};
 use super::{reference, value};
@@ -13,13 +13,14 @@ use std::collections::BTreeMap;
 /// The parts of schemes that have kinds.
 pub(super) const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric.program"];
 
-/// The kinds of a part. The parameters of the fabric, and those of the scheme itself, belong to a single kind without a name.
+/// The kinds of a part of schemes. The parameters of the fabric, and those of the scheme itself, belong to a single
+/// kind without a name.
 pub(super) fn kinds(part: &str) -> Vec<KindListing> {
     let parts = Registry::new().parts();
     parts.into_iter().find(|listing| listing.part == part).map(|listing| listing.kinds).unwrap_or_default()
 }
 
-/// A scheme in a file of its own: whole, or over a base.
+/// The schema of a scheme in a file of its own, either complete or with a base.
 pub(super) fn file() -> Value {
     let mut scheme = definition();
     scheme["required"] = json!(["name"]);
@@ -36,7 +37,7 @@ fn definition() -> Value {
     scheme
 }
 
-/// The parameters of a scheme beside those of its parts.
+/// The parameters of a scheme outside its parts.
 fn own() -> Vec<Parameter> {
     kinds("").into_iter().flat_map(|kind| kind.parameters).collect()
 }
@@ -65,7 +66,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("mix".to_owned(), mix);
 }
 
-/// A part: one of its kinds, or settings of the base's part, whichever kind it is.
+/// Defines a part: one of its kinds with parameters, or settings that change the base's part whatever its kind is.
 fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, Value>) {
     let mut chain = Vec::new();
     let mut objects = Vec::new();
@@ -85,7 +86,7 @@ fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, 
     define_kinds(part, by_kind(chain, otherwise), &meanings, objects, definitions);
 }
 
-/// The parameters of a kind; those of DCQCN are also chosen together.
+/// The parameters of a kind. DCQCN has one more, the preset, which sets all its parameters at once.
 fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     let mut parameters = kind.parameters.clone();
     if PRESET.split_once('.').is_some_and(|(of, _)| of == part) && kind.name.as_deref() == Some("dcqcn") {
@@ -94,7 +95,7 @@ fn with_preset(part: &str, kind: &KindListing) -> Vec<Parameter> {
     parameters
 }
 
-/// All parameters of DCQCN together, as a parameter.
+/// The preset of DCQCN, which sets all its parameters at once, as a parameter.
 pub(super) fn preset() -> Parameter {
     let name = PRESET.rsplit('.').next().unwrap_or_default();
     let is_known = |preset: &String| DcqcnConfig::preset(preset).is_some();
@@ -102,7 +103,8 @@ pub(super) fn preset() -> Parameter {
     Parameter::required::<String>(name, "All parameters, as this source has them.").must(rule, is_known)
 }
 
-/// The parameters of all kinds of a part. A parameter whose values differ by kind may have the values of any of them.
+/// The parameters of all kinds of a part. If the permitted values of a parameter differ by kind, the values of all
+/// kinds are permitted.
 fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for kind in kinds {
@@ -118,7 +120,8 @@ fn of_all(part: &str, kinds: &[KindListing]) -> Map<String, Value> {
     found.into_iter().map(|(name, schemas)| (name, value::any_of(schemas))).collect()
 }
 
-/// A part of a setup: parameters of every kind that has them, and tables of single kinds.
+/// The schema of a part of a setup: parameters that apply to every kind with such a parameter, and tables for single
+/// kinds.
 fn of_setup(part: &str, kinds: &[KindListing]) -> Value {
     let mut properties = of_all(part, kinds);
     for kind in kinds {
@@ -130,7 +133,8 @@ fn of_setup(part: &str, kinds: &[KindListing]) -> Value {
     closed(&format!("What the setup says of each {part}."), properties)
 }
 
-/// The properties of parameters; one with a dot in its name is in a table, one with `[]` in a list of tables.
+/// The schema properties of parameters. A parameter with a dot in its name is in a table, and one with `[]` in a list
+/// of tables.
 pub(super) fn tree(parameters: &[Parameter]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut tables: BTreeMap<&str, Vec<Parameter>> = BTreeMap::new();

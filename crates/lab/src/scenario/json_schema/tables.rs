@@ -1,4 +1,4 @@
-//! Schemas of the tables of scenarios and figures, and what they must have.
+//! Schemas of the tables of scenarios and figures, with their required keys.
 
 use super::{reference, value};
 use crate::scenario::keys::key_type::KeyType;
@@ -8,7 +8,7 @@ use crate::scenario::keys::{BY_FILE, all, section};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A table with the keys of a section and no others.
+/// A table that permits only the keys of a section.
 pub(super) fn object(section: &Section, required: &[&str]) -> Value {
     let properties = section.keys.iter().map(|key| (key.name.to_owned(), value::of_key(key)));
     let mut object = closed(section.meaning, properties.collect());
@@ -18,7 +18,7 @@ pub(super) fn object(section: &Section, required: &[&str]) -> Value {
     object
 }
 
-/// A table with these keys and no others.
+/// A table that permits only these keys.
 pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
     json!({
         "type": "object",
@@ -28,20 +28,22 @@ pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
     })
 }
 
-/// The definition that refuses a key: `false` in its place would make taplo mark the whole table, not the key.
+/// The definition that rejects a key. With a plain `false` in its place, taplo would mark the whole table instead of
+/// the key.
 const UNKNOWN_KEY: &str = "unknown-key";
 
-/// Refuses every value. With `allOf` in it, taplo neither shows nor completes it at the keys that are known.
+/// A schema that rejects every value. Because of the `allOf` in it, taplo neither shows it at known keys nor offers
+/// it as a completion.
 fn unknown_key() -> Value {
     json!({ "allOf": [true], "not": { "title": "unknown key" } })
 }
 
-/// Refuses every value that is no table.
+/// A schema that rejects every value except a table.
 pub(super) fn tables_alone() -> Value {
     json!({ "allOf": [true], "if": { "not": { "type": "object" } }, "then": reference(UNKNOWN_KEY) })
 }
 
-/// A table whose keys follow from the first condition that holds, or from `otherwise`.
+/// A table whose keys follow from the first condition that is true, or else from `otherwise`.
 pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
     kinds.into_iter().rev().fold(
         otherwise,
@@ -49,7 +51,7 @@ pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
     )
 }
 
-/// The condition of a table of this kind.
+/// The condition that a table has one of these kinds.
 pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
     json!({ "required": [key], "properties": { key: { "enum": kinds } } })
 }
@@ -79,7 +81,7 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("complete".to_owned(), complete());
 }
 
-/// The sections of a table. Sections that a file chooses precede those of the same kinds without a file.
+/// The sections of a table. Sections that are selected by a file come before those of the same kinds without a file.
 fn sections_of(table: &str) -> Vec<&'static Section> {
     let mut sections: Vec<&Section> = all().filter(|section| section.table == table).collect();
     sections.sort_by_key(|section| section.kind.is_some());
@@ -94,7 +96,8 @@ fn name_of(table: &str) -> &str {
     table.trim_matches(['[', ']'])
 }
 
-/// A table whose `kind` chooses among sections. Without a kind, as in `[quick]`, it may have the keys of any one of them.
+/// Defines a table whose `kind` selects a section. Without a kind, as in `[quick]`, the table may have the keys of
+/// any one section.
 fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String, Value>) {
     let of = |section: &Section| format!("{name}:{}", section.name);
     let references: Vec<Value> = sections.iter().map(|section| reference(&of(section))).collect();
@@ -111,7 +114,7 @@ fn alternatives(name: &str, sections: &[&Section], definitions: &mut Map<String,
     define_kinds(name, table, &kinds, objects, definitions);
 }
 
-/// Adds a table that has the keys of its kind, and each of its kinds.
+/// Defines a table that has the keys of its kind, and defines each of its kinds.
 pub(super) fn define_kinds(
     name: &str,
     mut table: Value,
@@ -127,7 +130,8 @@ pub(super) fn define_kinds(
     definitions.extend(objects.into_iter().map(|(kind, object)| (format!("{name}:{kind}"), object)));
 }
 
-/// The keys of all kinds, each once and with the kinds that have it, for editors that do not follow conditions.
+/// The keys of all kinds, without repetitions and with the kinds that have each key. They serve editors that do not
+/// evaluate conditions.
 fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     for (name, schema) in objects.iter().flat_map(|(_, object)| object["properties"].as_object()).flatten() {
@@ -156,7 +160,7 @@ fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
     json!({ "description": description, "properties": properties })
 }
 
-/// The descriptions of a key, each behind the kinds that have it.
+/// The descriptions of a key, each preceded by the kinds to which it applies.
 fn by_kinds(having: &[(&str, &Value)]) -> String {
     let mut found: Vec<(String, &str)> = Vec::new();
     for (kind, schema) in having {
@@ -170,12 +174,13 @@ fn by_kinds(having: &[(&str, &Value)]) -> String {
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The condition under which a table has the keys of a section: its kind; without one the name of its file.
+/// The condition under which a table has the keys of a section: its kind or, for a section without a kind, the name
+/// of its file.
 fn condition(section: &Section) -> Value {
     let mut conditions = Vec::new();
     match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {
         (Some(kind), _) => conditions.push(is_kind("kind", &[kind])),
-        // Kinds that another section has without a file.
+        // Another section has these kinds without a file.
         (None, Some(KeyType::Choice(kinds))) => {
             conditions.push(json!({ "allOf": [is_kind("kind", kinds), { "required": ["file"] }] }));
         }
@@ -192,7 +197,7 @@ fn condition(section: &Section) -> Value {
     value::any_of(conditions)
 }
 
-/// `[[measure]]`: the keys follow from the things that its series is about.
+/// Defines `[[measure]]`, whose keys depend on the objects to which the points of its series belong.
 fn measures(definitions: &mut Map<String, Value>) {
     let keys = section("measure").keys;
     let mut chain = Vec::new();
@@ -212,7 +217,7 @@ fn measures(definitions: &mut Map<String, Value>) {
                 keys.iter().filter(of_these).map(|key| (key.name.to_owned(), value::of_key(key)));
             let mut table = closed(section("measure").meaning, properties.collect());
             if points == PointsOf::Acks {
-                // The curve has no interval; the resolved form has a zero there.
+                // The curve has no interval, and the resolved form has a zero in this place.
                 table["properties"]["every"] = json!({ "type": "string" });
             }
             table["properties"]["series"] = with_aliases(&table["properties"]["series"]);
@@ -233,7 +238,7 @@ fn measures(definitions: &mut Map<String, Value>) {
     definitions.insert("measure".to_owned(), table);
 }
 
-/// The schema of `series` with the former names, which editors mark as such.
+/// The schema of `series` including former names, which editors mark as deprecated.
 fn with_aliases(series: &Value) -> Value {
     let mut schema = series.clone();
     let names = json!({ "enum": schema["enum"].take() });
@@ -245,7 +250,7 @@ fn with_aliases(series: &Value) -> Value {
     schema
 }
 
-/// The series that has `above`.
+/// The series that accepts the key `above`.
 const DELAY: &str = "queue-delay";
 
 /// The required keys of a scenario in which nothing varies.
@@ -267,7 +272,8 @@ fn complete() -> Value {
     })
 }
 
-/// The required keys of a table. A key that the tables of a list below it may have too is not required beside such a list.
+/// The required keys of a table. If a list of tables below it may have the key too, the key is not required when that
+/// list is present.
 fn needed_keys(section: &Section) -> Value {
     let is_below = |key: &Key| {
         section.keys.iter().find(|other| match other.is {

@@ -1,4 +1,4 @@
-//! Schemas of single values: those of keys, and those of parameters.
+//! Schemas of the values of keys and of parameters.
 
 use super::reference;
 use crate::scenario::keys::key_type::{Ends, High, KeyType, Low};
@@ -81,8 +81,8 @@ fn of_type(is: &KeyType) -> Value {
     }
 }
 
-/// A value of one of several types. Where each condition is about one type alone, all of them are in one schema: the error
-/// then names the types, and not `anyOf`.
+/// The schema of a value of one of several types. If no two types share a keyword with different conditions, one
+/// schema combines them, so that the error names the types and not `anyOf`.
 fn of_types(schemas: Vec<Value>) -> Value {
     let mut types = Vec::new();
     let mut together = Map::new();
@@ -104,7 +104,7 @@ fn of_types(schemas: Vec<Value>) -> Value {
 }
 
 fn is_above_zero<T>(ends: &Ends<T>) -> bool {
-    // The lower ends of periods and of times behind other keys are above 0 too.
+    // The lower ends of periods, and of times that must exceed another key, are above 0 too.
     !matches!(ends.low, Low::Any)
 }
 
@@ -123,10 +123,10 @@ fn of_number<T: Serialize + Copy>(name: &str, ends: &Ends<T>) -> Value {
     schema
 }
 
-/// A sign before sizes of a scheme that are added to those of its setup.
+/// The optional sign before a size of a scheme that is added to the size of its setup.
 const SIGN: &str = r"\+?\s*";
 
-/// Text in one of the forms, behind text that matches `before`.
+/// Text in one of the forms, preceded by text that matches `before`.
 fn of_quantity(before: &str, forms: &[&str], is_above_zero: bool) -> Value {
     let number = if is_above_zero { ABOVE_ZERO } else { NUMBER };
     let forms: Vec<String> = forms.iter().map(|form| form.replace('#', number)).collect();
@@ -169,8 +169,8 @@ pub(super) fn of_parameter(parameter: &Parameter) -> Value {
     schema
 }
 
-/// A value that any of several schemas permits. Of those that permit the same the first one stays, without the default and
-/// the example where these differ.
+/// A value that any of several schemas permits. Among schemas that permit equal values only the first is kept. A
+/// default or an example in which they differ is removed.
 pub(super) fn any_of(schemas: Vec<Value>) -> Value {
     let mut found: Vec<Value> = Vec::new();
     for schema in schemas {
@@ -187,7 +187,7 @@ pub(super) fn any_of(schemas: Vec<Value>) -> Value {
 
 const ANNOTATIONS: [&str; 3] = ["description", "default", "examples"];
 
-/// A schema without its texts for people.
+/// A schema without its descriptions and other annotations.
 fn permitted(schema: &Value) -> Value {
     let mut plain = schema.clone();
     let fields = plain.as_object_mut().expect("a schema is an object");

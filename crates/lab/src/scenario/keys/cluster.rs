@@ -1,4 +1,4 @@
-//! The keys of `[topology]` for clusters of servers, and for switches that are joined directly.
+//! The keys of `[topology]` for clusters of servers, and for directly connected switches.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{self, Described, Required, Value};
@@ -7,7 +7,7 @@ use crate::scenario::keys::topology::{LINK, LINK_LATENCY, OVERSUBSCRIPTION, SWIT
 
 const LINKS_UP: KeyType = KeyType::Whole(Ends::from(0));
 const PORTS: KeyType = KeyType::Whole(Ends::from(1).with_high(High::To(16)));
-/// The size of a ring.
+/// The permitted sizes of a ring.
 const RING: KeyType = KeyType::Whole(Ends::from(2));
 const RADIX: Key = key(
     "radix",
@@ -91,7 +91,7 @@ const CORES: Key = key(
 )
 .with_example("16");
 
-/// The keys of a Clos network of servers. The kinds differ in what `ports` means and in defaults.
+/// The keys of a Clos network of servers. The kinds differ in the meaning of `ports` and in their defaults.
 const fn clos(
     name: &'static str,
     ports: (&'static str, &'static str),
@@ -144,7 +144,7 @@ const fn clos(
     ]
 }
 
-/// The keys without the last one, `spine_group`, which only rails have.
+/// The keys without the last one, `spine_group`, which only rail networks have.
 const fn without_rails(keys: &'static [Key]) -> &'static [Key] {
     match keys.split_last() {
         Some((_, others)) => others,

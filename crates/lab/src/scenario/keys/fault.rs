@@ -11,8 +11,8 @@ use anabranch_base::Duration;
 pub(super) const SECTIONS: &[Section] =
     &[LINK_DOWN, LINK_FLAP, SWITCH_DOWN, CHANGED_RATE, PACKET_LOSS, SWITCH_LOSS, BIT_ERRORS];
 
-/// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
-/// which a fabric runs.
+/// The shortest period of a flapping link. Real ports take milliseconds to come up. Moreover, each change of state
+/// ends a synchronisation window of the engine early, which slows the run down.
 pub(in crate::scenario) const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 const LINKS_BROKEN: Key = key(
     "links",
@@ -59,7 +59,7 @@ const PER_HOUR: Key = key(
 /// The most failures per hour of a cable or switch: one in a microsecond.
 pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
 
-/// The keys of every fault of links of this kind, and those of the kind alone.
+/// The keys of all link faults, with this kind, followed by the keys of this kind only.
 const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
 }

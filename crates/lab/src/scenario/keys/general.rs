@@ -1,4 +1,4 @@
-//! The keys above all tables, and those of `[[measure]]`, `[limits]` and `[find]`.
+//! The top-level keys, and those of `[[measure]]`, `[limits]` and `[find]`.
 
 use crate::scenario::keys::key_type::{Ends, High, KeyType};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};

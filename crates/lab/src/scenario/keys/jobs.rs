@@ -144,7 +144,7 @@ const JOB_ALGORITHM: Key = key(
     "`[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done.",
 );
 
-/// The keys of a job, alone or among others.
+/// The keys of a job, whether it is the only job or one of several.
 const OF_JOB: [Key; 20] = [
     FORMAT,
     JOB_FILE,

@@ -1,4 +1,4 @@
-//! The values that a key may have: as a type, and in words.
+//! The values that a key may have, as a type and in words.
 
 use anabranch_base::{Bytes, Duration, Rate};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use std::fmt;
 pub enum KeyType {
     /// `true` or `false`.
     Bool,
-    /// Text in quotes, named by what it says: `a comparison of measures`.
+    /// Text in quotes. The string describes its content: `a comparison of measures`.
     Text(&'static str),
-    /// A name of letters, digits, - and _.
+    /// A name that consists of letters, digits, - and _.
     Name,
-    /// Text that names links, switches or queue pairs, one at least: `names of links`.
+    /// Text that names one or more links, switches or queue pairs. The string describes it: `names of links`.
     Selector(&'static str),
-    /// The name of a file, in words: `a file's name, from the scenario's folder`.
+    /// The name of a file. The string describes it: `a file's name, from the scenario's folder`.
     File(&'static str),
     /// One word.
     Word(&'static str),
@@ -42,18 +42,18 @@ pub enum KeyType {
     List {
         /// The name: `a list of numbers`.
         name: &'static str,
-        /// The type of its values; none where any value is permitted.
+        /// The type of the values; none if any value is permitted.
         of: Option<&'static KeyType>,
         /// The least number of values.
         least: u64,
         /// The largest number of values.
         most: Option<u64>,
     },
-    /// A list of different values, one at least.
+    /// A list of one or more different values.
     Set {
         /// The name: `a list of numbers`.
         name: &'static str,
-        /// The type of its values.
+        /// The type of the values.
         of: &'static KeyType,
     },
     /// One value, or a list of them.
@@ -66,7 +66,7 @@ pub enum KeyType {
     Tables(&'static str),
 }
 
-/// The ends of the values that a key may have.
+/// The limits of the values that a key may have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ends<T> {
     /// The lower end.
@@ -79,13 +79,13 @@ pub struct Ends<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Low<T> {
-    /// The lower end that the type has.
+    /// The lower end of the type itself.
     Any,
-    /// Larger values than 0.
+    /// Values above 0.
     AboveZero,
-    /// This value and larger ones.
+    /// This value and larger values.
     From(T),
-    /// Larger values than that of another key.
+    /// Values larger than that of another key.
     AfterKey(&'static str),
 }
 
@@ -93,13 +93,13 @@ pub enum Low<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum High<T> {
-    /// The upper end that the type has.
+    /// The upper end of the type itself.
     Any,
-    /// This value and smaller ones.
+    /// This value and smaller values.
     To(T),
-    /// Smaller values than this one.
+    /// Values smaller than this one.
     Below(T),
-    /// Smaller values than that of another key.
+    /// Values smaller than that of another key.
     BelowKey(&'static str),
     /// The number of hosts.
     Hosts,
@@ -133,7 +133,7 @@ pub(super) const fn words<const N: usize, T: Copy>(all: [(&'static str, T); N]) 
     words
 }
 
-/// The largest number of words that are all named; of more, the first two are.
+/// The largest number of words that are all listed. From a longer list, only the first two are.
 const MOST_NAMED: usize = 8;
 
 /// The type in words, with its range: `a number, 2 or more`.
@@ -180,7 +180,7 @@ impl fmt::Display for KeyType {
     }
 }
 
-/// `` `a`, `b` ``.
+/// The words in backticks, separated by commas: `` `a`, `b` ``.
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,6 @@
-//! The keys of scenarios, schemes, setups and figures, declared once: the values that a key may have, and its default.
-//! Reading refuses other keys; the lists, the reference and the JSON Schema are made of these declarations.
+//! The keys of scenarios, schemes, setups and figures. Each key is declared once, with the values that it may have
+//! and its default. Other keys are rejected when a file is read. The lists, the reference and the JSON Schema are
+//! generated from these declarations.
 
 mod cluster;
 pub(in crate::scenario) mod fault;
@@ -26,7 +27,7 @@ pub(in crate::scenario) fn all() -> impl Iterator<Item = &'static Section> {
     SECTIONS.iter().chain(OTHERS).chain(&figure::MODELS)
 }
 
-/// The section `name`; an unknown name is a fault of the program.
+/// The section `name`. An unknown name is an error in the program.
 pub(in crate::scenario) fn section(name: &str) -> &'static Section {
     all().find(|section| section.name == name).unwrap_or_else(|| panic!("no section {name:?}"))
 }
@@ -41,21 +42,21 @@ pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static s
     all().filter(move |section| section.table == table).filter_map(|section| section.kind)
 }
 
-/// Sections by the end of a file's name, for tables that name a file and no kind.
+/// Sections by the ending of a file's name, for tables that name a file but no kind.
 pub(in crate::scenario) const BY_FILE: [(&str, &str); 3] =
     [("topo-file", ".topo"), ("graph", ""), ("cm", ".cm")];
 
-/// An example of the value of a key of this name: a name means the same in every table.
+/// An example of the value of a key with this name. A name has the same meaning in every table.
 pub(in crate::scenario) fn example(name: &str) -> &'static str {
     known_example(name).unwrap_or("...")
 }
 
-/// An example of the value of a key of this name, if one has it.
+/// An example of the value of a key with this name, if a key has one.
 pub(in crate::scenario) fn known_example(name: &str) -> Option<&'static str> {
     first_example(all(), name)
 }
 
-/// An example of the value of a key in a table of this kind, or of one of this name elsewhere.
+/// An example of the value of a key in a table of this kind, or else of a key with this name elsewhere.
 pub(in crate::scenario) fn example_in(table: &str, kind: Option<&str>, name: &str) -> &'static str {
     let here =
         all().filter(|section| section.table == table && (section.kind.is_none() || section.kind == kind));
@@ -67,12 +68,13 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
     sections.find_map(of_section).filter(|_| name != "kind")
 }
 
-/// The kinds of `table` (`[topology]`) that have the key. The kind `own` is listed as having it without a file.
+/// The kinds of `table` (`[topology]`) that have the key. The kind `own` is listed as having the key only without a
+/// file.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
     let named = |section: &Section| match section.kind {
-        // With a file this kind does not have the key.
+        // With a file, this kind does not have the key.
         Some(kind) if Some(kind) == own => format!("{kind} without a file"),
         Some(kind) => kind.to_owned(),
         None => "fat-tree and leaf-spine of a .topo file".to_owned(),
@@ -80,7 +82,7 @@ pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>)
     SECTIONS.iter().filter(has_it).map(named).collect()
 }
 
-/// The tables that have the key, each once.
+/// The tables that have the key, without repetitions.
 pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);
     let mut tables: Vec<&str> = SECTIONS.iter().filter(has_it).map(|section| section.table).collect();
@@ -150,10 +152,10 @@ mod tests {
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
     const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
 
-    /// A scenario with the least that a section needs, whose own table is the last.
+    /// The smallest scenario that a section permits. The table of the section is the last one.
     fn least(section: &Section) -> Option<String> {
         let all = "schemes = [\"reps\"]\nseeds = [1]\n";
-        // Of a cluster the rate of the ports may be in a file of its servers.
+        // In a cluster, the rate of the ports may be in a file that describes its servers.
         let has_server = section.keys.iter().any(|key| key.name == "server");
         let own = |key: &Key| {
             let needed = key.default == Required || (has_server && key.name == "link");
@@ -212,7 +214,7 @@ mod tests {
         assert!(without.is_empty(), "without an example: {without:?}");
     }
 
-    /// Writing the declared default of a key changes nothing.
+    /// Writing a key with its declared default changes nothing.
     #[test]
     fn what_is_declared_to_be_unless_said_is_so() {
         let mut looked_at = 0;
@@ -290,7 +292,7 @@ mod tests {
         values
     }
 
-    /// Reading refuses the values that a declaration, and so the schema, does not permit.
+    /// The reader rejects the values that a declaration does not permit, and so those that the schema rejects.
     #[test]
     fn values_outside_of_the_declared_range_are_refused() {
         let (mut accepted, mut looked_at) = (Vec::new(), 0);
@@ -319,7 +321,7 @@ mod tests {
         assert!(accepted.is_empty() && looked_at > 200, "{looked_at}: {accepted:?}");
     }
 
-    /// The example of each key is one that may be written.
+    /// The example of each key is a valid value.
     #[test]
     fn examples_are_accepted() {
         for section in SECTIONS {
@@ -338,7 +340,7 @@ mod tests {
                         | (_, "server" | "nvlink_latency")
                         | ("rails" | "multi-plane" | "hpn" | "dcn-plus", "link")
                 );
-                // Some examples fit one fabric only.
+                // Some examples fit only one fabric.
                 if !alone {
                     resolved(&format!("{least}{} = {}\n", key.name, value(section, key)));
                 }

@@ -1,4 +1,4 @@
-//! The keys of schemes and of setups, except for the parameters of their parts.
+//! The keys of schemes and setups, except for the parameters of their parts.
 
 use crate::scenario::keys::key_type::{Ends, KeyType};
 use crate::scenario::keys::section::KeyDefault::{Described, Required, Value};
@@ -8,7 +8,7 @@ const NAME: Key = key("name", KeyType::Name, Required, "Its name in scenarios.")
 const TITLE: Key = key("title", TEXT, Described("by the base"), "One line for people.")
     .with_example("\"Permutation on 128 hosts\"");
 
-// The parts of a scheme, whose keys are the parameters of their kinds.
+// The keys for the parts of a scheme. The keys of these tables are the parameters of the parts' kinds.
 const TRANSPORT: Key =
     key("transport", KeyType::Table("[transport]"), Described("that of the base"), "The transport.");
 const CC: Key = key("cc", KeyType::Table("[cc]"), Described("that of the base"), "The congestion control.");
@@ -20,7 +20,7 @@ const FABRIC: Key = key(
     "What the switches do for a scheme.",
 );
 
-/// The parts of the league: its scenarios name the schemes of one of them.
+/// The parts of the league. Each of its scenarios runs the schemes of one part.
 pub(in crate::scenario) const LEAGUE_PARTS: [&str; 3] = ["data-centre", "large-fabric", "two-data-centres"];
 
 /// A part of the league.
@@ -82,7 +82,8 @@ pub(super) const SCHEME: Section = Section {
     ],
 };
 
-// The parts of a setup, whose keys are parameters for every kind, and tables of single kinds.
+// The keys for the parts of a setup. The keys of these tables are parameters for every kind, and tables for single
+// kinds.
 const OF_TRANSPORTS: Key =
     key("transport", KeyType::Table("[setup.transport]"), Described("that of the base"), "Of transports.");
 const OF_CCS: Key =

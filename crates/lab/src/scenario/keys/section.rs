@@ -5,51 +5,51 @@ use super::key_type::{Ends, High, KeyType};
 /// A table of a scenario, or of another file.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Its name here, and in `anabranch docs`: `fat-tree`.
+    /// The section's name in this program and in `anabranch docs`: `fat-tree`.
     pub name: &'static str,
-    /// Its header in a file: `[topology]`; empty for the keys above all tables.
+    /// The table's header in a file: `[topology]`; empty for the top-level keys.
     pub table: &'static str,
-    /// The `kind` that has these keys, where that decides.
+    /// The `kind` that has these keys, if the kind selects them.
     pub kind: Option<&'static str>,
     /// One sentence for the reference.
     pub meaning: &'static str,
-    /// Its keys.
+    /// The keys of the section.
     pub keys: &'static [Key],
 }
 
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name.
+    /// The name of the key.
     pub name: &'static str,
     /// The values that are allowed, with their unit and range.
     pub is: KeyType,
-    /// The value of a key that is not written.
+    /// The value if the key is not written.
     pub default: KeyDefault,
     /// One sentence for the reference.
     pub meaning: &'static str,
-    /// A value, where the default is not the best example.
+    /// An example of the value, if the default is not the best example.
     example: Option<&'static str>,
 }
 
-/// The value of a key that is not written.
+/// The value that a key has if it is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyDefault {
-    /// None: the key must be written.
+    /// There is none, so the key must be written.
     Required,
     /// This value, as a scenario would write it.
     Value(&'static str),
-    /// A value that depends on other things, in words.
+    /// A value that depends on other inputs, in words.
     Described(&'static str),
 }
 
 impl Key {
-    /// Whether it is a table of its own, or several.
+    /// Whether the key has a table or several tables as its value.
     pub fn is_table(&self) -> bool {
         matches!(self.is, KeyType::Table(_) | KeyType::Tables(_))
     }
 
-    /// An example of its value as it is written: the declared one, or the default.
+    /// An example of the value as it is written: the declared example, or else the default.
     pub fn example(&self) -> &'static str {
         self.known_example().unwrap_or("...")
     }
@@ -76,10 +76,10 @@ pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
     key("kind", KeyType::Word(kind), KeyDefault::Required, meaning)
 }
 
-/// Several lists, of keys or of sections, as one, in their order.
+/// Joins several lists of keys or sections into one, in their order.
 ///
 /// # Panics
-/// They do not have `N` entries together.
+/// The lists do not have `N` entries in total.
 pub(super) const fn joined<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut count) = (0, 0);

@@ -7,17 +7,17 @@ use serde::Serialize;
 /// A series that can be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesKind {
-    /// Its name in scenarios.
+    /// The name of the series in scenarios.
     pub name: &'static str,
     /// The series.
     pub(in crate::scenario) series: Series,
-    /// The things that its points belong to.
+    /// The kind of object to which a point of the series belongs.
     pub points: PointsOf,
     /// The meaning, as lists print it.
     pub meaning: &'static str,
 }
 
-/// The things that the points of a series belong to.
+/// The kind of object to which a point of a series belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointsOf {
@@ -32,7 +32,7 @@ pub enum PointsOf {
 }
 
 impl PointsOf {
-    /// The key that names these things.
+    /// The key that names these objects.
     pub fn key(self) -> &'static str {
         match self {
             PointsOf::Links => "links",
@@ -75,14 +75,14 @@ impl SeriesKind {
         of(Series::SenderRtt, PointsOf::Acks, "round trips as a sender measures them"),
         of(Series::SenderEcn, PointsOf::Acks, "ECN marks echoed to the sender"),
     ];
-    /// Former names, which are still read, each with the name of today.
+    /// Former names, which can still be read, each with the present name.
     pub(in crate::scenario) const ALIASES: [(&'static str, &'static str); 1] =
         [("set-aside", "program-buffer")];
-    /// The words of `series`, each with its series.
+    /// The names for the key `series`, each with its series.
     pub(in crate::scenario) const BY_NAME: [(&'static str, SeriesKind); Self::ALL.len()] = by_name();
 }
 
-/// The words of `series`.
+/// The names for the key `series`.
 pub(super) const SERIES_NAMES: &[&str] = &words(SeriesKind::BY_NAME);
 
 const fn of(series: Series, points: PointsOf, meaning: &'static str) -> SeriesKind {

@@ -1,4 +1,5 @@
-//! A TOML document in which every key and value knows its place, also after parts of it moved.
+//! A TOML document in which every key and value keeps its place in the file, even after parts of the document were
+//! moved.
 
 use anabranch_base::{Code, Diagnostic, Fix, Span};
 use std::collections::BTreeMap;
@@ -6,10 +7,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A place in the file: line and column, both from 1. None for values that no file contains.
+/// A place in the file: line and column, both counted from 1. None for values that are in no file.
 pub(in crate::scenario) type Place = Option<(usize, usize)>;
 
-/// A value, with the place of its key (for an array's element: its own).
+/// A value with the place of its key. An element of an array has its own place.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Node {
     pub at: Place,
@@ -21,7 +22,7 @@ pub(in crate::scenario) struct Node {
 pub(in crate::scenario) enum Item {
     Table(Fields),
     Array(Vec<Node>),
-    /// Neither table nor array.
+    /// A value that is neither a table nor an array.
     Leaf(toml::Value),
 }
 
@@ -40,7 +41,7 @@ impl Node {
         }
     }
 
-    /// Removes all places, for values that no file of the user contains.
+    /// Removes all places, for values that are not in a file of the user.
     pub(in crate::scenario) fn forget(&mut self) {
         self.at = None;
         match &mut self.item {
@@ -50,7 +51,7 @@ impl Node {
         }
     }
 
-    /// The place of the value at a dotted path, or of the last part of the path that exists.
+    /// The place of the value at a dotted path, or else of the last step of the path that exists.
     pub(in crate::scenario) fn place(&self, path: &[&str]) -> Place {
         let Some((first, rest)) = path.split_first() else { return self.at };
         let below = match &self.item {
@@ -62,7 +63,7 @@ impl Node {
     }
 }
 
-/// Merges `over` into `fields`: tables merge; tables with a `kind`, and all other values, are replaced.
+/// Merges `over` into `fields`. Tables are merged; tables with a `kind`, and all other values, replace the old value.
 pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
     for (key, node) in over {
         match (fields.get_mut(key).map(|old| &mut old.item), &node.item) {
@@ -77,7 +78,7 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
 /// Reads a document.
 ///
 /// # Errors
-/// The text is not TOML; the error has its place.
+/// The text is not TOML. The error has the place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {
@@ -93,22 +94,22 @@ pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagn
     fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message, None))
 }
 
-/// The beginning of the parser's message about a key or a table that stands there twice.
+/// The beginning of the parser's error text about a key or a table that occurs twice.
 const DUPLICATE_KEY: &str = "duplicate key";
 
-/// The fault of text that is no TOML, and what to write instead, where that is clear.
+/// The error for text that is not TOML, and what to write instead, if that is clear.
 fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     let Some((number, _)) = at else { return (said.to_owned(), None) };
     let line = text.lines().nth(number - 1).unwrap_or_default();
     let code = line.split('#').next().unwrap_or_default().trim();
-    // The parser's errors have no kind, only words; a test holds that they are these.
+    // The parser's errors have only words and no kind. A test checks that the words are these.
     if said.starts_with(DUPLICATE_KEY)
         && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
     {
         let key = key.trim();
         let is_it = |other: &str| other.split('=').next().unwrap_or_default().trim() == key;
         let before: Vec<&str> = text.lines().take(number - 1).collect();
-        // A key's first place is in the same table.
+        // The first occurrence of the key is in the same table.
         let table = before.iter().rposition(|line| line.trim_start().starts_with('[')).unwrap_or(0);
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
@@ -136,12 +137,12 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
     (said.to_owned(), help)
 }
 
-/// A value that was written without quotes, as TOML.
+/// A value that was written without quotes, converted to TOML.
 fn as_value(value: &str) -> String {
     let digits = value.replace(',', "");
     match (value.strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok()), digits.parse::<i64>())
     {
-        // Rounding removes digits that only binary fractions have.
+        // The rounding removes digits that exist only because of the binary representation.
         (Some(percent), _) => ((percent * 1e10).round() / 1e12).to_string(),
         (_, Ok(number)) => number.to_string(),
         _ if value.parse::<f64>().is_ok() || ["true", "false"].contains(&value) => value.to_owned(),
@@ -149,12 +150,12 @@ fn as_value(value: &str) -> String {
     }
 }
 
-/// The line of a bracket of a value that is still open before line `number`.
+/// The line in which a bracket was opened that is still open before line `number`, and the bracket.
 fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
     let mut open: Vec<(usize, char)> = Vec::new();
     for (place, line) in text.lines().take(number - 1).enumerate() {
         let line = line.trim();
-        // The header of a table.
+        // This line is the header of a table.
         if open.is_empty() && line.starts_with('[') {
             continue;
         }
@@ -212,10 +213,11 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, F
     Ok(Node { at, item })
 }
 
-/// Where the lines of a text start, and which of its bytes begin no character.
+/// The start of each line of a text, and the bytes that do not begin a character.
 struct Lines {
     starts: Vec<usize>,
-    /// The places of these bytes, which columns do not count. A list of a million values may be one line.
+    /// The positions of these bytes, which are not counted as columns. They are stored because a list of a million
+    /// values may be in one line.
     continued: Vec<usize>,
 }
 
@@ -246,7 +248,7 @@ mod tests {
         assert_eq!(nodes.iter().map(|node| node.at).collect::<Vec<_>>(), [Some((2, 6)), Some((2, 14))]);
     }
 
-    /// If each value counted the characters before it, this would take minutes.
+    /// If each value counted the characters before it, this test would take minutes.
     #[test]
     fn a_long_line_is_read_at_once() {
         const VALUES: usize = 400_000;

@@ -1,30 +1,30 @@
-//! Dotted paths to values, and settings by them.
+//! Dotted paths to values, and settings of parameters by their paths.
 
 use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::table::Table;
 use anabranch_base::Diagnostic;
 
-/// One parameter of a scheme, set.
+/// A setting of one parameter of a scheme.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setting {
-    /// A scheme's name, or `*` for every scheme that has the parameter.
+    /// The name of a scheme, or `*` for every scheme that has the parameter.
     pub scheme: String,
     /// The path within the scheme: `lb.buffer`.
     pub path: String,
     pub value: toml::Value,
     pub at: Place,
-    /// Whether it stands in a scheme's own table, where paths have no scheme in front.
+    /// Whether the setting is in the scheme's own table, where paths do not begin with the scheme.
     pub own: bool,
 }
 
 impl Setting {
-    /// The form in which `path` of this scheme is written where this setting stands.
+    /// The form in which `path` of this scheme is written in the table of this setting.
     pub(in crate::scenario) fn written(&self, path: &str) -> String {
         if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
     }
 }
 
-/// Reads the `set` of `[[scheme]]`: `"lb.buffer" = 16`.
+/// Reads `set` in a `[[scheme]]` table: `"lb.buffer" = 16`.
 pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
@@ -38,8 +38,9 @@ pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<V
     Ok(found.into_iter().map(own).collect())
 }
 
-/// Whether a node is a whole value and no table that only groups. A table with a `kind` is the value of a part; so is one with
-/// all that `fabric.pfc` or `mix` needs, and one with keys of `fabric.wrr`, even if it is empty.
+/// Whether a node is a whole value, as opposed to a table that only groups values. A table with a `kind` is the value
+/// of a part. So is a table with all required keys of `fabric.pfc` or `mix`, and a table with keys of `fabric.wrr`,
+/// even an empty one.
 pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);
@@ -51,7 +52,7 @@ pub(in crate::scenario) fn whole_value(node: &Node) -> bool {
         || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
 }
 
-/// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
+/// The values below `fields` with their dotted paths. Quoted and bare keys give equal paths.
 pub(in crate::scenario) fn leaves<'a>(
     prefix: &str,
     fields: &'a Fields,
@@ -67,7 +68,7 @@ pub(in crate::scenario) fn leaves<'a>(
     }
 }
 
-/// Puts a value at a path; tables appear where none were.
+/// Inserts a value at a path and creates missing tables.
 pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Err("the path is empty".to_owned()) };
     if rest.is_empty() {
@@ -97,7 +98,7 @@ pub(in crate::scenario) fn put(fields: &mut Fields, path: &[&str], value: &Node)
     }
 }
 
-/// A value that is written as TOML.
+/// Parses a value that is written as TOML.
 pub(in crate::scenario) fn as_toml(text: &str) -> Option<toml::Value> {
     toml::from_str::<toml::Table>(&format!("value = {text}")).ok()?.remove("value")
 }

@@ -1,4 +1,4 @@
-//! Text to a tree of values with their places.
+//! Parsing of text into a tree of values with their places.
 
 pub(in crate::scenario) mod document;
 pub(in crate::scenario) mod key_path;

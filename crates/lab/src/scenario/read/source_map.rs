@@ -1,9 +1,10 @@
-//! Where a scenario's parts were written, for errors and warnings about the whole of it.
+//! The places of a scenario's parts in its file, for errors and warnings about the resolved scenario.
 
 use crate::scenario::read::document::{Item, Node, Place};
 use anabranch_base::Bytes;
 
-/// The places at which the parts of a scenario were written. They have no meaning in it, so that all origins are equal.
+/// The places at which the parts of a scenario were written. They do not affect the meaning of the scenario, so all
+/// origins compare as equal.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Origin {
     pub file: String,
@@ -12,12 +13,12 @@ pub(in crate::scenario) struct Origin {
     varied: Vec<String>,
 }
 
-/// The values that a `[find]` searches, in the place of a sweep.
+/// The values among which a `[find]` searches. They take the place of a sweep.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct SearchRange {
-    /// `smallest` or `largest`.
+    /// The key, `smallest` or `largest`.
     pub key: &'static str,
-    /// Its values: both ends, or all of a list.
+    /// The values of the key: both ends of a range, or all values of a list.
     pub values: Vec<toml::Value>,
     /// The place of the first value.
     pub at: Place,
@@ -34,23 +35,23 @@ impl Origin {
         Origin { file: file.to_owned(), root, asked: None, varied: Vec::new() }
     }
 
-    /// This origin, with a sweep that is the range of a `[find]`.
+    /// This origin, with the sweep marked as the range of a `[find]`.
     pub(in crate::scenario) fn asking(self, asked: SearchRange) -> Origin {
         Origin { asked: Some(asked), ..self }
     }
 
-    /// This origin with `varied` as the paths that the figure varies.
+    /// This origin, with `varied` as the paths of parameters that the figure varies.
     pub(in crate::scenario) fn varying(self, varied: Vec<String>) -> Origin {
         Origin { varied, ..self }
     }
 
-    /// Whether the figure varies a path.
+    /// Whether the figure varies the parameter at a path.
     pub(in crate::scenario) fn is_varied(&self, path: &str) -> bool {
         self.varied.iter().any(|varied| varied == path)
     }
 
-    /// The text to write for a parameter of a scheme that is swept or searched, so that its values begin with `least`; none
-    /// where it is neither.
+    /// The text to write for a swept or searched parameter of a scheme, so that its values begin with `least`; none
+    /// if the parameter is neither swept nor searched.
     pub(in crate::scenario) fn beginning_with(
         &self,
         scheme: &str,
@@ -66,7 +67,7 @@ impl Origin {
                         let is_larger = |value: &&toml::Value| value.as_str().and_then(bytes) > Some(least);
                         let larger: Vec<&toml::Value> = values.iter().filter(is_larger).collect();
                         match larger.is_empty() {
-                            // All values are below the one that they should begin with.
+                            // All values are below `least`, with which they should begin.
                             true => vec![format!("\"{}\"", Bytes(10 * least.0))],
                             false => larger.into_iter().map(ToString::to_string).collect(),
                         }
@@ -79,7 +80,7 @@ impl Origin {
         })
     }
 
-    /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.
+    /// The place of a path such as `fault.0.links`. If the path is swept, it is the place in the sweep.
     pub(in crate::scenario) fn place(&self, path: &str) -> Place {
         let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
             Item::Table(fields) => fields.get(path),
@@ -92,8 +93,9 @@ impl Origin {
         )
     }
 
-    /// The place at which a parameter of a scheme is set, and its written name. If it is not set, the place is that of the
-    /// first parameter of `blamed` that is set, or else of its part, of `[set]` or of the schemes.
+    /// The place at which a parameter of a scheme is set, and the parameter's name as written. If the parameter is
+    /// not set, the place is that of the first parameter in `blamed` that is set, or else of its part, of `[set]` or
+    /// of the schemes.
     pub(in crate::scenario) fn setting(
         &self,
         scheme: &str,
@@ -112,22 +114,22 @@ impl Origin {
         (sections.into_iter().find(Option::is_some).flatten(), own)
     }
 
-    /// The place of a setting and its name, which has the scheme's or `*` in front.
+    /// The place of a setting and its name, which begins with the scheme's name or with `*`.
     fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
         ["set", "sweep"].into_iter().find_map(|section| self.set_in(section, scheme, parameter))
     }
 
-    /// Whether a parameter of a scheme has its values from the sweep.
+    /// Whether a parameter of a scheme is swept.
     pub(in crate::scenario) fn is_swept(&self, scheme: &str, parameter: &str) -> bool {
         self.set_in("sweep", scheme, parameter).is_some()
     }
 
-    /// The table with the swept or searched values.
+    /// The table that has the swept or searched values.
     pub(in crate::scenario) fn sweeps(&self) -> &'static str {
         if self.asked.is_some() { "[find]" } else { "[sweep]" }
     }
 
-    /// Whether a `[find]` searches a parameter of a scheme.
+    /// Whether a `[find]` searches among values of a scheme's parameter.
     pub(in crate::scenario) fn is_asked(&self, scheme: &str, parameter: &str) -> bool {
         self.asked.is_some() && self.is_swept(scheme, parameter)
     }
@@ -139,7 +141,7 @@ impl Origin {
         Some((asked.map_or(at, |asked| asked.at), name.to_owned()))
     }
 
-    /// Whether the fault of this number is the scenario's own, and not one of the topology's file.
+    /// Whether the fault with this number is from the scenario itself, not from the topology's file.
     pub(in crate::scenario) fn has_fault(&self, number: usize) -> bool {
         matches!(self.section("fault"), Some(Node { item: Item::Array(faults), .. }) if number < faults.len())
     }
@@ -152,7 +154,8 @@ impl Origin {
     }
 }
 
-/// The value below `node` whose dotted path is one of `names`, quoted and bare keys alike.
+/// The place of the value below `node` whose dotted path is one of `names`, and that name. Quoted and bare keys are
+/// treated alike.
 fn find<'a>(node: &Node, at: &str, names: &'a [String]) -> Option<(Place, &'a str)> {
     let Item::Table(fields) = &node.item else { return None };
     fields.iter().find_map(|(key, node)| {

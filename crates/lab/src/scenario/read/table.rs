@@ -1,4 +1,4 @@
-//! Typed access to a table as written, with errors that say where and what to write instead.
+//! Typed access to a table as written. The errors have the place and what to write instead.
 
 use crate::scenario::keys;
 pub(in crate::scenario) use crate::scenario::keys::example;
@@ -7,7 +7,7 @@ use crate::scenario::read::value::{Read, describe};
 pub(in crate::scenario) use anabranch_base::nearest;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Problem, Rate, Span, in_unit_of};
 
-/// Units of times in picoseconds.
+/// The units of times, in picoseconds.
 const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
 
 /// A number without a unit: `1`, or `"1"`.
@@ -21,8 +21,8 @@ fn bare_number(node: &Node) -> Option<f64> {
     (number > 0.0 && number < 1e6).then_some(number)
 }
 
-/// The quantities that a malformed text may mean: thousands in groups, a decimal comma, a number with an exponent, bytes per
-/// second.
+/// The quantities that a malformed text may mean. The text may have thousands in groups, a decimal comma, a number
+/// with an exponent, or bytes per second.
 fn repaired(node: &Node) -> Vec<Node> {
     let Item::Leaf(toml::Value::String(text)) = &node.item else { return Vec::new() };
     let text = text.trim().replace('_', "");
@@ -39,7 +39,7 @@ fn repaired(node: &Node) -> Vec<Node> {
     values.into_iter().map(|value| Node { at: node.at, item: Item::Leaf(value) }).collect()
 }
 
-/// Whether commas part the digits of a number in thousands: `1,000KB`, and not `1,5MB` or `0,125MB`.
+/// Whether commas separate the digits of a number into thousands, as in `1,000KB` but not in `1,5MB` or `0,125MB`.
 fn is_in_groups(text: &str) -> bool {
     let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != ',').unwrap_or(text.len());
     let (first, others) = text[..digits].split_once(',').unwrap_or_default();
@@ -48,8 +48,9 @@ fn is_in_groups(text: &str) -> bool {
         && others.split(',').all(|group| group.len() == 3)
 }
 
-/// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
-/// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
+/// A bare number as a time, for keys whose times are usually not in microseconds. The unit is the one that brings the
+/// number nearest to the example of the key. Therefore `max_time = 1` is a second, and `link_latency = 500` is not
+/// half a millisecond.
 fn in_usual_unit(example: &str, number: f64) -> Option<String> {
     let usual: Duration = example.trim_matches('"').parse().ok()?;
     if usual.0 == 0 || example.ends_with("us\"") {
@@ -64,7 +65,7 @@ fn in_usual_unit(example: &str, number: f64) -> Option<String> {
 /// A table that is being read.
 pub(in crate::scenario) struct Table<'a> {
     pub file: &'a str,
-    /// Its name in messages: `[topology]`.
+    /// The table's name in error texts: `[topology]`.
     pub name: String,
     pub fields: &'a Fields,
     pub at: Place,
@@ -74,7 +75,7 @@ impl<'a> Table<'a> {
     /// Opens the table at `node`.
     ///
     /// # Errors
-    /// It is no table.
+    /// The node is not a table.
     pub(in crate::scenario) fn open(
         file: &'a str,
         name: &str,
@@ -108,7 +109,7 @@ impl<'a> Table<'a> {
     /// The value of `key`, if it is set.
     ///
     /// # Errors
-    /// It is of another type, or cannot be read.
+    /// The value is of another type, or cannot be read.
     pub(in crate::scenario) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
@@ -131,7 +132,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The line of a sweep over a list that stands in the place of one value, if each of its elements may stand there.
+    /// The line of a sweep for a list that was written in place of a single value, if each of its elements is a valid
+    /// value.
     fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<Fix> {
         let Item::Array(nodes) = &node.item else { return None };
         let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
@@ -145,12 +147,12 @@ impl<'a> Table<'a> {
     /// The value of `key`.
     ///
     /// # Errors
-    /// It is missing, of another type, or cannot be read.
+    /// The value is missing, of another type, or cannot be read.
     pub(in crate::scenario) fn need<T: Read>(&self, key: &str) -> Result<T, Diagnostic> {
         self.get(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// The error for a key that is not there.
+    /// The error for a missing key.
     pub(in crate::scenario) fn missing(&self, key: &str) -> Diagnostic {
         let place = if self.name.is_empty() { "the scenario" } else { &self.name };
         let fix = Fix::set(key, self.example(key));
@@ -158,7 +160,7 @@ impl<'a> Table<'a> {
         Diagnostic { code: Code::MissingKey, ..error }
     }
 
-    /// The error for the value of `key` (or for the table, when the key is not there).
+    /// The error for the value of `key`, or for the table if the key is missing.
     pub(in crate::scenario) fn wrong(
         &self,
         key: &str,
@@ -169,7 +171,7 @@ impl<'a> Table<'a> {
         fault(self.file, at, message.into(), Some(help.into()))
     }
 
-    /// Refuses a value of `key` below `least` or above `most`.
+    /// Rejects a value of `key` below `least` or above `most`.
     pub(in crate::scenario) fn within(
         &self,
         key: &str,
@@ -188,7 +190,7 @@ impl<'a> Table<'a> {
         ))
     }
 
-    /// Refuses a length, rate or time of zero.
+    /// Rejects a length, rate or time of zero.
     pub(in crate::scenario) fn above_zero<T: Into<Amount>>(
         &self,
         key: &str,
@@ -201,10 +203,10 @@ impl<'a> Table<'a> {
         Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, self.example(key))))
     }
 
-    /// The tables of the array at `key`, each named like `[[fault]] 1`.
+    /// The tables of the array at `key`. Their names are like `[[fault]] 1`.
     ///
     /// # Errors
-    /// It is no array of tables.
+    /// The value is not an array of tables.
     pub(in crate::scenario) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(Vec::new()) };
         let Item::Array(nodes) = &node.item else {
@@ -214,18 +216,18 @@ impl<'a> Table<'a> {
         nodes.iter().map(|node| Table::open(self.file, &format!("[[{name}]]"), node)).collect()
     }
 
-    /// A word out of a closed list.
+    /// A word from a closed list.
     ///
     /// # Errors
-    /// It is missing or another one; the error names the nearest.
+    /// The word is missing or not in the list. The error names the nearest one.
     pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
         self.word_or_alias(key, known, &[])
     }
 
-    /// A word out of a closed list, or another name of one; errors name the words alone.
+    /// A word from a closed list, or an alias of such a word. Errors list only the words, not the aliases.
     ///
     /// # Errors
-    /// It is missing or another one; the error names the nearest.
+    /// The word is missing or unknown. The error names the nearest one.
     pub(in crate::scenario) fn word_or_alias<T: Copy>(
         &self,
         key: &str,
@@ -247,7 +249,8 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == named) {
             Some((_, value)) => Ok(*value),
             None => {
-                // The word may be spelt differently or be a part of a known one, as `utilization` is of `link-utilisation`.
+                // The word may be spelt differently or be a part of a known one, as `utilization` is a part of
+                // `link-utilisation`.
                 let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
                 let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
                 let only_one =
@@ -263,12 +266,12 @@ impl<'a> Table<'a> {
     }
 }
 
-/// `"a", "b"`.
+/// The words in quotes, separated by commas: `"a", "b"`.
 pub(in crate::scenario) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
     words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes an error.
+/// An error at a place in a file.
 pub(in crate::scenario) fn fault(
     file: &str,
     at: Place,
@@ -280,17 +283,18 @@ pub(in crate::scenario) fn fault(
     Diagnostic::error(span, Code::InvalidValue, message, fix)
 }
 
-/// The fix that names a parameter without the value behind it, which may not be meant for it.
+/// A fix that corrects only the name. It leaves out the value that was written, since that value may not suit the
+/// suggested parameter.
 pub(in crate::scenario) fn name_alone(written: impl Into<String>, near: &str) -> Fix {
     Fix::Rename { written: written.into(), name: near.to_owned(), value: None }
 }
 
-/// The fix of a problem that has none: an example of the key's value.
+/// The fix, or, if there is none, an example of the key's value.
 pub(in crate::scenario) fn or_example(help: Option<Fix>, key: &str) -> Option<Fix> {
     help.or_else(|| keys::known_example(key).map(|example| Fix::set(key, example)))
 }
 
-/// A line of the table `name`, for an error about something else of that name.
+/// A line of the table `name`. The hint shows it if a value other than a table is written under that name.
 fn sample(name: &str) -> String {
     let key = match name {
         "topology" => "hosts",

@@ -40,13 +40,13 @@ impl Read for f64 {
     }
 }
 
-/// The number that stands in quotes at `node`; with a percent sign it is a share.
+/// The number that is written in quotes at `node`. With a percent sign, the number is divided by 100.
 fn unquoted(node: &Node) -> Option<toml::Value> {
     let Item::Leaf(toml::Value::String(text)) = &node.item else { return None };
     let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
     let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
     let number = number.filter(|number| (1e-9..1e9).contains(number))?;
-    // Removes the digits that only binary fractions have.
+    // The rounding removes digits that exist only because of the binary representation.
     Some(toml::Value::from((number * 1e12).round() / 1e12))
 }
 
@@ -56,7 +56,8 @@ macro_rules! read_whole {
             fn read(node: &Node) -> Result<Self, Problem> {
                 match &node.item {
                     Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
-                        // The value 1 would mostly be below the permitted range.
+                        // A fix with the value 1 is not offered, because 1 would usually be below the permitted
+                        // range.
                         let amount = Some(number.unsigned_abs()).filter(|amount| *amount > 1);
                         let message = format!("must not be negative, not {number}");
                         Err(Problem { message, fix: amount.map(Fix::value) })
@@ -70,7 +71,8 @@ macro_rules! read_whole {
                         Err(Problem { message, fix: number.map(Fix::value) })
                     }
                     Item::Leaf(toml::Value::Float(number)) => {
-                        // Halfway between two whole numbers the even one is taken, which is permitted more often.
+                        // A number halfway between two whole numbers is rounded to the even one, which is more often
+                        // valid.
                         let whole = Some(number.round_ties_even().max(1.0)).filter(|whole| *whole < 1e9);
                         let message = format!("must be a whole number, not {}", describe(node));
                         Err(Problem { message, fix: whole.map(Fix::value) })
@@ -83,13 +85,13 @@ macro_rules! read_whole {
 }
 read_whole!(u32, u64);
 
-/// The fix of a bare number that stands where a quantity is wanted: the number with a unit.
+/// The fix for a bare number in place of a quantity: the number with a unit.
 fn with_unit<T: std::str::FromStr<Err = Problem>>(node: &Node) -> Option<Fix> {
     let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
         return None;
     };
     let number = match value {
-        // The number without the `.0` that TOML requires.
+        // The number is written without the `.0` that TOML requires.
         toml::Value::Float(number) => number.to_string(),
         whole => whole.to_string(),
     };
@@ -113,7 +115,7 @@ macro_rules! read_quantity {
 }
 read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
 
-/// One value, or a list of them.
+/// Reads one value or a list of values.
 impl<T: Read> Read for Several<T> {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
@@ -126,7 +128,7 @@ impl<T: Read> Read for Several<T> {
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.item {
-            // The fix of an element is no fix of the list.
+            // The fix of an element would not be a fix of the list, so it is dropped.
             Item::Array(nodes) => nodes
                 .iter()
                 .map(T::read)
@@ -134,7 +136,7 @@ impl<T: Read> Read for Vec<T> {
                 .map_err(|problem: Problem| Problem { fix: None, ..problem }),
             Item::Leaf(value) => {
                 let list = as_list(value);
-                // A value that the list cannot contain does not become valid in brackets.
+                // If the list cannot contain the value, putting it in brackets does not help.
                 let reads = list
                     .iter()
                     .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
@@ -146,7 +148,7 @@ impl<T: Read> Read for Vec<T> {
     }
 }
 
-/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+/// The list that a single value probably means: `"1, 2"` means two numbers, `"reps, ops"` two names.
 pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
     let Some(text) = value.as_str() else { return vec![value.clone()] };
     if let Some(numbers) = range_of(text) {
@@ -165,7 +167,7 @@ pub(in crate::scenario) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
     parts.filter(|part| !part.is_empty()).map(read).collect()
 }
 
-/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+/// The numbers of `1-3` or `1..3`. For a long range, which may be meant in steps, only both ends.
 fn range_of(text: &str) -> Option<Vec<toml::Value>> {
     let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
     let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -174,7 +176,7 @@ fn range_of(text: &str) -> Option<Vec<toml::Value>> {
     Some(numbers.into_iter().map(toml::Value::Integer).collect())
 }
 
-/// A value in words, for messages.
+/// A value in words, for error texts.
 pub(in crate::scenario) fn describe(node: &Node) -> String {
     match &node.item {
         Item::Table(_) => "a table".to_owned(),

@@ -1,4 +1,4 @@
-//! `[topology]` of clusters of servers, and of switches that are joined directly.
+//! `[topology]` for clusters of servers and for directly connected switches.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
@@ -22,7 +22,7 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
     let server = server(cx, table)?;
     let of_file = server.as_ref();
     let link = rate(table, "link")?.or(of_file.map(|server| server.link));
-    // GPUs and NICs that the scenario gives in place of the file's have no place in the file.
+    // If the scenario changes the numbers of GPUs or NICs, the file's assignment of GPUs to NICs no longer applies.
     let changed = ["gpus", "nics"].iter().any(|key| table.node(key).is_some());
     let of_gpus = of_file.filter(|_| !changed).map(|server| server.gpu_nics.clone());
     let input = ClosInput {
@@ -65,7 +65,7 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
     Ok((spec, hosts))
 }
 
-/// The server of a file of NCCL.
+/// Reads the server from an NCCL file, if the scenario names one.
 fn server(cx: &Context, table: &Table) -> Result<Option<NcclServer>, Diagnostic> {
     let Some(file) = table.get::<String>("server")? else { return Ok(None) };
     let text = cx.file(table, "server", &file)?;
@@ -118,7 +118,7 @@ pub(super) fn full_mesh(table: &Table) -> Read {
     let (tors, link): (u32, Rate) = (table.need("tors")?, link(table)?);
     let hosts_per_tor: u32 = table.get("hosts_per_tor")?.unwrap_or(1);
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // A switch with one host is a part of that host.
+    // A switch with a single host is a part of that host, so the link between them has no latency.
     let to_host = if hosts_per_tor > 1 { link_latency } else { Duration::ZERO };
     let spec = FullMeshSpec {
         tors,
@@ -139,7 +139,7 @@ fn link(table: &Table) -> Result<Rate, Diagnostic> {
     rate(table, "link")?.ok_or_else(|| table.missing("link"))
 }
 
-/// The rate of `links` links, shared by `hosts` hosts.
+/// The total rate of `links` links, divided among `hosts` hosts.
 fn times(link: Rate, links: u32, hosts: u32) -> Rate {
     Rate(link.0.saturating_mul(u64::from(links)) / u64::from(hosts.max(1)))
 }

@@ -1,4 +1,4 @@
-//! Values that several kinds of `[topology]` have, and the errors about them.
+//! Values that several kinds of `[topology]` have, and errors about topologies.
 
 use crate::scenario::read::table::{Table, fault, or_example};
 use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
@@ -7,11 +7,11 @@ use anabranch_fabric::TopologyError;
 /// The default of `link_latency` and `switch_latency` (REPS, section 4.1).
 pub(super) const LATENCY: Duration = Duration::from_ns(500);
 
-/// The error for what the topology refuses, at the key it names.
+/// The error for a topology that cannot be built, at the key that the error names.
 pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagnostic {
     match error {
         TopologyError::Shape { key, problem: Problem { message, fix } } => {
-            // `topology.tier[1].radix_down`, or the short form's key.
+            // The key may be of the resolved form, `topology.tier[1].radix_down`, or of the short form.
             let path = key.replace('[', ".").replace(']', "");
             let path: Vec<&str> = path.split('.').skip(1).collect();
             let last = path.last().copied().unwrap_or("hosts");
@@ -40,7 +40,7 @@ pub(super) fn oversubscription(table: &Table, key: &str) -> Result<f64, Diagnost
                 Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
             });
             let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
-                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
+                // The first number of a longer ratio, or a number in quotes, is most likely what the user meant.
                 let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
                 let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
                 let message = format!("{key} must be a number or a ratio such as \"2:1\", not {text:?}");

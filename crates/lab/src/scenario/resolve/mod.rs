@@ -1,4 +1,4 @@
-//! The parts of a scenario from their tables, with every default made explicit.
+//! The parts of a scenario, read from their tables with every default made explicit.
 
 mod cluster;
 pub(in crate::scenario) mod fabric_values;

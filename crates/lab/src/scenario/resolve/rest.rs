@@ -1,4 +1,4 @@
-//! `[[fault]]`, `[[measure]]` and `[limits]` as written.
+//! Reads `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
 use crate::scenario::keys;
 use crate::scenario::keys::fault::{MOST_PER_HOUR, SHORTEST_PERIOD};
@@ -29,7 +29,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("bit-errors", Kind::BitErrors),
 ];
 
-/// Reads one `[[fault]]` of a fabric whose links, where they are alike, have the rate `link`.
+/// Reads one `[[fault]]`. `link` is the rate of the fabric's links, if all links have the same rate.
 pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, Diagnostic> {
     let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
     only_of_fault(
@@ -73,12 +73,12 @@ fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagno
     Ok(Some(per_hour))
 }
 
-/// Other words for a thing that is down.
+/// Other words for a component that is down.
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
 /// Other words for a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
 
-/// The error for a kind that says in other words that a switch or a link is down; none for another one.
+/// The error for a kind that describes, in other words, a switch or a link that is down; none for any other kind.
 fn broken(table: &Table) -> Option<Diagnostic> {
     let written: String = table.get("kind").ok()??;
     let word = written.to_lowercase();
@@ -98,12 +98,12 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
-/// Refuses keys that a fault of this kind does not have, and suggests those that are meant.
+/// Rejects keys that a fault of this kind does not have, and suggests the ones that the user probably meant.
 fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
-        // A switch's name has neither a side nor an amount of links.
+        // The name of a switch has neither a side nor an amount of links.
         let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
         let help = match a_switch {
             Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),
@@ -147,7 +147,8 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
     })
 }
 
-/// The error for a rate that seems to be written as a share of the links' rate, with the resulting rate where theirs is known.
+/// The error for a rate that seems to be written as a share of the links' rate. If that rate is known, the error
+/// gives the resulting rate.
 fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic {
     let written = table.node("rate").map(|node| node.value());
     // A number below 1 without a unit is most likely a share.
@@ -171,7 +172,7 @@ fn of_share(table: &Table, link: Option<Rate>, error: Diagnostic) -> Diagnostic 
     error.with_fix(help)
 }
 
-/// The key `both_directions`, beside names of links that already give the direction.
+/// The key `both_directions`, which must not contradict names of links that already give the direction.
 fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, Diagnostic> {
     let both: Option<bool> = table.get("both_directions")?;
     let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));
@@ -184,7 +185,7 @@ fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool
     Ok(both)
 }
 
-/// The period of a link that flaps, and for how long of it the link is down.
+/// The period of a flapping link, and the time in each period for which the link is down.
 fn flap(table: &Table) -> Result<(Duration, Duration), Diagnostic> {
     let period: Duration = table.need("period")?;
     let down_for: Duration = table.need("down_for")?;
@@ -206,10 +207,10 @@ fn flap(table: &Table) -> Result<(Duration, Duration), Diagnostic> {
     Ok((period, down_for))
 }
 
-/// Words that other tools use for a fault that does not end.
+/// Words that users of other tools write for a fault that does not end.
 const TO_THE_END: [&str; 6] = ["end", "job", "forever", "never", "always", "inf"];
 
-/// The duration of a fault, which is given as `duration` or by its end, `until`.
+/// The duration of a fault, from the key `duration` or from the end of the fault, `until`.
 fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, Diagnostic> {
     for key in ["until", "duration"] {
         let written = table.node(key).map(|node| node.value());
@@ -278,7 +279,7 @@ pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnos
         }
         PointsOf::Acks => {
             let qps = Some(qps(table, word)?);
-            // The resolved form has a zero here: its points stand for no interval.
+            // The resolved form has a zero here, because the points of this series do not belong to intervals.
             let every: Duration = table.get("every")?.unwrap_or_default();
             if every != Duration::ZERO {
                 let message = format!("{word:?} has a point for each acknowledgement, not for each interval");
@@ -289,7 +290,7 @@ pub(in crate::scenario) fn measure(table: &Table) -> Result<MeasureSpec, Diagnos
     }
 }
 
-/// Checks that `key` alone names what `word` is measured on.
+/// Checks that only `key` names the objects on which `word` is measured.
 fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
     for other in ["links", "switches", "qps"] {
@@ -316,7 +317,7 @@ fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, 
     table.get("above").map_err(|e| e.with_fix(Fix::set("above", "\"8us\"")))
 }
 
-/// The queue pairs of a series of queue pairs.
+/// The queue pairs on which a series is measured.
 fn qps(table: &Table, word: &str) -> Result<String, Diagnostic> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
     measured_on(table, word, "qps")?;

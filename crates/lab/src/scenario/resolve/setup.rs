@@ -1,16 +1,17 @@
-//! Setups: on what ground schemes stand. A scheme (`schemes/`) says what an algorithm is, a setup (`setups/`) the rest:
-//! packets and their headers, the RTO, buffers, marks, PFC, DCQCN's numbers.
+//! Setups: the conditions under which schemes run. A scheme (`schemes/`) defines an algorithm, and a setup
+//! (`setups/`) the rest: packets and their headers, the RTO, buffers, ECN marking, PFC, and DCQCN's parameters.
 //!
-//! A setup has parts as a scheme has: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in `[transport]` is for
-//! every transport that has such a parameter, a value in `[transport.irn]` for that kind. `[lossless]` and `[trimming]` have
-//! parts too, for schemes whose switches pause or trim. `[fabric.pfc]` is for schemes that pause, `queue` for the others.
+//! A setup has the same parts as a scheme: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in
+//! `[transport]` applies to every transport that has such a parameter, and a value in `[transport.irn]` only to that
+//! kind. `[lossless]` and `[trimming]` contain such parts too, for schemes whose switches pause or trim.
+//! `[fabric.pfc]` applies to schemes that pause, and `queue` to the others.
 //!
-//! A setup has the values of its base except for those that it sets itself. The base of the papers' setups is `common`, so that
-//! every scheme can run under every setup.
+//! A setup has the values of its base, except for those that it sets itself. The base of the papers' setups is
+//! `common`, so that every scheme can run with every setup.
 //!
-//! **Precedence:** the defaults of the types < the setup (its base, then itself; in each: for all, for a kind, for
-//! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
-//! of a scheme that begins with `+` is added to the setup's.
+//! **Precedence**, from lowest to highest: the defaults of the types, the setup (its base, then itself; in each:
+//! values for all, for a kind, for switches that pause or trim), the scheme (its base, then itself), `set` of the
+//! scheme, `[set]` and the sweep. A size of a scheme that begins with `+` is added to the setup's size.
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
@@ -28,7 +29,7 @@ use std::sync::LazyLock;
 /// The setup of a scenario that names none.
 pub(in crate::scenario) const COMMON: &str = "common";
 
-/// The setups that come with the program: name and file, embedded.
+/// The built-in setups, each with its name and its embedded file.
 const BUILT_IN: &[(&str, &str)] = &[
     (COMMON, include_str!("../../../../../setups/common.toml")),
     ("reps-paper", include_str!("../../../../../setups/reps-paper.toml")),
@@ -39,18 +40,18 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hpcc-paper", include_str!("../../../../../setups/hpcc-paper.toml")),
 ];
 
-/// A line of `anabranch list setups`.
+/// An entry in the output of `anabranch list setups`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupListing {
-    /// Its name in scenarios.
+    /// The name in scenarios.
     pub name: &'static str,
-    /// One line for people.
+    /// The title, one line.
     pub title: String,
-    /// The schemes whose paper's ground it is.
+    /// The schemes whose papers use this setup.
     pub systems: Vec<String>,
 }
 
-/// Every setup that comes with the program.
+/// Every built-in setup.
 pub fn setups() -> Vec<SetupListing> {
     BUILT_IN
         .iter()
@@ -68,34 +69,34 @@ pub fn setups() -> Vec<SetupListing> {
         .collect()
 }
 
-/// The parts of a scheme, and so of a setup.
+/// The parts of a scheme, which a setup has too.
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
-/// Parts for schemes whose switches pause, and for those whose switches trim.
+/// The tables with parts for schemes whose switches pause, and for those whose switches trim.
 const LAYERS: [&str; 2] = ["lossless", "trimming"];
 
 fn is_part(key: &str) -> bool {
     PARTS.contains(&key) || LAYERS.contains(&key)
 }
 
-/// The parameters that every transport has, also a registered one.
+/// The parameters that every transport has, including registered ones.
 const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 
 /// A setup with its bases.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
-    /// The name by which people call the setup.
+    /// The name of the setup, for display.
     pub name: String,
-    /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. Empty in the resolved form,
-    /// where schemes have all values themselves.
+    /// The bases and the setup itself, each with its parts and with those in `lossless` and `trimming`. Empty in the
+    /// resolved form, where the schemes contain all values themselves.
     stack: Vec<Fields>,
 }
 
 impl Setup {
-    /// The setup of that name that comes with the program.
+    /// The built-in setup with this name.
     pub(in crate::scenario) fn named(name: &str) -> Option<Setup> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         let mut fields = document::parse(name, text).expect("the embedded setups are tested");
-        // Places in its file have no meaning in a scenario.
+        // Places in the setup's file have no meaning in a scenario.
         fields.values_mut().for_each(Node::forget);
         let base = fields.remove("base").and_then(|base| Setup::named(base.value().as_str()?));
         let mut stack = base.map_or_else(Vec::new, |base| base.stack);
@@ -104,7 +105,7 @@ impl Setup {
         Some(Setup { name: name.to_owned(), stack })
     }
 
-    /// The setup of that name with the values of a built-in one, but for those of `layer`.
+    /// The setup `name`, which has the values of a built-in one except for those in `layer`.
     pub(in crate::scenario) fn with_layer(name: &str, base: &str, mut layer: Fields) -> Setup {
         layer.values_mut().for_each(Node::forget);
         let mut stack = Setup::named(base).map_or_else(Vec::new, |base| base.stack);
@@ -117,10 +118,10 @@ impl Setup {
         Setup::named(COMMON).expect("it is built in")
     }
 
-    /// The setup of a scenario: `setup = "common"`, or `[setup]` with a `base` and what is different.
+    /// The setup of a scenario: `setup = "common"`, or a table `[setup]` with a `base` and the differences from it.
     ///
     /// # Errors
-    /// An unknown setup, or a key that no scheme could have.
+    /// An unknown setup, or a key that no scheme can have.
     pub(in crate::scenario) fn read(root: &Table, plugins: &Plugins) -> Result<Setup, Diagnostic> {
         let Some(node) = root.node("setup") else {
             return Ok(Setup::common());
@@ -147,7 +148,7 @@ impl Setup {
         Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
     }
 
-    /// The parameters that it gives only to fabrics that pause or trim: `transport.rto`.
+    /// The parameters that the setup gives only to fabrics that pause or trim: `transport.rto`.
     pub(in crate::scenario) fn of_layers(&self) -> BTreeSet<String> {
         let layers =
             self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));
@@ -155,7 +156,7 @@ impl Setup {
             layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
         let mut found = BTreeSet::new();
         for (part, fields) in parts {
-            // A kind between the part and the parameter is not in the path.
+            // If the setup has a kind between the part and the parameter, the path does not contain it.
             let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
             let all = paths(part, fields).into_iter();
             found.extend(
@@ -165,8 +166,8 @@ impl Setup {
         found
     }
 
-    /// A whole part that a setting names by its kind alone (or a lossless class by an empty table), completed by the setup's
-    /// values.
+    /// Completes, with the setup's values, a whole part for which a setting gives only the kind (or an empty table
+    /// for a lossless class).
     pub(in crate::scenario) fn complete(
         &self,
         path: &str,
@@ -198,7 +199,8 @@ impl Setup {
         }
     }
 
-    /// A scheme's parts with the setup's values in them, and the parameters of the ground that the scheme itself sets.
+    /// The parts of a scheme with the setup's values inserted, and those of the setup's parameters that the scheme
+    /// itself sets.
     pub(in crate::scenario) fn under(&self, scheme: &Fields, plugins: &Plugins) -> (Fields, Vec<String>) {
         if self.stack.is_empty() {
             return (scheme.clone(), Vec::new());
@@ -232,7 +234,7 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // A parameter of this name in another congestion control is something else, except for windows.
+            // A parameter with this name in another congestion control has another meaning, except for windows.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")
@@ -255,10 +257,10 @@ impl Setup {
     }
 }
 
-/// Parameters that no setup gives, but that limit how much a scheme sends as the setup's windows do.
+/// Parameters that no setup sets, but that limit the data in flight of a scheme like the setup's windows.
 const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 
-/// The parameters that the built-in setups give: together they are the ground.
+/// The parameters that the built-in setups set. These are the parameters that are compared between schemes.
 pub(in crate::scenario) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut all = BTreeSet::new();
     for (name, _) in BUILT_IN {
@@ -297,7 +299,7 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A parameter of a registered part may mean something else, except for the framing.
+    // A parameter of a registered part may have another meaning, except for the framing parameters.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)
@@ -309,7 +311,7 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
     given
 }
 
-/// A table for a kind, in which a parameter set of DCQCN is spelled out.
+/// A table for a kind, in which a preset of DCQCN is replaced by its parameters.
 fn preset(kind: &str, fields: &Fields) -> Fields {
     let mut fields = fields.clone();
     let named = if kind == "dcqcn" { fields.remove("preset") } else { None };
@@ -322,7 +324,7 @@ fn preset(kind: &str, fields: &Fields) -> Fields {
     all
 }
 
-/// Adds to a scheme's sizes that begin with `+` those of the ground.
+/// Adds the setup's sizes to those sizes of a scheme that begin with `+`.
 fn added(scheme: &mut Fields, given: &Fields) {
     for (key, node) in scheme.iter_mut() {
         let Item::Leaf(toml::Value::String(text)) = &node.item else { continue };
@@ -334,8 +336,8 @@ fn added(scheme: &mut Fields, given: &Fields) {
     }
 }
 
-/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, except for those with a `kind`; a parameter
-/// is removed when one that replaces it is set.
+/// Merges `over` into `fields`, which are at the path `at` of a scheme. Tables are merged, except for those with a
+/// `kind`. A parameter is removed if another one that replaces it is set.
 pub(in crate::scenario) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
     for key in over.keys() {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
@@ -365,7 +367,7 @@ fn table_at<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
     }
 }
 
-/// The paths of the parameters in a part; tables within it (except for a program) are parts of the path.
+/// The paths of the parameters in a part. Tables within the part, except for a program, are steps of the path.
 fn paths(at: &str, fields: &Fields) -> Vec<String> {
     let mut found = Vec::new();
     for (key, node) in fields {
@@ -377,7 +379,7 @@ fn paths(at: &str, fields: &Fields) -> Vec<String> {
     found
 }
 
-/// Refuses keys that no scheme could have.
+/// Rejects keys that no scheme can have.
 fn check(table: &Table, plugins: &Plugins) -> Result<(), Diagnostic> {
     for (key, node) in table.fields {
         let name = format!("{}.{key}]", table.name.trim_end_matches(']'));

@@ -1,5 +1,6 @@
-//! Setups from the configuration of ns-3 as SimAI and ASTRA-sim have it (`SimAI.conf`): packets, marks by the rate of a link,
-//! and the buffer of a switch. The rest is the ground of HPCC's simulator, from which they descend.
+//! Setups from the ns-3 configuration of SimAI and ASTRA-sim (`SimAI.conf`): the packet sizes, ECN marking by the
+//! rate of a link, and the buffer of a switch. The other values are those of HPCC's simulator, from which both tools
+//! descend.
 
 use crate::scenario::read::document;
 use crate::scenario::resolve::setup::Setup;
@@ -8,10 +9,10 @@ use anabranch_fabric::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The setup on which that of a file is based.
+/// The base of the setup that is read from a file.
 const BASE: &str = "hpcc-paper";
 
-/// The congestion controls of `CC_MODE`, each with the scheme here that has it.
+/// The congestion controls of `CC_MODE`, each with the scheme of this simulator that has it.
 const CONTROLS: [(u32, &str, Option<&str>); 6] = [
     (1, "DCQCN", Some("dcqcn")),
     (3, "HPCC", Some("hpcc")),
@@ -21,15 +22,15 @@ const CONTROLS: [(u32, &str, Option<&str>); 6] = [
     (11, "Swift", None),
 ];
 
-/// Whether a setup of this name is a file of SimAI.
+/// Whether a setup with this name is a file of SimAI.
 pub(in crate::scenario) fn is_file(setup: &str) -> bool {
     setup.ends_with(".conf")
 }
 
-/// The setup of a file for a topology.
+/// The setup from a file, for a topology.
 ///
 /// # Errors
-/// A value that is missing or malformed, or the rate of a link without thresholds for marks, with the line.
+/// The error has the line: a value that is missing or malformed, or a link rate without thresholds for ECN marking.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;
@@ -58,7 +59,8 @@ pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result
     Ok(Setup::with_layer(name, BASE, fields))
 }
 
-/// Notes on a file: the scheme of its congestion control, and keys that have another effect there than they seem to.
+/// Notes on a file: the scheme that has its congestion control, and keys whose effect in these tools differs from
+/// what their names suggest.
 pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
     let conf = Conf { name, lines: lines(text) };
     let mut notes = Vec::new();
@@ -84,7 +86,7 @@ pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
     notes
 }
 
-/// A key of each line, with the line's number and the words behind it.
+/// The key of each line, with the number of the line and the words after the key.
 fn lines(text: &str) -> BTreeMap<&str, (usize, Vec<&str>)> {
     let mut lines = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
@@ -101,7 +103,7 @@ struct Conf<'a> {
     lines: BTreeMap<&'a str, (usize, Vec<&'a str>)>,
 }
 
-/// The marks of ports of a rate.
+/// The thresholds and the probability of ECN marking for ports of one rate.
 #[derive(Clone, Copy, PartialEq)]
 struct Marks {
     kmin: Bytes,
@@ -114,7 +116,7 @@ impl Conf<'_> {
         Diagnostic::in_file(self.name, Some(line), problem.into())
     }
 
-    /// The only word of a key; `None` without the key.
+    /// The only word after a key; `None` without the key.
     fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let Some((line, words)) = self.lines.get(key) else { return Ok(None) };
         let number = words.first().and_then(|word| word.parse().ok());
@@ -136,7 +138,7 @@ impl Conf<'_> {
         }
     }
 
-    /// A map from rates to values: a count, then as many pairs of a rate in bits a second and a value.
+    /// A map from rates to values: a count, then as many pairs of a rate in bits per second and a value.
     fn map(&self, key: &str) -> Result<(usize, BTreeMap<Rate, f64>), Diagnostic> {
         let form = "a count, then as many pairs of a rate in bits a second and a value";
         let fix = format!("{key} 1 400000000000 800");
@@ -160,7 +162,7 @@ impl Conf<'_> {
         Ok((*line, read.ok_or_else(malformed)?))
     }
 
-    /// The marks of the rates that links of switches have, by rising rate.
+    /// The ECN marking for each rate of the switches' links, by rising rate.
     fn marks(&self, on: &Topology) -> Result<Vec<(Rate, Marks)>, Diagnostic> {
         let of_switches = &on.ports[on.port_base[on.hosts as usize] as usize..];
         let rates: BTreeSet<Rate> = of_switches.iter().map(|port| port.rate).collect();
@@ -177,7 +179,7 @@ impl Conf<'_> {
                 self.wrong(line, Problem { message, fix: Some(fix) })
             })
         };
-        // Kilobytes have 1,000 bytes there.
+        // In these tools, a kilobyte has 1,000 bytes.
         let bytes = |kilobytes: f64| Bytes((kilobytes * 1e3).round() as u64);
         let mut marks: Vec<(Rate, Marks)> = Vec::new();
         for rate in rates {

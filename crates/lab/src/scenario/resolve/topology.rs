@@ -11,7 +11,7 @@ use anabranch_engine::FaultSpec;
 use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
 
-/// The most faults of a run: results number them in 16 bits, without the last number.
+/// The largest number of faults of a run. Results number faults with 16 bits, and the last number is reserved.
 pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -44,7 +44,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Graph),
 ];
 
-/// Reads `[topology]`; also returns the number of hosts.
+/// Reads `[topology]`. Also returns the number of hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     if let Some(spec) = cx.plugins.topology_of(table)? {
         let hosts = anabranch_fabric::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
@@ -82,7 +82,8 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
     }
 }
 
-/// Whether the first word of a file is a number, as in the topologies of SimAI, whose names end in `.topo` like those of htsim.
+/// Whether the first word of a file is a number. This is so in the topologies of SimAI, whose file names may end in
+/// `.topo` like those of htsim.
 fn begins_with_number(text: &str) -> bool {
     text.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok())
 }
@@ -134,7 +135,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // Without a rate for all tiers each tier has its own.
+    // If no rate is given for all tiers, each tier must give its own.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
@@ -159,7 +160,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     Ok((TopologySpec::FatTree { hosts, tier, pod_hosts }, hosts))
 }
 
-/// Lays the `[[topology.tier]]` tables over the tiers, from the ToRs up.
+/// Applies the `[[topology.tier]]` tables to the tiers, from the ToRs up.
 fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), Diagnostic> {
     let written = table.tables("tier", "topology.tier")?;
     if written.len() > tiers.len() {
@@ -221,7 +222,8 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // By default ESWs carry all that the hosts of a data centre can send, as in the paper.
+    // By default, the links of ESWs together have the rate at which the hosts of a data centre can send, as in the
+    // paper.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
     let spec = CrossDcSpec {
@@ -246,7 +248,7 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     only(table, &keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
-    // ASTRA-sim's latencies are those of whole links.
+    // The latencies in ASTRA-sim's files are those of whole links, so its switches have none.
     let usual = if anabranch_fabric::is_astra_network(&file) { Duration::ZERO } else { LATENCY };
     let switch_latency = table.get("switch_latency")?.unwrap_or(usual);
     let spec = TopologySpec::Graph { file, switch_latency };
@@ -254,8 +256,8 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic>
     Ok((spec, built.hosts))
 }
 
-/// The faults for the error rates of the topology's file, except for rates that faults in `written` replace, as those of the
-/// resolved form do.
+/// The faults for the error rates in the topology's file, except for rates that a fault in `written` replaces. The
+/// faults of the resolved form replace all of them.
 pub(in crate::scenario) fn losses(
     cx: &Context,
     table: &Table,

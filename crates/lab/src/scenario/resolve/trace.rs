@@ -1,4 +1,4 @@
-//! Jobs from traces as written.
+//! Reads jobs from traces as written.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
@@ -11,7 +11,8 @@ use anabranch_fabric::TopologySpec;
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement, without_servers};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec};
 
-/// A job from a file of another tool. Faults in the contents of the file are found when the workload is built.
+/// Reads a job whose file is from another tool. Errors in the contents of the file are found when the workload is
+/// built.
 pub(in crate::scenario) fn trace(
     cx: &Context,
     table: &Table,
@@ -21,7 +22,7 @@ pub(in crate::scenario) fn trace(
     job(cx, table, "workload", topology)
 }
 
-/// Several jobs.
+/// Reads several jobs.
 pub(in crate::scenario) fn jobs(
     cx: &Context,
     table: &Table,
@@ -40,7 +41,7 @@ pub(in crate::scenario) fn jobs(
     written.iter().map(of).collect()
 }
 
-/// A job whose table goes by `name`.
+/// Reads a job. `name` is the name of its table.
 fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
     let format = table.word("format", &Format::ALL)?;
@@ -112,7 +113,7 @@ fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Resu
     })
 }
 
-/// Refuses keys that only other formats have.
+/// Rejects keys that only other formats have.
 fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Diagnostic> {
     for (key, whose) in [
         ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
@@ -139,7 +140,7 @@ fn refuse_keys_of_other_formats(table: &Table, format: Format) -> Result<(), Dia
     Ok(())
 }
 
-/// The size of the buffers, of the formats whose files have none.
+/// The size of the buffers, for formats whose files do not contain it.
 fn bytes(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     let bytes = match format {
         Format::Msccl | Format::Mscclpp => Some(table.need("bytes")?),
@@ -151,7 +152,7 @@ fn bytes(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(bytes)
 }
 
-/// The length of the chunks of collectives, of the formats that have collectives.
+/// The length of the chunks of collectives, for formats that have collectives.
 fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     let chunk = match format {
         Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
@@ -163,7 +164,7 @@ fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(chunk)
 }
 
-/// The first and the last layer, where not all are run.
+/// The first and the last layer; none if all layers are run.
 fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
     match table.get::<Vec<u32>>("layers")?.as_deref() {
         None => Ok(None),
@@ -175,7 +176,8 @@ fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
     }
 }
 
-/// The hosts of the ranks: named, in the scenario or in a file with one per line, or as `placement` says.
+/// The hosts of the ranks. They are named in the scenario or in a file with one host per line, or follow from
+/// `placement`.
 fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     let Some(node) = table.node("rank_hosts") else {
         let placement = match table.node("placement").is_some() {
@@ -209,7 +211,7 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
 }
 
-/// The dimensions of collectives: as a list, or in a file of ASTRA-sim's ns-3 backend.
+/// The dimensions of collectives, from a list or from a file of ASTRA-sim's ns-3 backend.
 fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>>, Diagnostic> {
     let Some(node) = table.node("dims") else { return Ok(None) };
     if !has_system {
@@ -229,10 +231,10 @@ fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>
     }
 }
 
-/// The most ranks of a trace.
+/// The largest number of ranks of a trace.
 const MOST_RANKS: u64 = 1 << 20;
 
-/// The algorithms of collectives, each with the size from which it is used.
+/// The algorithms of collectives, each with the size from which on it is used.
 fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
     let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
     for table in table.tables("algorithm", &format!("{name}.algorithm"))? {

@@ -1,4 +1,4 @@
-//! `[workload]` as written, with its short forms.
+//! Reads `[workload]` as written, including its short forms.
 
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
@@ -15,10 +15,10 @@ use anabranch_workload::{
     WorkloadSpec,
 };
 
-/// The size distributions that come with the program.
+/// The built-in size distributions.
 const SIZES: &[&str] = SizeDistribution::NAMES;
 
-/// When traffic begins in the flow files of the usual generators.
+/// The time at which traffic begins in the flow files of the usual generators.
 const NS3_ORIGIN: Duration = Duration::from_us(2_000_000);
 
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diagnostic> {
     only(table, &keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
-    // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
+    // As in `workload::file_needed`, the name of a file has an extension or a folder.
     if sizes.contains(['.', '/']) {
         cx.file(table, "sizes", &sizes)?;
     } else if !SIZES.contains(&sizes.as_str()) {
@@ -156,10 +156,10 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diag
     if !(load > 0.0 && load <= MOST_LOAD) {
         let message =
             format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
-        // Removes the digits that only binary fractions have.
+        // The rounding removes digits that exist only because of the binary representation.
         let percent = (load * 1e7).round() / 1e9;
         let instead = match load {
-            // A load a little above the limit is no percentage.
+            // A load a little above the limit is not meant as a percentage.
             load if load > MOST_LOAD && load <= 2.0 * MOST_LOAD => MOST_LOAD.to_string(),
             _ if percent > 0.0 && percent <= MOST_LOAD => percent.to_string(),
             _ => example("load").to_owned(),
@@ -206,7 +206,7 @@ fn share(table: &Table) -> Result<f64, Diagnostic> {
     Err(table.wrong("inter", message, Fix::set("inter", instead)))
 }
 
-/// Incasts beside a background that has the load `beside` on `hosts` hosts.
+/// Reads incasts, beside a background of load `beside` on `hosts` hosts.
 fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagnostic> {
     only(table, &keys::of("incasts"))?;
     let degree: u32 = table.need("degree")?;
@@ -216,7 +216,7 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagno
     Ok(IncastsSpec { degree, bytes, load })
 }
 
-/// A pipeline beside parts of the workload that have the load `beside` together.
+/// Reads a pipeline, beside other parts of the workload with the total load `beside`.
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     only(table, &keys::of("pipeline"))?;
     let bytes = bytes(table)?;
@@ -224,7 +224,7 @@ fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
 }
 
-/// The load `of` a part of the workload, beside `others`.
+/// Reads the load of a part of the workload, `of`, beside the other parts, `others`.
 fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, Diagnostic> {
     let load: f64 = table.need("load")?;
     if load > 0.0 && beside + load <= MOST_LOAD {
@@ -275,21 +275,21 @@ fn message(table: &Table, hosts: u32) -> Result<MessageSpec, Diagnostic> {
     Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
 }
 
-/// The algorithms that do what `written` says, whatever it puts between the words: all-reduce, AllReduce.
+/// The algorithms that perform the collective `written`, whatever separates its words: all-reduce, AllReduce.
 fn algorithms_of(written: &str) -> Vec<&'static str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let all = Algorithm::ALL.iter().map(|(name, _)| *name);
     all.filter(|name| !plain(written).is_empty() && plain(name).starts_with(&plain(written))).collect()
 }
 
-/// `algorithm = "allreduce-ring"`, and which others do the same.
+/// The key `algorithm = "allreduce-ring"` as a fix, with the other algorithms of the same collective.
 fn named_algorithm(names: &[&str]) -> Option<String> {
     let (first, others) = names.split_first()?;
     let others = if others.is_empty() { String::new() } else { format!(", or one of {}", list(others)) };
     Some(format!("algorithm = {first:?}{others}"))
 }
 
-/// The fault of a workload whose kind is a collective's name.
+/// The error for a workload whose kind is the name of a collective.
 fn collective_kind(table: &Table) -> Option<Diagnostic> {
     let kind = table.get::<String>("kind").ok()??;
     let instead = named_algorithm(&algorithms_of(&kind))?;
@@ -297,7 +297,7 @@ fn collective_kind(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
 }
 
-/// Reads the algorithm; the error for an unknown one lists the known ones.
+/// Reads the algorithm. The error for an unknown algorithm lists the known ones.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
     if let Some(node) = table.node("collective") {
@@ -346,7 +346,7 @@ fn collective(
     }
 }
 
-/// Hosts in groups as listed, or jobs that are placed: by default one, of all hosts.
+/// The hosts of the groups: groups as listed, or jobs that are placed. The default is one job on all hosts.
 fn members(table: &Table, hosts: u32) -> Result<Members, Diagnostic> {
     let Some(groups) = table.get("groups")? else {
         let ranks = table.get("ranks")?.unwrap_or(hosts);
@@ -372,7 +372,7 @@ fn bytes(table: &Table) -> Result<Bytes, Diagnostic> {
     Ok(bytes)
 }
 
-/// The number of hosts that take part, by default all of the fabric's.
+/// The number of hosts that take part. The default is all hosts of the fabric.
 fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, Diagnostic> {
     let count = table.get(key)?.unwrap_or(hosts);
     if count > hosts {

@@ -1,11 +1,11 @@
-//! Tables whose parameters are declared: reading them, and the fault of one that is wrong.
+//! Tables whose parameters are declared: reading them, and the errors about wrong parameters.
 
 use crate::scenario::read::table::{Table, nearest};
 use anabranch_base::{
     Diagnostic, Fix, Parameter, ParameterValue, Parameters, ValueFault, WrongValue, is_misspelt,
 };
 
-/// All parameters of `name`, which declares them, from a table that has some.
+/// All parameters of `name`, from a table that sets some of them.
 pub(in crate::scenario) fn read(
     name: &str,
     declared: &[Parameter],
@@ -66,10 +66,10 @@ pub(in crate::scenario) fn read(
     Ok(parameters)
 }
 
-/// The values of a table and of the tables within.
+/// The values of a table and of its nested tables.
 #[derive(Default)]
 struct TableValues<'a> {
-    /// The values by name, with the names of their tables in front: `table.name`.
+    /// The values by name. Each name begins with the names of its tables: `table.name`.
     values: Vec<(String, &'a toml::Value)>,
     /// The tables that occur.
     tables: Vec<String>,
@@ -112,14 +112,14 @@ impl<'a> TableValues<'a> {
     }
 }
 
-/// The declarations of the table at `name`, by their names in it.
+/// The declarations in the table `name`, by their names within the table.
 pub(in crate::scenario) fn within(declared: &[Parameter], name: &str) -> Vec<Parameter> {
     let above = format!("{name}.");
     let its = declared.iter().filter(|parameter| parameter.name().starts_with(&above));
     its.map(|parameter| parameter.clone().without_table(name)).collect()
 }
 
-/// Checks each table of the list at `name`.
+/// Checks each table of the list `name`.
 pub(in crate::scenario) fn check_list(
     declared: &[Parameter],
     name: &str,
@@ -162,7 +162,7 @@ pub(in crate::scenario) fn check_list(
     Ok(())
 }
 
-/// The table with the parameters of `cure` in it; none if `cure` is empty.
+/// The table with the parameters of `cure` added; none if `cure` is empty.
 pub(in crate::scenario) fn cured(
     table: &toml::Table,
     cure: &[(String, ParameterValue)],
@@ -179,7 +179,7 @@ pub(in crate::scenario) fn cured(
     (!cure.is_empty()).then_some(cured)
 }
 
-/// The value in the type of its parameter.
+/// The value, converted to the type of its parameter.
 pub(in crate::scenario) fn coerce(
     parameter: &Parameter,
     value: &toml::Value,
@@ -201,21 +201,21 @@ pub(in crate::scenario) fn coerce(
     parameter.validate(&value)
 }
 
-/// The fault of a declared parameter.
+/// The error in a declared parameter.
 #[derive(Debug)]
 pub(in crate::scenario) struct ParameterError {
     /// The key of the parameter, if the table has it.
     pub key: Option<String>,
     pub message: String,
     pub help: Fix,
-    /// Another value of the parameter, where that helps.
+    /// Another value of the parameter, if that corrects the error.
     pub value: Option<String>,
     /// Parameters to set in the table, with valid values.
     pub cure: Vec<(String, ParameterValue)>,
 }
 
 impl ParameterError {
-    /// The message for a part of a scheme.
+    /// The error text for a part of a scheme.
     pub(in crate::scenario) fn of(&self, part: &str) -> String {
         match self.value {
             Some(_) => format!("{part}.{}", self.message),

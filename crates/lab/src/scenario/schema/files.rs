@@ -1,4 +1,4 @@
-//! The context that every part of reading a scenario needs: the file's name and the files that it names.
+//! The context that every step of reading a scenario needs: the file's name, and the files that the scenario names.
 
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::input::Files;
@@ -17,7 +17,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// The number of ranks behind a missing one whose files are still looked for.
+/// The number of ranks after a missing one for which files are still looked up.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
@@ -25,10 +25,10 @@ impl<'a> Context<'a> {
         Context { file, plugins, source, read: RefCell::default() }
     }
 
-    /// The contents of the file `name`, which stands at `key`; each is read once.
+    /// Reads the file `name`, which is the value of `key`. Each file is read only once.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub(in crate::scenario) fn file(
         &self,
         table: &Table,
@@ -46,10 +46,10 @@ impl<'a> Context<'a> {
         Ok(text)
     }
 
-    /// The GOAL file `name`, as text.
+    /// Reads the GOAL file `name` as text.
     ///
     /// # Errors
-    /// It cannot be read, or is no binary GOAL file although it begins like one.
+    /// The file cannot be read, or it begins like a binary GOAL file but is not a valid one.
     pub(in crate::scenario) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), Diagnostic> {
         if !self.read.borrow().contains_key(name)
             && let Ok(bytes) = self.source.read_bytes(name)
@@ -61,11 +61,11 @@ impl<'a> Context<'a> {
         self.file(table, key, name).map(drop)
     }
 
-    /// The files of a trace with one per rank, `NAME.0.et` and so on, as one text under `name`; if that text exists already, as
-    /// in a stored scenario, it is used. It includes the groups of the file `groups`.
+    /// Reads the files of a trace with one file per rank, `NAME.0.et` and so on, as one text under `name`. If that
+    /// text exists already, as in a stored scenario, it is used. The text includes the groups of the file `groups`.
     ///
     /// # Errors
-    /// There is no file of rank 0, or something is wrong with one.
+    /// There is no file of rank 0, or a file has an error.
     pub(in crate::scenario) fn files_of_ranks(
         &self,
         table: &Table,
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The fault of a file that stands at `key`.
+/// The error for a file that is the value of `key`.
 fn in_its_file(table: &Table, key: &str, error: WorkloadError) -> Diagnostic {
     in_workload_file(error).unwrap_or_else(|other| table.wrong(key, other.to_string(), "a trace without it"))
 }

@@ -1,4 +1,4 @@
-//! Hints about kinds: a kind was written in the place of a part, or a part in the place of a scheme.
+//! Hints about kinds, for inputs that have a kind in place of a part, or a part in place of a scheme.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::table::nearest;
@@ -16,12 +16,12 @@ const PARTS: [(&str, &str); 5] = [
     ("mix.lb", "load balancer"),
 ];
 
-/// The part whose kinds a part has: `mix.lb` has those of `lb`.
+/// The part whose kinds are permitted for `part`: `mix.lb` has the kinds of `lb`.
 fn family(part: &str) -> &str {
     part.strip_prefix("mix.").unwrap_or(part)
 }
 
-/// A part of that kind as TOML: a built-in one with all its parameters, a registered one without them.
+/// A part of this kind as TOML. A built-in part has all its parameters, a registered part none.
 fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     let part = family(part);
     if plugins.has_kind(part, kind) {
@@ -44,7 +44,7 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     Some(toml::Value::Table(table).to_string())
 }
 
-/// Every kind of a part.
+/// Every kind of a part, built-in and registered.
 fn kinds(plugins: &Plugins, part: &str) -> Vec<String> {
     let part = family(part);
     let ours = kinds_of(part).into_iter().map(|ours| ours.name.to_owned());
@@ -53,7 +53,7 @@ fn kinds(plugins: &Plugins, part: &str) -> Vec<String> {
     kinds
 }
 
-/// The fault of a scheme's name that is the kind of a part: what is wrong, and what to write instead.
+/// The error for a scheme's name that is the kind of a part: the problem, and what to write instead.
 pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(String, String)> {
     let (part, what) =
         PARTS.into_iter().find(|(part, _)| kinds(plugins, part).iter().any(|kind| kind == name))?;
@@ -64,7 +64,7 @@ pub(in crate::scenario) fn no_scheme(plugins: &Plugins, name: &str) -> Option<(S
     Some((message, help))
 }
 
-/// The fault of a part that is no table with a kind, and what to write instead: a value of it, or words.
+/// The error for a part that is not a table with a kind, and what to write instead: a value of the part, or words.
 pub(in crate::scenario) fn malformed_part(
     plugins: &Plugins,
     part: &str,
@@ -87,7 +87,7 @@ pub(in crate::scenario) fn malformed_part(
     }
 }
 
-/// The fault of a part whose kind does not exist.
+/// The error for a part whose kind does not exist.
 pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &toml::Value) -> Option<String> {
     let (_, what) = PARTS.into_iter().find(|(known, _)| *known == part)?;
     let ours: Vec<&str> = kinds_of(family(part)).into_iter().map(|ours| ours.name).collect();
@@ -102,7 +102,7 @@ pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &to
     Some(format!("{part}.kind is {kind}, which is no {what}; there are {}{registered}", ours.join(", ")))
 }
 
-/// A part of the kind that is nearest to a table's unknown kind.
+/// A part of the kind that is nearest to the unknown kind in a table.
 pub(in crate::scenario) fn nearest_part(
     plugins: &Plugins,
     part: &str,
@@ -112,7 +112,7 @@ pub(in crate::scenario) fn nearest_part(
     near_part(plugins, part, value.get("kind")?.as_str()?).filter(|_| is_part)
 }
 
-/// The part of that kind, or of the nearest one.
+/// The part of this kind, or of the nearest one.
 fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     part_of_kind(plugins, part, kind).or_else(|| {
         let known = kinds(plugins, part);
@@ -121,8 +121,8 @@ fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The fault of a setting that gives a part incompletely: text in the place of a table, a new kind without its parameters, or a
-/// parameter of a registered kind that the part is not of. None for other values.
+/// The error for a setting that gives a part incompletely. It has text in place of the table, a new kind without its
+/// parameters, or a parameter of a registered kind other than that of the part. None for other values.
 pub(in crate::scenario) fn incomplete_part(
     plugins: &Plugins,
     scheme: &Scheme,
@@ -152,7 +152,7 @@ pub(in crate::scenario) fn incomplete_part(
     Some(ParameterFault::new(path, message, ParameterFix::Setting(part.to_owned(), whole)))
 }
 
-/// The fault of a parameter that the scheme's part does not have and a registered kind does.
+/// The error for a parameter that the scheme's part does not have, but that a registered kind has.
 fn of_registered(
     plugins: &Plugins,
     scheme: &Scheme,

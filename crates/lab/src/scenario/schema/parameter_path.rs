@@ -1,4 +1,4 @@
-//! The parameters of schemes by their paths: the existing ones, and the one that a wrong path means.
+//! The parameters of schemes by their paths: the existing paths, and the one that a wrong path probably means.
 
 use crate::scenario::read::table::{name_alone, nearest};
 use crate::scenario::schema::declared_table::coerce;
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 /// The parts of a scheme that have parameters.
 const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 
-/// The parameter that sets all parameters of DCQCN, by the name of a set.
+/// The parameter that sets all parameters of DCQCN at once. Its value is the name of a preset.
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
-/// Parameters, each with the one in its table that it replaces: either threshold replaces the other; a new buffer is that of
-/// every switch, unless `buffer_rate`, set after it, says otherwise; a lossless class and a queue that drops replace each
-/// other, and so do a computed weight and a given one.
+/// Parameters, each with another one in its table that it replaces. The two thresholds replace each other. A new
+/// buffer applies to every switch, unless `buffer_rate` is set after it. A lossless class and a queue that drops
+/// replace each other, and so do a computed and a given weight.
 pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc", "full_queue"),
@@ -40,7 +40,7 @@ pub(in crate::scenario) struct Meant {
 }
 
 impl Meant {
-    /// The text to write for all schemes: the setting, or the name alone.
+    /// The text to write for all schemes: the whole setting, or only the name.
     pub(in crate::scenario) fn of_all_schemes(&self, value: &toml::Value) -> Fix {
         let written = format!("\"*.{}\"", self.path);
         match self.takes_value {
@@ -54,15 +54,17 @@ fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Whether the value written for the parameter at `path` was meant for the one at `other`: the one name is a misspelling of the
-/// other, or other tools use it for the same thing. A name that is only similar may mean something else.
+/// Whether the value written for the parameter at `path` was meant for the one at `other`. This is so if the name is
+/// a misspelling of the other, or if other tools use the name for the same parameter. A name that is only similar may
+/// mean something else.
 pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     let (written, name) = (last(path), last(other));
     let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
     is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
 }
 
-/// The parameter of some scheme that is named `key`, or nearly so. Of several, one that may have these values comes first.
+/// The parameter of some scheme with the name `key` or a similar name. If there are several, one that accepts these
+/// values is preferred.
 pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
     let declared = parameters::of_all_kinds();
     let all: BTreeSet<&str> = declared.iter().map(Parameter::name).collect();
@@ -70,7 +72,7 @@ pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<
         let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
         declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
     };
-    // Next comes the parameter nearest to the root, then the order of [`PARTS`], in which the fabric is first.
+    // The next criterion is the distance from the root, then the order of [`PARTS`], in which the fabric is first.
     let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
         (!accepts(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
@@ -94,11 +96,12 @@ pub(in crate::scenario) fn takes_values(scheme: &Scheme, path: &str, values: &[t
     has(scheme, path) && values.iter().all(|value| parameters::check(scheme, path, value).is_ok())
 }
 
-/// Names of a port's buffer in other tools; here a queue has a length, and switches that pause share a buffer.
+/// Names of a port's buffer in other tools. In this simulator a queue has a length, and switches that pause have a
+/// shared buffer.
 const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
 
-/// The path of the parameter that `path` means, within one part of a scheme: itself, its name here if other tools have another,
-/// or the nearest one.
+/// The path of the parameter that `path` means, within one part of a scheme: the path itself, the present name if
+/// `path` uses the name of another tool, or the nearest path.
 pub(in crate::scenario) fn resolve_alias(path: &str, scheme: &Scheme) -> Option<String> {
     let (part, last) = path.split_once('.')?;
     let known = parameters(scheme);
@@ -130,7 +133,7 @@ pub(in crate::scenario) fn parameters(scheme: &Scheme) -> Vec<String> {
     paths
 }
 
-/// Adds the paths of all values in the table `value`, which stands at `at`.
+/// Adds the paths of all values in the table `value`, whose own path is `at`.
 fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     for (key, value) in value.as_table().into_iter().flatten() {
         let path = format!("{at}.{key}");
@@ -141,10 +144,11 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     }
 }
 
-/// Names that other tools give to parameters.
+/// Names that other tools use for parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
-/// The known path nearest to `path`: one that ends with it, or, of those with the nearest last part, the nearest as a whole.
+/// The known path nearest to `path`. It is one that ends with `path`, or else, among those with the nearest last
+/// step, the one that is nearest as a whole.
 pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);

@@ -1,4 +1,4 @@
-//! The declarations of a scheme's parameters, by their paths.
+//! The declarations of a scheme's parameters, by path.
 
 use crate::scenario::diagnostic::ParameterFault;
 use crate::scenario::schema::declared_table::{self, ParameterError};
@@ -7,8 +7,8 @@ use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use std::collections::BTreeSet;
 
-/// The declarations of all parameters that can be set in this scheme, except for those of registered parts, which their
-/// registry has.
+/// The declarations of all parameters that can be set in this scheme. Those of registered parts are not included,
+/// because they are in the registry.
 pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let is_there = |(part, parameter): &(&str, &Parameter)| is_there(scheme, &whole, part, parameter.name());
@@ -20,7 +20,7 @@ pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     .collect()
 }
 
-/// The declarations of a scheme and of its parts, each with the table that it stands in.
+/// The declarations of a scheme and of its parts, each with the table that contains it.
 fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Parameter)> {
     let program: &[Parameter] = scheme.fabric.program.as_ref().map_or(&[], |program| program.declared());
     let mixed: &[Parameter] = scheme.mix.as_ref().map_or(&[], |mix| mix.lb.declared());
@@ -35,7 +35,7 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
     parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
 }
 
-/// The kinds of a part of schemes that come with the program, with the declarations of their parameters.
+/// The built-in kinds of a part of schemes, with the declarations of their parameters.
 pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     match part {
         "transport" => TransportConfig::kinds(),
@@ -45,7 +45,7 @@ pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     }
 }
 
-/// The declarations of the parameters of every kind of every part of schemes, by their paths.
+/// The declarations of all parameters of all kinds of all parts, by path.
 pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     let of_kinds = ["transport", "cc", "lb", "fabric.program"].into_iter().flat_map(|part| {
         let declared = kinds_of(part).into_iter().flat_map(|kind| kind.parameters.to_vec());
@@ -54,7 +54,7 @@ pub(in crate::scenario) fn of_all_kinds() -> Vec<Parameter> {
     Scheme::parameters().iter().cloned().chain(of_kinds).collect()
 }
 
-/// The keys of a table whose parameters are declared, without those of the tables in it.
+/// The keys of a table with declared parameters, without those in nested tables.
 pub(in crate::scenario) fn keys_of(declared: &[Parameter]) -> Vec<&str> {
     let keys = declared.iter().map(|parameter| parameter.name().split(['.', '[']).next().unwrap_or_default());
     keys.collect::<BTreeSet<&str>>().into_iter().collect()
@@ -69,7 +69,7 @@ fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> boo
         && (name != "fabric.program_at" || scheme.fabric.program.is_some())
 }
 
-/// Refuses a value that the parameter at a path may not have.
+/// Rejects a value that the parameter at a path does not permit.
 pub(in crate::scenario) fn check(
     scheme: &Scheme,
     path: &str,
@@ -95,7 +95,7 @@ pub(in crate::scenario) fn check(
                 message,
                 "several values of it below [sweep], or one of them here",
             ),
-            // A lossless class has no queue of its own to take a share of.
+            // A lossless class has no queue of its own, so a threshold cannot be a share of it.
             Some(ParameterValue::Text(share))
                 if share.ends_with("queue") && scheme.fabric.queue.is_none() =>
             {
@@ -107,7 +107,7 @@ pub(in crate::scenario) fn check(
     })
 }
 
-/// A table completed and corrected by `cure`, as TOML.
+/// A table, completed and corrected by `cure`, as TOML.
 pub(in crate::scenario) fn completed(
     table: &toml::Value,
     cure: &[(String, ParameterValue)],
@@ -134,14 +134,14 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fmt;
 
-    /// The fields that a deserialiser knows; its error for an unknown field lists them all.
+    /// The fields that a deserialiser accepts. Its error for an unknown field lists all of them.
     fn fields<T: DeserializeOwned + fmt::Debug>(text: &str) -> BTreeSet<String> {
         let error = toml::from_str::<T>(text).unwrap_err();
         let (_, listed) = error.message().split_once("expected").unwrap_or_default();
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }
 
-    /// The declared fields; a table or a list is one field.
+    /// The declared fields. A table or a list is one field.
     fn declared_fields(declared: &[Parameter]) -> BTreeSet<String> {
         let first = |name: &str| name.split(['.', '[']).next().unwrap_or_default().to_owned();
         declared.iter().map(|parameter| first(parameter.name())).collect()

@@ -1,4 +1,4 @@
-//! Parts that programs register, by the names under which scenarios choose them.
+//! Parts that programs register, by the names with which scenarios select them.
 
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::schema::declared_table::{ParameterError, read};
@@ -36,19 +36,19 @@ struct Entry<F: ?Sized> {
     factory: Arc<F>,
 }
 
-/// Something that is registered.
+/// An entry in the list of registered parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'r> {
     /// The family: `load balancer`, `topology`, `scheme`.
     pub family: &'static str,
-    /// Its name in scenarios.
+    /// The name in scenarios.
     pub name: &'r str,
-    /// The parameters that it declares; empty for a scheme.
+    /// The parameters that the part declares; empty for a scheme.
     pub parameters: &'r [Parameter],
 }
 
 impl Plugins {
-    /// The parameters of a registered kind of a part of a scheme.
+    /// The parameters of a registered kind of a scheme's part; none if the kind is not registered.
     pub(in crate::scenario) fn parameters(&self, part: &str, kind: &str) -> Option<Vec<String>> {
         match part {
             "lb" => self.lbs.parameters(kind),
@@ -59,7 +59,7 @@ impl Plugins {
         }
     }
 
-    /// The kinds of a part of schemes that are registered.
+    /// The registered kinds of a part of schemes.
     pub(in crate::scenario) fn kinds(&self, part: &str) -> Vec<&str> {
         match part {
             "lb" => self.lbs.names(),
@@ -70,35 +70,35 @@ impl Plugins {
         }
     }
 
-    /// The kinds of a part of schemes: built-in and registered ones.
+    /// The built-in and registered kinds of a part of schemes.
     pub(in crate::scenario) fn all_kinds(&self, part: &str) -> Vec<String> {
         let ours = kinds_of(part).into_iter().map(|kind| kind.name.to_owned());
         ours.chain(self.kinds(part).into_iter().map(str::to_owned)).collect()
     }
 
-    /// The keys of a kind of a part of schemes, without `kind`.
+    /// The keys of a kind of a scheme's part, without `kind`.
     pub(in crate::scenario) fn keys(&self, part: &str, kind: &str) -> Vec<String> {
         let ours = || kinds_of(part).into_iter().find(|ours| ours.name == kind);
         let ours = || ours().map_or_else(Vec::new, |ours| keys_of(ours.parameters));
         self.parameters(part, kind).unwrap_or_else(|| ours().into_iter().map(str::to_owned).collect())
     }
 
-    /// Whether a part of that kind is registered.
+    /// Whether a part of this kind is registered.
     pub(in crate::scenario) fn has_kind(&self, part: &str, kind: &str) -> bool {
         self.kinds(part).contains(&kind)
     }
 
-    /// Whether a registered part of that kind has a parameter of that name.
+    /// Whether a registered part of this kind has a parameter with this name.
     pub(in crate::scenario) fn declares(&self, part: &str, kind: &str, parameter: &str) -> bool {
         self.parameters(part, kind).is_some_and(|known| known.iter().any(|known| known == parameter))
     }
 
-    /// The load balancer that a table chooses, if it is registered.
+    /// The load balancer that a table selects; none if it is not registered.
     pub(in crate::scenario) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, ParameterError> {
         Ok(self.lbs.read(values, &LbConfig::kinds)?.map(LbConfig::Registered))
     }
 
-    /// The congestion control that a table chooses, if it is registered.
+    /// The congestion control that a table selects; none if it is not registered.
     pub(in crate::scenario) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, ParameterError> {
         let Some(read) = self.ccs.read(values, &CcConfig::kinds)? else { return Ok(None) };
         let (wants, factory) = read.factory();
@@ -106,7 +106,7 @@ impl Plugins {
         Ok(Some(CcConfig::Registered(RegisteredCc { registered: its, wants: *wants })))
     }
 
-    /// The transport that a table chooses, if it is registered.
+    /// The transport that a table selects; none if it is not registered.
     pub(in crate::scenario) fn transport_of(
         &self,
         values: &toml::Value,
@@ -114,7 +114,7 @@ impl Plugins {
         Ok(self.transports.read(values, &TransportConfig::kinds)?.map(TransportConfig::Registered))
     }
 
-    /// The program that a table chooses, if it is registered.
+    /// The program that a table selects; none if it is not registered.
     pub(in crate::scenario) fn program_of(
         &self,
         values: &toml::Value,
@@ -122,19 +122,19 @@ impl Plugins {
         Ok(self.programs.read(values, &ProgramConfig::kinds)?.map(ProgramConfig::Registered))
     }
 
-    /// The topology that `[topology]` chooses, if it is registered.
+    /// The topology that `[topology]` selects; none if it is not registered.
     pub(in crate::scenario) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, Diagnostic> {
         let read = self.topologies.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(TopologySpec::Registered))
     }
 
-    /// The workload that `[workload]` chooses, if it is registered.
+    /// The workload that `[workload]` selects; none if it is not registered.
     pub(in crate::scenario) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, Diagnostic> {
         let read = self.workloads.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(WorkloadSpec::Registered))
     }
 
-    /// The observer that an `[[observer]]` chooses.
+    /// The observer that an `[[observer]]` table selects.
     pub(in crate::scenario) fn observer_of(&self, table: &Table) -> Result<ObserverSpec, Diagnostic> {
         if let Some(read) = self.observers.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))? {
             return Ok(read);
@@ -151,19 +151,19 @@ impl Plugins {
         Err(unknown.expect_err("a kind that is registered was read"))
     }
 
-    /// An error about a kind of topology, with the registered ones.
+    /// Adds the registered topologies to an error about the kind of a topology.
     pub(in crate::scenario) fn with_topologies(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         self.topologies.complete_help(kind, error)
     }
 
-    /// An error about a kind of workload, with the registered ones.
+    /// Adds the registered workloads to an error about the kind of a workload.
     pub(in crate::scenario) fn with_workloads(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         self.workloads.complete_help(kind, error)
     }
 }
 
 impl<F: ?Sized> Family<F> {
-    /// The names with the parameters that they declare.
+    /// The names of the registered parts, with the parameters that each declares.
     pub(in crate::scenario) fn kinds(&self) -> impl Iterator<Item = (&str, &[Parameter])> {
         self.0.iter().map(|(name, entry)| (name.as_str(), &*entry.parameters))
     }
@@ -203,7 +203,8 @@ impl<F: ?Sized> Family<F> {
         Some(self.0.get(name)?.parameters.iter().map(|parameter| parameter.name().to_owned()).collect())
     }
 
-    /// The registered part that a table chooses by its kind, if any. The parameters of a built-in kind are checked too.
+    /// The registered part that a table selects by its kind; none if the kind is not registered. The parameters of a
+    /// built-in kind are checked too.
     fn read(
         &self,
         values: &toml::Value,
@@ -226,7 +227,7 @@ impl<F: ?Sized> Family<F> {
         listed.map(|(name, entry)| Listed { family, name, parameters: &entry.parameters }).collect()
     }
 
-    /// The error for a `kind` that is missing or unknown, with the registered ones.
+    /// Adds the registered kinds to the error for a `kind` that is missing or unknown.
     fn complete_help(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         if self.0.is_empty() || !matches!(error.code, Code::UnknownName | Code::MissingKey) {
             return error;

@@ -1,4 +1,4 @@
-//! Keys that a table does not have, and the ones that may be meant.
+//! Errors for keys that a table does not have, with the keys that the user probably meant.
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{Item, Node};
@@ -7,10 +7,10 @@ use crate::scenario::read::value::as_list;
 use crate::scenario::schema::parameter_path;
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
-/// Keys that stand above all tables.
+/// The keys that belong above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
-/// Names that other tools give to keys.
+/// Names that other tools use, each with the key that has this meaning here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),
@@ -44,12 +44,12 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("condition", "where"),
 ];
 
-/// The keys that other tools call by this name.
+/// The keys for which other tools use this name.
 pub fn also_called(name: &str) -> impl Iterator<Item = &'static str> {
     OTHER_NAMES.iter().filter(move |(other, _)| *other == name).map(|(_, key)| *key)
 }
 
-/// Refuses keys that are not among `known`.
+/// Rejects keys that are not in `known`.
 pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     let unknown = table.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
     let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
@@ -58,11 +58,12 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
     let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
-        // A key written below a table's header belongs to that table.
+        // A key that is written below a table's header belongs to that table.
         _ if !table.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
             Fix::text(format!("{key} = {} above the first [table]", node.value()))
         }
-        // The key may be one of another kind (of fabric, say), where a similar name means something else.
+        // The key may belong to another kind (of fabric, for example). A similar name would then have another
+        // meaning.
         _ if also_called.is_none() && !other_kinds.is_empty() => {
             let kinds = other_kinds.join(", ");
             Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
@@ -91,7 +92,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     Err(Diagnostic { code: Code::UnknownKey, ..error })
 }
 
-/// The words that a key is a parameter of schemes, where it is one.
+/// A hint that the key is a parameter of schemes; empty if it is not.
 fn of_schemes(key: &str, value: &toml::Value) -> String {
     let meant = parameter_path::path_of(key, std::slice::from_ref(value)).map(|meant| meant.path);
     match meant.filter(|path| path.rsplit('.').next() == Some(key)) {
@@ -100,7 +101,7 @@ fn of_schemes(key: &str, value: &toml::Value) -> String {
     }
 }
 
-/// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
+/// The key `near` in the form in which `node` is written: a table or a list of tables has a header.
 fn header(table: &Table, near: &str, node: &Node) -> String {
     let within = table.name.trim_matches(['[', ']']);
     let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
@@ -115,7 +116,7 @@ fn header(table: &Table, near: &str, node: &Node) -> String {
     }
 }
 
-/// Whether a value is of the type of a key, by its example: text, a time, a list.
+/// Whether a value has the type of a key's example: text, a time, a list.
 fn is_of_type(key: &str, value: &toml::Value) -> bool {
     let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
     match example.as_ref().and_then(|table| table.get("key")) {
@@ -124,7 +125,7 @@ fn is_of_type(key: &str, value: &toml::Value) -> bool {
     }
 }
 
-/// A word for the type of a value; for text, the type that can be read from it.
+/// A word for the type of a value. For text, it is the type that can be read from the text.
 fn type_of(value: &toml::Value) -> &'static str {
     match value {
         toml::Value::Integer(_) | toml::Value::Float(_) => "number",

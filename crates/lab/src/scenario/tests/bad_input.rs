@@ -1,4 +1,4 @@
-//! Every kind of bad scenario, with the whole message: where, what, and what to write instead.
+//! Bad scenarios of every kind, each with the whole error text: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::bad_input_cases::CASES;
 use crate::scenario::tests::bad_sweep_cases::SWEEPS;
@@ -49,7 +49,7 @@ fn the_command_line_is_checked_too() {
     );
 }
 
-/// The hint for text that is not TOML, and what the message says of it.
+/// The hint for text that is not TOML, and the part of the error text about it.
 #[test]
 fn what_is_no_toml_is_answered_with_what_is() {
     for (from, to, part, help) in [
@@ -67,7 +67,7 @@ fn what_is_no_toml_is_answered_with_what_is() {
     }
 }
 
-/// Values of [set] of another form, and what is offered instead, which works.
+/// Values in `[set]` of a wrong form, each with the suggested value, which is valid.
 #[test]
 fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     for (key, written, offered) in [
@@ -114,15 +114,16 @@ fn a_value_is_offered_in_the_unit_and_the_words_of_its_parameter() {
     }
 }
 
-/// Lines of [set] and of [topology] with an unknown name, and the suggestion: a known name, with the value only if the written
-/// name is a misspelling or another tool's name of it, and the value is valid.
+/// Lines of `[set]` and of `[topology]` with an unknown name, each with the suggestion. The suggestion is a known
+/// name. It has the written value only if that is valid and the written name is a misspelling or another tool's name
+/// of the known one.
 const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
     ("set", r#""rocev2.fabric.pfc.bufer" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
     ("set", r#""rocev2.fabric.buffer_size" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
     ("set", r#""reps.transport.timeout" = "90us""#, r#""reps.transport.rto" = "90us""#),
-    // The name is near, and what it means is not.
+    // The name is similar but has another meaning.
     (
         "set",
         r#""rocev2.transport.cnp_delay" = "55us""#,
@@ -131,7 +132,7 @@ const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""reps.cc.min_window" = "1bdp""#, "\"reps.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""*.cc.min_window" = "1bdp""#, "\"*.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""cnp_delay" = "55us""#, "\"*.transport.cnp_interval\" (did you mean \"cnp_interval\"?)"),
-    // The name is misspelt, and the value is of another type or out of the range.
+    // The name is misspelt, and the value is of another type or out of range.
     (
         "set",
         r#""rocev2.transport.cnp_intervall" = "55KB""#,
@@ -142,7 +143,7 @@ const MISNAMED: &[(&str, &str, &str)] = &[
     ("topology", "link_speed = \"1us\"", "link (did you mean \"link\"?)"),
     ("topology", "link_latncy = \"1us\"", "link_latency = \"1us\" (did you mean \"link_latency\"?)"),
     ("topology", "host_per_tor = \"8B\"", "hosts_per_tor (did you mean \"hosts_per_tor\"?)"),
-    // No name is near.
+    // No known name is similar.
     ("set", r#""rocev2.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.alpha, fabric.pfc."),
     ("set", r#""reps.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.buffer, fabric.pfc."),
     ("set", r#""reps.transport.zzz" = 1"#, "one of transport.ack, transport.ack_every, "),
@@ -201,7 +202,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
     }
-    // Times that the program computes.
+    // These are times that the program computes.
     let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
     let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
     let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();
@@ -209,7 +210,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
     assert!(said.iter().all(|said| picoseconds(said).iter().all(|time| *time <= 10_000)), "{said:?}");
 }
 
-/// If each value were compared with all before it, this would take minutes.
+/// If each value were compared with all values before it, this test would take minutes.
 #[test]
 fn a_long_sweep_is_examined_at_once() {
     let error = |sizes: Vec<String>| {

@@ -1,5 +1,5 @@
-//! Scenarios on clusters of servers and on switches that are joined directly: what is filled in, what is refused, and that
-//! what errors propose works.
+//! Scenarios on clusters of servers and on directly connected switches: the defaults, the inputs that are rejected,
+//! and that the fixes in the errors are valid.
 
 use crate::scenario::tests::{Folder, assert_round_trip, folder, scenario};
 use crate::scenario::*;
@@ -11,7 +11,7 @@ fn on(topology: &str) -> String {
     format!("schemes = [\"reps\"]\nseeds = [1]\n[topology]\n{topology}\n{PERMUTATION}")
 }
 
-/// The place, the problem and the fix of a scenario that is refused.
+/// The error of a rejected scenario, as text with the place, the problem and the fix.
 fn refused(text: &str) -> String {
     let found = read("s.toml", text, &folder(), &Overrides::default()).and_then(|scenario| scenario.check());
     found.expect_err(text).to_string()
@@ -120,7 +120,7 @@ fn lossless_schemes_are_refused_where_links_wait_in_a_circle() {
     ] {
         scenario(&lossless(topology));
     }
-    // In a ring whose hosts send to their neighbours no link waits for another.
+    // If each host in the ring sends to its neighbour, no link waits for another.
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
     let files = Folder([("ring.txt".to_owned(), ring.to_owned())].into());
     let check = |workload: &str| {

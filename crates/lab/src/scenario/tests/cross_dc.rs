@@ -1,4 +1,4 @@
-//! Scenarios of more than one data centre: their defaults, and bad input with the whole error.
+//! Scenarios with several data centres: their defaults, and bad inputs with the whole error text.
 
 use crate::scenario::tests::{assert_round_trip, folder, on, scenario};
 use crate::scenario::*;
@@ -64,7 +64,7 @@ fn what_is_not_said_carries_all_that_the_hosts_send() {
     assert_eq!(spec(&other), &expected);
 }
 
-/// The line of [`PAPER`] that is replaced, its replacement, and the whole error.
+/// The line of [`PAPER`] that is replaced, its replacement, and the whole error text.
 const CASES: &[(&str, &str, &str)] = &[
     (
         "tors = 4",
@@ -308,7 +308,7 @@ fn pipelines_and_listed_messages_are_read_and_read_back() {
     assert_eq!(loads, [0.1, 0.4]);
 }
 
-/// The text of [`MIXED`] or [`TWO`] that is replaced, its replacement, and the whole error.
+/// The text of [`MIXED`] or [`TWO`] that is replaced, its replacement, and the whole error text.
 const TRAFFIC: &[(&str, &str, &str, &str)] = &[
     (
         MIXED,

@@ -1,4 +1,4 @@
-//! Settings of HPCC: good ones, and bad ones with the whole message.
+//! Settings of HPCC: good ones, and bad ones with the whole error text.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
@@ -22,7 +22,7 @@ fn attempt(settings: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 10, each with the whole error.
+/// Wrong settings in line 10, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""hpcc.cc.eta" = 0.0"#,

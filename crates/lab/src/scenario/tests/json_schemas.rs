@@ -1,4 +1,5 @@
-//! The JSON Schemas: every file of the repository is valid, and what a schema can refuse is refused.
+//! Tests of the JSON Schemas: every file of the repository is valid, and every input that a schema can reject is
+//! rejected.
 
 use crate::scenario::keys;
 use crate::scenario::tests::bad_input_cases::CASES;
@@ -15,7 +16,7 @@ fn validator(of: SchemaOf) -> Validator {
     jsonschema::draft202012::new(&json_schema(of)).unwrap()
 }
 
-/// A file as JSON; none where it is no TOML.
+/// A file as JSON; none if the file is not TOML.
 fn as_json(text: &str) -> Option<Value> {
     serde_json::to_value(toml::from_str::<toml::Table>(text).ok()?).ok()
 }
@@ -51,7 +52,7 @@ fn every_file_of_the_repository_is_valid() {
         let validator = validator(of);
         let mut files = Vec::new();
         files_below(&root.join(folder), &mut files);
-        // The catalogue lists the figures and is none.
+        // The catalogue lists the figures and is not a figure itself.
         files.retain(|path| !path.ends_with("figures/catalogue.toml"));
         assert!(files.len() >= least, "{folder}: {}", files.len());
         for path in files {
@@ -64,7 +65,7 @@ fn every_file_of_the_repository_is_valid() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Resolved scenarios are scenarios.
+/// Resolved scenarios are valid scenarios.
 #[test]
 fn resolved_forms_are_valid() {
     let validator = validator(SchemaOf::Scenario);
@@ -97,8 +98,8 @@ fn builtin_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The faults that are left to `anabranch check`: rules between values and the fabric, names of schemes and links, contents of
-/// files, and unknown names in paths.
+/// The errors that only `anabranch check` finds: rules between values and the fabric, names of schemes and links,
+/// contents of files, and unknown names in paths.
 const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:2:12: unknown scheme \"rep\"",
     "perm.toml:2:12: unknown scheme \"themis\"",
@@ -150,7 +151,7 @@ fn what_a_schema_can_refuse_is_refused() {
     assert!(all().count() > 3 * LEFT_TO_CHECK.len());
 }
 
-/// Taplo marks everything within the place of a fault: that of an unknown key must not be its table.
+/// Taplo marks everything within the place of an error. The place of an unknown key must therefore not be its table.
 #[test]
 fn faults_are_at_their_keys() {
     let of = |from: &str, to: &str| faults(&validator(SchemaOf::Scenario), &GOOD.replacen(from, to, 1));
@@ -165,7 +166,7 @@ fn faults_are_at_their_keys() {
     assert_eq!(of("[topology]", fault), [r#"/fault/0/at: 5 is not of types "string", "array""#]);
 }
 
-/// Editors that do not follow conditions find each key once, with the kinds that have it.
+/// Editors that do not evaluate conditions find each key once, with the kinds that have it.
 #[test]
 fn keys_of_all_kinds_are_in_one_place() {
     let schema = json_schema(SchemaOf::Scenario);
@@ -188,12 +189,12 @@ fn keys_of_all_kinds_are_in_one_place() {
     let bytes = described("workload:any", "bytes");
     assert!(bytes.starts_with("`permutation`, `tornado`, `incast`: Length of each message."), "{bytes}");
     assert!(bytes.contains("\n\n`collective`: "), "{bytes}");
-    // A key that all kinds have alike needs no names of them.
+    // A key that is the same for all kinds does not need the names of the kinds.
     assert!(described("fault:any", "at").starts_with("When"), "{}", described("fault:any", "at"));
 }
 
-/// Each key that reading knows and each parameter is in a schema and has a meaning, and each schema is a valid JSON
-/// Schema.
+/// Each key that the reader of scenarios accepts, and each parameter, appears in a schema with a description. Each
+/// schema is a valid JSON Schema.
 #[test]
 fn every_key_and_every_parameter_is_in_a_schema() {
     let schemas: Vec<Value> = FILES.map(json_schema).into();
@@ -204,7 +205,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
         let found = schemas.iter().find_map(|schema| schema["$defs"][name]["properties"].as_object());
         found.unwrap_or_else(|| panic!("no definition {name}"))
     };
-    // A word at least.
+    // A description has at least one word.
     let is_meaning = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
     let mut looked_at = 0;
     for section in keys::all() {
@@ -242,7 +243,7 @@ fn every_key_and_every_parameter_is_in_a_schema() {
     assert!(looked_at > 500, "{looked_at}");
 }
 
-/// A text that matches the form of a type reads as that type, and the other way round.
+/// A text that matches the form of a type can be read as that type, and a text that can be read matches the form.
 #[test]
 fn quantities_have_the_forms_of_their_types() {
     for (key, good, bad) in [
@@ -267,7 +268,7 @@ fn quantities_have_the_forms_of_their_types() {
     }
 }
 
-/// The names of the completions at `|`.
+/// The names of the completions at the place marked by `|`.
 fn completed(text: &str) -> Vec<String> {
     let (before, after) = text.split_once('|').unwrap();
     completions(before, after).list.into_iter().map(|one| one.name).collect()
@@ -289,7 +290,7 @@ fn keys_and_words_are_completed_where_they_stand() {
     assert_eq!(first("[set]\n\"*.fabric.queue|").1.0, "\"*.fabric.queue\" = \"1bdp\"");
     assert_eq!(first("[workload]\nkind = |").1.0, "\"permutation\"");
     assert_eq!(first("[[measure]]\nseries = \"queue-de|\n").1.0, "\"queue-delay\"");
-    // Keys of other kinds, and those that are written, are not offered.
+    // Keys of other kinds, and keys that are already written, are not offered.
     let of_fat_tree = completed("[topology]\n|\nkind = \"fat-tree\"\nhosts = 16\n");
     assert!(of_fat_tree.contains(&"tiers".to_owned()), "{of_fat_tree:?}");
     assert!(

@@ -1,4 +1,4 @@
-//! Bad numbers of a lossless fabric, with the whole message: where, what, and what to write instead.
+//! Wrong numbers of a lossless fabric, with the whole error text: the place, the problem, and what to write instead.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -19,7 +19,7 @@ bytes = "1MiB"
 [set]
 "#;
 
-/// The error of the settings, the first of which stands in line 14.
+/// The error for the settings, of which the first is in line 14.
 fn said(settings: &str) -> String {
     let text = format!("{LINE}{settings}\n");
     attempt(&text).expect_err(&text).to_string()
@@ -30,7 +30,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in one line, each with the whole error.
+/// Wrong settings in one line, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""rocev2.fabric.pfc.headroom" = "0B""#,
@@ -156,7 +156,7 @@ fn every_fault_of_a_lossless_scheme_has_its_place_and_its_cure() {
     }
 }
 
-/// Replacing the fault by the advice gives a good scenario.
+/// Checks that replacing the wrong setting by the suggestion gives a valid scenario.
 #[track_caller]
 fn assert_advice_works(said: &str) {
     let (_, advice) = said.split_once("\n  write: ").unwrap_or_else(|| panic!("no advice: {said}"));
@@ -165,15 +165,15 @@ fn assert_advice_works(said: &str) {
 
 #[test]
 fn the_cures_work() {
-    // The buffer of this small fabric's switches is a small share of the large switch's.
+    // The buffers of the switches in this small fabric are a small share of the large switch's buffer.
     for (settings, expected) in CASES.iter().filter(|(settings, _)| !settings.contains("headrom")) {
         assert_advice_works(expected);
         assert!(attempt(&format!("{LINE}{settings}\n")).is_err());
     }
 }
 
-/// The trunk needs the most of all links: 104,214 B in `2 us + T + frame + 2 us` at 25 B/ns, to which one byte and two packets
-/// of 4,150 B are added.
+/// The trunk needs the largest headroom of all links: 104,214 B, which arrive in `2 us + T + frame + 2 us` at 25
+/// B/ns, plus one byte and two packets of 4,150 B.
 #[test]
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
@@ -185,15 +185,15 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
 }
 
-/// The suggested headroom must suffice for all links at once.
+/// The suggested headroom must be large enough for all links at once.
 #[test]
 fn the_link_that_needs_most_is_named() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
     assert!(said.contains("tor:0/up:0") && said.contains("113 KB"), "{said}");
 }
 
-/// A switch's ports are a trunk and two hosts. Set alone, the buffer is that of every switch; with a rate it is
-/// scaled to the 400 Gb/s of the switch's ports.
+/// The ports of a switch are a trunk and two hosts. A buffer that is set without a rate applies to every switch. With
+/// a rate, it is scaled to the 400 Gb/s of the switch's ports.
 #[test]
 fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     let scaled = r#""rocev2.fabric.pfc.buffer_rate" = "51.2Tbps""#;
@@ -207,14 +207,14 @@ fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     assert_advice_works(&said);
 }
 
-/// Thresholds are held against the buffers of classes of switches too (`at`), whichever is the smallest.
+/// Thresholds are also checked against the buffers of classes of switches (`at`). The smallest buffer counts.
 #[test]
 fn thresholds_are_checked_against_the_buffers_of_classes() {
     let apart = "\"rocev2.fabric.pfc.headroom_apart\" = true";
     let at = |buffer: &str| {
         format!("\"rocev2.fabric.pfc.at\" = [{{ switches = \"tor\", buffer = \"{buffer}\" }}]\n{apart}")
     };
-    // The buffer does not hold even two packets.
+    // The buffer is too small even for two packets.
     let tiny = said(&at("2B"));
     assert!(
         tiny.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.at: XON would be sent when"),
@@ -243,14 +243,14 @@ fn thresholds_are_checked_against_the_buffers_of_classes() {
         "{threshold}"
     );
     assert_advice_works(&format!("{threshold}\n{}", at("500KB")));
-    // An alpha of the class takes the place of the threshold, and a large buffer is fine.
+    // An alpha of the class replaces the threshold, and a large buffer is valid.
     let alpha = at("500KB").replace("\"500KB\"", "\"500KB\", alpha = 0.125");
     for good in [at("5MB"), format!("\"rocev2.fabric.pfc.threshold\" = \"1MB\"\n{alpha}")] {
         attempt(&format!("{LINE}{good}\n")).unwrap_or_else(|e| panic!("{good}\n{e}"));
     }
 }
 
-/// `[set]` can turn a dynamic threshold into a static one.
+/// `[set]` can replace a dynamic threshold by a static one.
 #[test]
 fn a_static_threshold_replaces_a_dynamic_one() {
     let text = format!("{LINE}\"rocev2.fabric.pfc.threshold\" = \"20packets\"\n");
@@ -273,7 +273,7 @@ fn two_thresholds_exclude_each_other() {
     assert!(!said.contains("= one of them"), "{said}");
 }
 
-/// A scheme in full without either threshold.
+/// The scheme is complete except for the thresholds.
 #[test]
 fn one_threshold_is_needed() {
     let whole = attempt(LINE).unwrap_or_else(|e| panic!("{e}")).to_toml();
@@ -284,7 +284,8 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// A queue in `[set]` replaces the lossless class, and the other way round; both at once are refused.
+/// A queue in `[set]` replaces the lossless class, and a lossless class replaces the queue. Both at once are
+/// rejected.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
     let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";
@@ -298,7 +299,7 @@ fn a_queue_and_a_lossless_class_exclude_each_other() {
     );
 }
 
-/// A lossy scheme becomes lossless by a whole table, however it is written, and what is advised works.
+/// A whole table makes a lossy scheme lossless, however the table is written, and the suggested tables are valid.
 #[test]
 fn a_table_makes_a_scheme_lossless() {
     let line = LINE.replace("rocev2", "strack");
@@ -321,7 +322,7 @@ fn a_table_makes_a_scheme_lossless() {
     assert!(missing.to_string().contains("has no PFC"), "{missing}");
 }
 
-/// Sums of absurd sizes do not wrap.
+/// Sums of extremely large sizes do not overflow.
 #[test]
 fn absurd_sizes_are_refused_as_others_are() {
     for headroom in ["9000000TB", "1e30packets"] {

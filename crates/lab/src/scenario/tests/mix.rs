@@ -1,4 +1,5 @@
-//! Hosts with another load balancer: settings that work, and bad ones with the whole message, whose advice works.
+//! Hosts with another load balancer: valid settings, and wrong ones with the whole error text, whose suggestions are
+//! valid.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
@@ -58,8 +59,8 @@ fn a_scheme_of_ones_own_may_have_a_mix() {
     assert!(said.contains("mix.every must be 2 to 65536, not 1"), "{said}");
 }
 
-/// Wrong settings, of which the first stands in line 11, each with the whole error, in which `KINDS` stands for the kinds of
-/// load balancers.
+/// Wrong settings, of which the first is in line 11, each with the whole error text. In the texts, `KINDS` stands for
+/// the kinds of load balancers.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.mix.every" = 10"#,
@@ -130,7 +131,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
         let said = attempt(setting).unwrap_err().to_string();
         assert_eq!(said, expected, "{setting}");
         let (_, advice) = expected.split_once("\n  write: ").unwrap();
-        // Advice about `mix.lb` is beside the setting and not in its place.
+        // A suggestion for `mix.lb` is added to the setting and does not replace it.
         let both = format!("{setting}\n{advice}");
         good(if advice.contains(".mix.lb\"") { &both } else { advice });
     }

@@ -1,4 +1,4 @@
-//! Round trips, sweeps, settings and figures. Bad input has its own file.
+//! Tests of round trips, sweeps, settings and figures. Bad input has a separate file.
 
 mod bad_input;
 mod bad_input_cases;
@@ -28,7 +28,7 @@ use anabranch_results::{ClaimValue, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Files by name.
+/// A source of files, by name.
 pub(in crate::scenario) struct Folder(pub BTreeMap<String, String>);
 
 impl Files for Folder {
@@ -74,13 +74,13 @@ pub(in crate::scenario) fn scenario(text: &str) -> Scenario {
     scenario
 }
 
-/// A scenario on the setup of a paper; its lines keep their numbers.
+/// A scenario with the setup of a paper. The numbers of its lines do not change.
 pub(in crate::scenario) fn on(setup: &str, text: &str) -> String {
     let said = text.contains("[setup]");
     if said { text.to_owned() } else { format!("{text}\n[setup]\nbase = {setup:?}\n") }
 }
 
-/// Reading the resolved form gives the same scenario, the same runs and the same text.
+/// Checks that reading the resolved form gives the same scenario, the same runs and the same text.
 pub(in crate::scenario) fn assert_round_trip(scenario: &Scenario) {
     let text = scenario.to_toml();
     let files = Folder(scenario.files.clone());
@@ -322,7 +322,7 @@ fn a_sweep_multiplies_the_runs_and_defaults_follow_it() {
         };
         assert_eq!(point.sweep["*.lb.evs"], Value::Integer(i64::from(evs)));
     }
-    // Schemes change slowest, seeds fastest.
+    // The scheme changes slowest and the seed fastest.
     assert!(points[..24].iter().all(|p| p.scheme.name == "reps"));
     assert_eq!((points[0].seed, points[1].seed), (1, 2));
 }
@@ -333,7 +333,7 @@ fn parameters_are_set_one_scheme_or_all() {
         "{GOOD}[set]\nreps.lb.buffer = 16\n\"*.fabric.queue\" = \"2bdp\"\n\"*.lb.buffer\" = 4\n"
     ));
     let LbConfig::Reps(reps) = &s.schemes[0].lb else { panic!() };
-    // Settings apply in the order of their paths. `*` comes before names, so that a named setting wins.
+    // Settings are applied in the order of their paths. `*` comes before names, so a setting with a name wins.
     assert_eq!(reps.buffer, 16);
     assert!(s.schemes.iter().all(|scheme| scheme.fabric.queue == Some(Size::Bdp(2.0))));
 }
@@ -378,7 +378,7 @@ fn the_files_are_part_of_what_the_digest_sees() {
     assert_ne!(one.canonical(), other.canonical());
 }
 
-/// Reads files below a folder.
+/// A source of files that reads them below a folder.
 pub(in crate::scenario) struct Disk(pub std::path::PathBuf);
 
 impl Files for Disk {

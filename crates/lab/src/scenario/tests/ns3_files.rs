@@ -1,14 +1,14 @@
-//! Files of the ns-3 simulators as scenarios name them: which are read, which are refused by name, and that what is said
-//! about mistakes is in the format of the file.
+//! Files of the ns-3 simulators in scenarios: which are read and which are rejected by name, and that the fixes for
+//! mistakes are in the format of the file.
 
 use crate::scenario::tests::{Disk, Folder};
 use crate::scenario::*;
 use std::path::PathBuf;
 
-/// Two hosts at a switch whose number is between theirs.
+/// Two hosts and a switch, whose number is between those of the hosts.
 const PAIR: &str = "3 1 2\n1\n0 1 100Gbps 1us 0\n2 1 100Gbps 1us 0\n";
 
-/// The warnings or the error of a scenario with this topology and these flows; without them every host sends.
+/// The warnings or the error of a scenario with this topology and these flows. Without flows, every host sends.
 fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
     let files = [("t.txt", Some(topology)), ("f.txt", flows)];
     let files = files.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())));
@@ -22,8 +22,8 @@ fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<Diagnosti
     read("s.toml", &text, &Folder(files.collect()), &Overrides::default())?.check()
 }
 
-/// A row of the table in the documentation: the simulator, a topology and flows in its formats, and the error if these are
-/// refused.
+/// A row of the table in the documentation: the simulator, a topology and flows in its formats, and the error if
+/// these are rejected.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<&'static str>);
 
 const DIALECTS: &[Row] = &[
@@ -143,7 +143,8 @@ fn mistakes_in_files_are_answered_in_the_format_of_the_file() {
     }
 }
 
-/// An error that a key of the scenario resolves names that key with its value, and the key works.
+/// An error that a key of the scenario corrects names the key with its value, and following it gives a valid
+/// scenario.
 #[test]
 fn hints_that_are_keys_work() {
     let early = Some("1\n0 2 3 100 1000 0.001\n");
@@ -236,7 +237,7 @@ fn reported_files_are_read_or_answered_in_their_format() {
         assert!(said.starts_with(says), "{case}: {said}");
         assert!(!said.contains("file = "), "{case}: {said}");
     }
-    // The simulators read as many flows as the file's first line counts.
+    // The simulators read as many flows as the first line of the file gives.
     assert_eq!(of_case(&peers, "27-hints/f-more.toml"), None);
 }
 
@@ -272,10 +273,10 @@ fn as_many_error_rates_as_links_take_seconds() {
         warnings.iter().filter(|warning| warning.message.contains("is expected to hit")).count()
     };
     assert_eq!(rare(&scenario), RATES as usize);
-    // The resolved form has a fault for each rate, which stands for that of the file.
+    // The resolved form has a fault for each rate of the file, which takes the place of that rate.
     let again = read("s.toml", &scenario.to_toml(), &files, &Overrides::default()).unwrap();
     assert_eq!(again.points().unwrap()[0].faults.len(), RATES as usize);
-    // About 2 s in a debug build on one core; 4 minutes where each rate looks through all links.
+    // This takes about 2 s in a debug build on one core. It would take 4 minutes if each rate searched all links.
     let lasted = started.elapsed();
     assert!(lasted < std::time::Duration::from_secs(30), "{lasted:?}");
 }

@@ -1,4 +1,5 @@
-//! Numbers that only the engine would find too large: of packets, of messages at another seed.
+//! Numbers that otherwise only the engine would find to be too large, such as the number of packets, and messages at
+//! other seeds.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -58,7 +59,7 @@ fn every_kind_of_workload_is_blamed_where_its_length_is_written() {
     assert_eq!(at(listed), "s.toml:16:1:");
 }
 
-/// DCP's requests have numbers of 24 bits, and a short counter makes many of a message.
+/// DCP's request numbers have 24 bits, and a short counter divides a message into many requests.
 #[test]
 fn a_queue_pair_has_numbers_for_so_many_requests() {
     let said = said(
@@ -72,7 +73,7 @@ fn a_queue_pair_has_numbers_for_so_many_requests() {
     );
 }
 
-/// One seed has a message, another has none.
+/// With one seed the workload has a message, with another it has none.
 #[test]
 fn every_seed_must_have_messages() {
     let workload = "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\nduration = \"100us\"";

@@ -1,5 +1,5 @@
-//! Files of SimAI, ASTRA-sim, NCCL, InfraGraph and htsim, from the folder that the environment variable ANABRANCH_PEERS names:
-//! each is read, or refused for a reason that stands here.
+//! Files of SimAI, ASTRA-sim, NCCL, InfraGraph and htsim, from the folder in the environment variable
+//! ANABRANCH_PEERS. Each file is read, or is rejected for a reason that is listed here.
 
 use crate::scenario::tests::Disk;
 use crate::scenario::*;
@@ -9,27 +9,28 @@ use std::path::{Path, PathBuf};
 /// The use of a file in a scenario.
 #[derive(Clone, Copy)]
 enum Use {
-    /// `file` of `[topology]`.
+    /// The value of `file` in `[topology]`.
     Topology,
-    /// `server` of `[topology]`.
+    /// The value of `server` in `[topology]`.
     Server,
-    /// `setup`, on a topology of SimAI.
+    /// The value of `setup`, on a topology of SimAI.
     Setup,
-    /// `file` of `[workload]` with `format = "simai"`, of which the first layers are taken, on 16 hosts.
+    /// The value of `file` in `[workload]` with `format = "simai"`, on 16 hosts. Only the first layers are run.
     Layers,
-    /// `system` of `[workload]`, on a network of these dimensions.
+    /// The value of `system` in `[workload]`, on a network of these dimensions.
     System(&'static [u32]),
-    /// `dims` of `[workload]`, on as many ranks.
+    /// The value of `dims` in `[workload]`, on this number of ranks.
     Dims(u32),
-    /// `comm_groups` of `[workload]`, on 16 ranks.
+    /// The value of `comm_groups` in `[workload]`, on 16 ranks.
     Groups,
-    /// A folder with a file of `[workload]` for each rank: their name, and the ring on which they run.
+    /// A folder with a `[workload]` file for each rank: the name of the files, and the size of the ring on which they
+    /// run.
     Ranks(&'static str, u32),
-    /// No input of a simulator, for this reason.
+    /// A file that is not simulator input, with the reason.
     None(&'static str),
 }
 
-/// A file, its use, and the beginning of the error by which it is refused; empty for one that is read.
+/// A file, its use, and the beginning of the error with which it is rejected; empty for a file that is read.
 const FILES: &[(&str, Use, &str)] = &[
     ("astra-sim/network/HGX-H100-validated.yml", Use::Topology, ""),
     ("astra-sim/network/Ring_16npus.yml", Use::Topology, ""),
@@ -142,7 +143,7 @@ fn folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("data/clusters"))
 }
 
-/// The files of the folder, and a trace `job` of any number of ranks that do an AllReduce.
+/// The files of the folder, and a trace `job` whose ranks, of any number, do an AllReduce.
 struct WithJob {
     disk: Disk,
     ranks: u32,
@@ -174,7 +175,7 @@ impl Files for WithJob {
 
 const ANY_TRAFFIC: &str = "kind = \"permutation\"\nbytes = \"1KB\"";
 
-/// The topology, the workload and the number of the trace's ranks by which a file is tried.
+/// The topology and the workload with which a file is tested, and the number of the trace's ranks.
 fn scenario(name: &str, its: Use) -> Option<(String, String, u32)> {
     let switch = |hosts: u32| format!("kind = \"single-switch\"\nhosts = {hosts}\nlink = \"100Gbps\"");
     let trace = |keys: &str| format!("kind = \"trace\"\nformat = \"chakra\"\nfile = \"job\"\n{keys}");
@@ -297,7 +298,7 @@ fn a_configuration_of_simai_is_a_setup() {
     let disk = Disk(folder);
     let scenario = read("s.toml", &text, &disk, &Overrides::default()).unwrap();
     let resolved = scenario.to_toml();
-    // Marks are those of 400 Gb/s, in kilobytes of 1,000 bytes.
+    // The ECN thresholds are those for 400 Gb/s, in kilobytes of 1,000 bytes.
     for says in [
         "payload = \"9KB\"",
         "ecn_kmin = \"800KB\"",

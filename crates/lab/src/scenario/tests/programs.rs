@@ -1,10 +1,10 @@
-//! Programs and routing of a scheme: settings that work, and bad ones with the whole message.
+//! The program and the routing of a scheme: valid settings, and wrong ones with the whole error text.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 use anabranch_proto::ProgramConfig;
 
-/// Eight paths between any two ToRs.
+/// A fabric with eight paths between any two ToRs.
 const TWO_TIERS: &str = r#"schemes = ["themis-spraying", "conweave", "reps"]
 [topology]
 kind = "fat-tree"
@@ -27,7 +27,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Wrong settings, of which the first stands in line 11 of the scenario, each with its whole error message.
+/// Wrong settings, of which the first is in line 11 of the scenario, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""themis-spraying.fabric.program_at" = "core:100%""#,
@@ -149,7 +149,7 @@ fn every_fault_of_a_program_has_its_place_and_its_cure() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Following the advice, beside or instead of the fault, gives a good scenario.
+/// Following the suggestion, in addition to or instead of the wrong setting, gives a valid scenario.
 #[test]
 fn the_cures_work() {
     for (fault, said) in CASES {
@@ -160,9 +160,9 @@ fn the_cures_work() {
         } else {
             fault
         };
-        // A parameter of a program that `reps` would not have.
+        // The suggestion sets a parameter of a program that `reps` would not have without the setting.
         let table = if advice.contains("reps.fabric.program.") { fault } else { beside };
-        // The largest window and the smallest table are valid numbers that do not fit this fabric.
+        // The largest window and the smallest table are valid values, but they do not fit this fabric.
         if ["paths\" = 1", "paths\" = 65536", "window\" = 65536"].iter().any(|end| advice.ends_with(end)) {
             continue;
         }
@@ -170,7 +170,7 @@ fn the_cures_work() {
     }
 }
 
-/// A program with tables by path needs a transport whose window they cover.
+/// A program with a table entry per path needs a transport whose window the table covers.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \
@@ -186,7 +186,7 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
 }
 
-/// Above two tiers the ToR steers by the entropy value, and only linear hashes let it.
+/// With more than two tiers, the ToR steers packets by the entropy value. That requires linear hashes.
 #[test]
 fn three_tiers_need_linear_hashes() {
     let text = TWO_TIERS.replace("tiers = 2", "tiers = 3");
@@ -222,7 +222,7 @@ fn parameters_of_programs_are_set_and_swept() {
     assert_eq!(again, scenario);
 }
 
-/// A map of paths needs powers of two, which no setting of the scheme can bring.
+/// A map of paths needs powers of two, and no setting of the scheme can change the number of paths.
 #[test]
 fn three_tiers_in_threes_have_no_map() {
     let text = r#"schemes = ["themis-spraying"]

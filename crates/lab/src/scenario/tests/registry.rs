@@ -1,4 +1,4 @@
-//! Registered parts are read as built-in ones are, written out, and read back.
+//! Registered parts are read like built-in ones, written out, and read back.
 
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration, HostId, Parameter, Problem, Rate, Refused, Time};
@@ -117,7 +117,7 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The error for `SCENARIO` with `old` replaced.
+/// The error for `SCENARIO` in which `old` is replaced by `new`.
 fn wrong(old: &str, new: &str) -> String {
     assert!(SCENARIO.contains(old), "{old}");
     attempt(&SCENARIO.replace(old, new)).expect_err(new).to_string()
@@ -145,7 +145,7 @@ fn what_is_registered_is_read_with_its_defaults_and_read_back() {
     assert_eq!((framing.payload, framing.ack), (Bytes(4_096), Bytes(70)));
     let LbConfig::Registered(lb) = &point.scheme.lb else { panic!("{:?}", point.scheme.lb) };
     assert_eq!((lb.name(), lb.parameters().get::<u32>("gap")), ("my-balancer", 4));
-    // Without the registry it cannot be read.
+    // Without the registry, the scenario cannot be read.
     let error = read("t.toml", &written, &NoFiles, &Overrides::default()).unwrap_err().to_string();
     assert!(error.contains("unknown kind \"my-ring\""), "{error}");
 }
@@ -188,7 +188,7 @@ fn parameters_are_set_and_swept_as_ours() {
     let swept = good(&text);
     assert_eq!(swept.points().unwrap().len(), 8);
     assert_eq!(good(&swept.to_toml()), swept);
-    // A built-in scheme gets the registered balancer, and the registered scheme a built-in one.
+    // A built-in scheme gets the registered balancer, and the registered scheme gets a built-in balancer.
     let text = SCENARIO.replace("[[scheme]]", "schemes = [\"reps\"]\n[[scheme]]");
     let text = format!(
         "{}[set]\n\"reps.lb\" = {{ kind = \"my-balancer\" }}\n\"mine.lb\" = {{ kind = \"ops\", evs = 8 }}\n",
@@ -382,7 +382,7 @@ fn what_is_registered_is_listed_with_its_parameters() {
         [
             ("load balancer", "my-balancer", 3),
             ("congestion control", "my-window", 1),
-            // These are its own parameter and those of every transport.
+            // These are the transport's own parameter and those of every transport.
             ("transport", "my-transport", 5),
             ("program", "my-program", 1),
             ("topology", "my-ring", 2),

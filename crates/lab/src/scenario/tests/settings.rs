@@ -1,4 +1,5 @@
-//! Settings that miss their scheme, with the whole message: where, what, and what to write instead.
+//! Settings that do not fit their scheme, with the whole error text: the place, the problem, and what to write
+//! instead.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
@@ -22,7 +23,7 @@ fn said(text: &str) -> String {
         .to_string()
 }
 
-/// A setting in line 10, with the whole error.
+/// A setting in line 10, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,
@@ -164,7 +165,7 @@ fn what_programs_keep_is_measured_on_switches() {
     );
 }
 
-/// A link of 1.6 Tb/s and 500 us has more in flight than a small buffer holds.
+/// On a link of 1.6 Tb/s and 500 us, more data is in flight than a small buffer can hold.
 #[test]
 fn headrooms_beside_the_buffer_need_no_room_in_it() {
     let text = |apart: bool| {
@@ -198,7 +199,8 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, from which the small buffers of small switches follow.
+/// The buffer is that of every switch, or that of a switch of 51.2 Tb/s, from which the smaller buffers of smaller
+/// switches follow.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

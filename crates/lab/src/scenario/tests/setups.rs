@@ -1,4 +1,4 @@
-//! The ground of schemes: the order of setups, schemes and settings, and what is refused.
+//! The setups of schemes: the precedence of setups, schemes and settings, and the inputs that are rejected.
 
 use crate::scenario::tests::{assert_round_trip, folder, scenario};
 use crate::scenario::*;
@@ -137,7 +137,8 @@ fn rto_rules_follow_the_fabric() {
     let reps = scheme("reps").unwrap();
     let TransportConfig::Sack(sack) = &reps.transport else { panic!("{reps:?}") };
     assert_eq!(sack.rto.to_string(), "2rtt+5queue");
-    // With the queue of the setup, the RTO of every scheme is that of 5 MB of queues, or of 160 MB where ports pause.
+    // With the queue of the setup, the RTO of every scheme is the time for 5 MB of queues, or for 160 MB if ports
+    // pause.
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
     let of = on_ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
@@ -243,9 +244,9 @@ fn a_later_point_of_a_sweep_with_other_ground_is_named() {
 #[test]
 fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
-    // Schemes for the edges of data centres need a fabric with several.
+    // Schemes for the edges of data centres need a fabric of several data centres.
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
-    // These have a constant window, which is one BDP in the common setup; adaptive windows are half as large again.
+    // These schemes have a constant window of one BDP in the common setup. Adaptive windows are 1.5 times as large.
     let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
     let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
     let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");
@@ -291,7 +292,7 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     assert!(paper.contains("transport.rto is 4 ms (dcp) and 320 us (irn-ar)"), "{paper}");
 }
 
-/// Windows are compared whatever their parameters are called and by whatever rule they are equal.
+/// Windows are compared whatever their parameters are called and by whatever rule they are computed.
 #[test]
 fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     let row = |of: &Ground, parameter: &str| {
@@ -307,20 +308,20 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
         assert!(!row.unexplained);
     }
     let most = row(&of, "maximum window");
-    // 512 packets of 4174 B, whatever DCQCN says.
+    // The window is 512 packets of 4174 B, whatever the parameters of DCQCN are.
     assert_eq!(most.values[3].as_deref(), Some("2.14 MB"));
     assert!(of.matrix().contains("2.14 MB *"), "{}", of.matrix());
 
-    // Where a window is set, no need explains it.
+    // If a window is set, no need explains it.
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
     let said = set.mismatch.unwrap();
     assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");
-    // One rule gives another window for packets of half the length, which the comparison does not hide.
+    // The same rule gives another window for packets of half the length, and the comparison shows it.
     let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";
     let halved = ground("[\"to-ar\", \"timeout\"]", text);
     let most = row(&halved, "maximum window");
     assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
-    // The RTOs follow one rule, behind queues of different lengths.
+    // The RTOs have the same rule, but the lengths of the queues differ.
     let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
     assert!(row(&queues, "transport.rto").unexplained);
 }

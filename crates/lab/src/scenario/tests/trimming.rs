@@ -1,9 +1,10 @@
-//! Fabrics that trim, and DCP and what it is compared with: settings that work, and bad ones with the whole message.
+//! Fabrics that trim, with DCP and the schemes with which it is compared: valid settings, and wrong ones with the
+//! whole error text.
 
 use crate::scenario::tests::{folder, on};
 use crate::scenario::*;
 
-/// A switch of 24 hosts; DCP's packets are 18.5 times as long as their headers.
+/// A switch with 24 hosts. DCP's packets are 18.5 times as long as their headers.
 const ONE_SWITCH: &str = r#"schemes = ["dcp", "irn-ar", "rack-tlp", "mp-rdma", "pfc-ecmp", "reps"]
 [topology]
 kind = "single-switch"
@@ -21,7 +22,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in line 11, each with the whole error.
+/// Wrong settings in line 11, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""dcp.fabric.wrr" = {}"#,
@@ -129,7 +130,7 @@ fn a_scheme_without_weights_gets_them_by_a_table() {
     }
 }
 
-/// MP-RDMA's sender has windows alone.
+/// MP-RDMA's sender has only windows, so it cannot follow a rate.
 #[test]
 fn mp_rdma_takes_no_rate() {
     let dcqcn = toml::to_string(&scheme("pfc-ecmp-dcqcn").unwrap().cc).unwrap().trim().replace('\n', ", ");

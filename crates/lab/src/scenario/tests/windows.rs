@@ -1,9 +1,10 @@
-//! Windows that leave an idle path idle: what `check` says of them, and what it says to write, followed.
+//! Congestion windows that are too small to fill a path: the warnings of `check`, and that their suggestions remove
+//! the warning.
 
 use crate::scenario::tests::folder;
 use crate::scenario::*;
 
-/// The warnings about a message of `bytes` over one switch of 100 Gb/s, whose path holds 14.0 packets.
+/// The warnings about a message of `bytes` through one switch with links of 100 Gb/s, whose path holds 14.0 packets.
 fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     let text = format!(
         "schemes = [{scheme:?}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\nlink_latency = \"1us\"\n\
@@ -15,7 +16,7 @@ fn warnings(scheme: &str, bytes: &str, set: &str) -> Vec<Diagnostic> {
     scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The scheme, a setting, and the warning behind the setting's name.
+/// The scheme, a setting, and the warning that follows the setting's name.
 const CASES: [(&str, &str, &str); 6] = [
     (
         "sr-ecmp",
@@ -68,7 +69,7 @@ fn a_window_that_leaves_its_path_idle_is_told_and_what_is_to_be_written_is_enoug
         let others: Vec<&str> = set.lines().filter(|line| !line.starts_with(key)).collect();
         let followed = format!("{instead}\n{}", others.join("\n"));
         assert_eq!(warnings(scheme, "5MB", &followed), [], "{followed}");
-        // Messages that the window holds do not wait for it.
+        // Messages that fit into the window do not wait for it.
         assert_eq!(warnings(scheme, "20KB", set), [], "{set}");
     }
 }

@@ -1,10 +1,10 @@
-//! Incasts beside a background: those that are valid, and the errors of the others.
+//! Incasts beside background traffic: the valid ones, and the errors of the others.
 
 use crate::scenario::tests::{GOOD, folder, scenario};
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration};
 
-/// A background on 32 hosts; what is changed stands below line 10.
+/// Background traffic on 32 hosts. The changed keys are below line 10.
 const HEAD: &str = r#"schemes = ["reps"]
 [topology]
 kind = "fat-tree"
@@ -17,7 +17,7 @@ load = 0.5
 duration = "1ms"
 "#;
 
-/// Lines from 11 on, with the whole error.
+/// Lines from 11 on, each with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#"incast = { degree = 32, bytes = "64KB", load = 0.1 }"#,

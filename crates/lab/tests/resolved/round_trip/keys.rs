@@ -1,4 +1,4 @@
-//! Every key outside schemes.
+//! Round trips of every key outside schemes.
 
 use super::{all, broken, resolve};
 use anabranch_engine::{Curve, Observer, Recorder};
@@ -20,26 +20,26 @@ const INLINE_TRAFFIC: &str = "{ kind = \"permutation\", bytes = \"8KB\" }";
 const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 4\nRadix_Up 4\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 2\n\
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
-/// A graph whose error rates are faults in the resolved form.
+/// A graph whose error rates become faults in the resolved form.
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
-/// The name of a `.topo` file whose links are slower: what such a file says is spelled out.
+/// The name of a `.topo` file with slower links. The resolved form contains the contents of such a file.
 const SLOW: &str = "\"slow.topo\"";
-/// A server of NCCL. What such a file says is spelled out.
+/// A server as an NCCL file. The resolved form contains the contents of such a file.
 const NCCL: &str = "<system><cpu><pci><gpu dev=\"0\" sm=\"90\"><nvlink count=\"18\" tclass=\"0x068000\"/></gpu></pci>\
     <pci><nic><net dev=\"0\" speed=\"100000\"/></nic></pci></cpu></system>";
 const HOSTS: &str = "3\n1\n0\n2\n";
 const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 
-/// A scenario for keys of a section: what stands above its table, and which of its keys are there besides.
+/// A scenario for keys of a section: the text above the section's table, and further keys of that table.
 struct Base {
     above: String,
-    /// Keys with their values; in place of the example, where the key is needed.
+    /// Keys with their values. They replace the example if the key is required.
     with: Vec<(&'static str, &'static str)>,
     /// The content of each file.
     file: &'static str,
 }
 
-/// The base of a section; none for one that is not known here.
+/// The base of a section; none for a section that is not listed here.
 fn base(section: &Section) -> Option<Base> {
     let on = |above: &str| Base { above: format!("{SCHEMES}{above}"), with: Vec::new(), file: "" };
     Some(match (section.name, section.table) {
@@ -93,16 +93,16 @@ fn base(section: &Section) -> Option<Base> {
 /// Keys with their values.
 type Beside = &'static [(&'static str, &'static str)];
 
-/// A key as it stands in its section's base: its values, and the changes of the base that it needs.
+/// A case of a key in its section's base: the values of the key, and the changes of the base that the key needs.
 #[derive(Default)]
 struct Case {
-    /// Values beside the example, at least one of which is not the default.
+    /// Values in addition to the example, of which at least one is not the default.
     others: &'static [&'static str],
-    /// Keys that must stand beside it with their values, in place of those of the base.
+    /// Keys that must be present with these values, in place of those of the base.
     with: Beside,
-    /// Keys that may not stand beside it.
+    /// Keys that may not be present together with the key.
     without: &'static [&'static str],
-    /// The text above the table, in place of the base's.
+    /// The text above the table, in place of the base's text.
     above: Option<&'static str>,
     /// The content of each file, in place of the base's.
     file: &'static str,
@@ -116,7 +116,7 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
     Case { others, with, ..Case::default() }
 }
 
-/// The case of a key of a section; none for one that is not known here.
+/// The case of a key of a section; none for a key that is not listed here.
 fn case(section: &str, key: &str) -> Option<Case> {
     let of = [
         of_scenario,
@@ -160,18 +160,18 @@ fn of_scenario(section: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Points, with their sweep.
+/// The points of a scenario, each with its swept values.
 const POINTS: &[&str] = &[
     "[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, \
     workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
 ];
 const SWEPT: Beside = &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")];
 
-/// Pods of a segment of 2 servers, whose spines have links up.
+/// Pods of 2 segments with 2 servers each, whose spines have uplinks.
 const PODS: Beside = &[("segment", "2"), ("pod", "2"), ("core_oversubscription", "1")];
 const PODS_WITH_LINKS: Beside = &[("segment", "2"), ("pod", "2")];
 
-/// Traffic for rails that are not joined.
+/// Traffic for rails that are not connected to each other.
 const WITHIN_A_RAIL: &str =
     "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 8\nbytes = \"8KB\"\n";
 
@@ -380,7 +380,7 @@ fn of_rest(section: &str, key: &str) -> Option<Case> {
     })
 }
 
-/// Keys that mean the same wherever they stand.
+/// Keys that have the same meaning in every table.
 fn of_any(_: &str, key: &str) -> Option<Case> {
     Some(others(match key {
         "file" => &["\"other.txt\""],
@@ -391,12 +391,12 @@ fn of_any(_: &str, key: &str) -> Option<Case> {
     }))
 }
 
-/// Keys of `[find]` that do not concern the scenario's runs, so that the resolved form has none of them.
+/// Whether a key of `[find]` does not concern the scenario's runs, so that it is not in the resolved form.
 fn is_of_question_alone(section: &str, key: &str) -> bool {
     section == "find" && matches!(key, "where" | "resolution")
 }
 
-/// The text of a scenario that has the key with this value; without one, the base without the key.
+/// The text of a scenario in which the key has this value; without a value, the base without the key.
 fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&str>) -> String {
     let mut table: Vec<(&str, String)> = Vec::new();
     let mut set = |name: &'static str, value: &str| match table.iter_mut().find(|(known, _)| *known == name) {
@@ -422,7 +422,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     format!("{above}{}\n{lines}", section.table)
 }
 
-/// The value of a needed key of a base.
+/// The value of a required key in a base.
 fn usual(section: &str, key: &Key) -> &'static str {
     match (section, key.name) {
         ("link-flap", "period") => "\"200us\"",
@@ -452,7 +452,7 @@ impl Recorder for Nothing {
     }
 }
 
-/// The path by which keys of a table are swept; none of a table of which no key can be.
+/// The path by which the keys of a table are swept; none for a table whose keys cannot be swept.
 fn path(section: &Section) -> Option<String> {
     let path = section.table.trim_matches(['[', ']']);
     let of_list = section.table.starts_with("[[");
@@ -465,7 +465,7 @@ fn swept(text: &str, path: &str, key: &str, values: &[&str]) -> String {
     format!("sweep = {{ \"{path}.{key}\" = [{}] }}\n{text}", values.join(", "))
 }
 
-/// Keys whose values here cannot be swept.
+/// Keys whose values in this test cannot be swept.
 const NOT_SWEPT: [&str; 0] = [];
 
 #[test]
@@ -514,7 +514,7 @@ fn every_key_survives_a_round_trip() {
                     }
                 }
             }
-            // The points of a sweep over the key come back too, where it can be swept.
+            // The points of a sweep over the key are tested too, if the key can be swept.
             let values: Vec<&str> = example.into_iter().chain(case.others.iter().copied()).collect();
             if let Some(path) = path(section).filter(|_| !of_kind && values.len() > 1) {
                 let text =

@@ -1,6 +1,6 @@
-//! Whatever a scenario may say survives its resolved form: reading that gives the same scenario, with the same digest and
-//! the same text. The tests go over what the program declares, so that a key or a parameter that is new and has no
-//! scenario here fails them.
+//! Every input that a scenario may contain is preserved in its resolved form: reading that form gives the same
+//! scenario, with the same digest and the same text. The tests go through the declarations of the program, so that a
+//! new key or parameter without a scenario in these tests makes them fail.
 
 mod keys;
 mod parameters;
@@ -9,7 +9,7 @@ use anabranch_lab::scenario::{Diagnostic, Files, Overrides, Registry, Scenario, 
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 
-/// Files by name; any other file is there too with the text `otherwise`, unless that is empty.
+/// A source of files by name. Any other file has the text `otherwise`, unless that is empty.
 struct Folder {
     files: BTreeMap<String, String>,
     otherwise: &'static str,
@@ -25,7 +25,7 @@ impl Files for Folder {
     }
 }
 
-/// Files that all have this content.
+/// A source in which all files have this content.
 fn all(otherwise: &'static str) -> Folder {
     Folder { files: BTreeMap::new(), otherwise }
 }
@@ -38,7 +38,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
     }
 }
 
-/// The fault of the round trip of a scenario; none where it comes back as it was.
+/// The error in the round trip of a scenario; none if the scenario comes back unchanged.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
     let alone = match scenario.self_contained(registry) {
         Ok(alone) => alone,

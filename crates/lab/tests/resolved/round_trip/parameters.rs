@@ -1,4 +1,4 @@
-//! Every parameter of every part that schemes are made of.
+//! Round trips of every parameter of every part of schemes.
 
 use super::{all, broken, resolve};
 use anabranch_base::{Parameter, ParameterValue};
@@ -9,12 +9,12 @@ use toml::{Table, Value};
 const GROUND: &str = "seeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n\
     [workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
 
-/// A value as TOML has it.
+/// A value, converted to TOML.
 fn toml(value: &ParameterValue) -> Value {
     Value::try_from(value).unwrap()
 }
 
-/// Puts a value at a dotted path; `[]` stands for the one table of a list.
+/// Inserts a value at a dotted path, in which `[]` stands for the only table of a list.
 fn put(table: &mut Table, path: &str, value: Value) {
     let Some((first, rest)) = path.split_once('.') else {
         table.insert(path.to_owned(), value);
@@ -30,14 +30,14 @@ fn put(table: &mut Table, path: &str, value: Value) {
     put(within.as_table_mut().unwrap(), rest, value);
 }
 
-/// The table or list in which a parameter stands: `pfc`, `pfc.at[]`; empty where it is the part's own.
+/// The table or list that contains a parameter: `pfc`, `pfc.at[]`; empty if the parameter is directly in the part.
 fn table_of(parameter: &Parameter) -> &str {
     parameter.name().rsplit_once('.').map_or("", |(table, _)| table)
 }
 
-/// Settings that each give a part a parameter with this value (without one: leave it out): the path below the
-/// scheme, and the value. The first sets the parameter alone; the others set a table in which it stands, with
-/// all that the table needs.
+/// Settings that each give a parameter of a part this value, or leave the parameter out if there is no value. Each
+/// setting has the path below the scheme and the value. The first setting sets only the parameter. The others set a
+/// table that contains the parameter, with all that the table requires.
 fn settings(
     part: &str,
     kind: Option<&str>,
@@ -68,7 +68,7 @@ fn settings(
             settings.push((part.to_owned(), Value::Table(table)));
         }
         (None, Some(first)) => {
-            // Hosts with another balancer have one of some kind.
+            // Hosts with another balancer need a balancer of some kind.
             if first == "mix" {
                 put(
                     &mut table,
@@ -84,7 +84,8 @@ fn settings(
     settings
 }
 
-/// Values that a parameter may have beside its example: words, ends, and what is near.
+/// Values that a parameter may have in addition to its example: words, the ends of its range, and values near the
+/// example.
 fn others(parameter: &Parameter) -> Vec<ParameterValue> {
     let example = parameter.example().cloned();
     let mut found: Vec<ParameterValue> =
@@ -104,7 +105,7 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
                     [2.0, 0.5, 4.0].map(|times| ParameterValue::Text(format!("{}{unit}", number * times))),
                 );
             }
-            // Sizes, times and rates of any unit, and switches.
+            // Sizes, times and rates in any unit, and selectors of switches.
             let others = ["7KB", "2bdp", "7us", "2rtt", "7Gbps", "all", "tor", "spine"];
             found.extend(others.map(|other| ParameterValue::Text(other.to_owned())));
         }
@@ -135,7 +136,7 @@ fn scenario(
 
 /// The outcome of a parameter's round trips.
 enum Tried {
-    /// The number of scenarios that have it.
+    /// The number of scenarios that have the parameter.
     Fine(usize),
     Wrong(String),
 }
@@ -181,7 +182,7 @@ fn try_all(
     Tried::Wrong(format!("{its}: {why}"))
 }
 
-/// Whether the scheme of a scenario has that kind of the part.
+/// Whether the part of the scenario's scheme has this kind.
 fn is_of_kind(scenario: &Scenario, part: &str, kind: Option<&str>) -> bool {
     let Some(kind) = kind else { return true };
     let whole = Value::try_from(&scenario.schemes[0]).unwrap();
@@ -211,7 +212,7 @@ fn every_parameter_survives_a_round_trip() {
             }
         }
     }
-    // Hosts with another balancer (`mix.lb`) have the parameters of the balancers.
+    // Hosts with another balancer (`mix.lb`) have the parameters of that balancer.
     let balancers = registry.parts().into_iter().find(|part| part.part == "lb").unwrap();
     for balancer in &balancers.kinds {
         let kind = balancer.name.clone().unwrap();

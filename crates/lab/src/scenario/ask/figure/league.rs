@@ -1,4 +1,4 @@
-//! The schemes of a scenario of the league: those whose files name its part.
+//! The schemes of a scenario of the league, which are the schemes whose files name its part of the league.
 
 use crate::scenario::keys::{self, LEAGUE_PARTS};
 use crate::scenario::read::document::{Fields, Item, Node};
@@ -7,8 +7,8 @@ use crate::scenario::resolve::scheme::builtin;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Fix};
 
-/// Replaces `schemes = { league = "large-fabric" }` by the names of the schemes of that part, in the order of lists;
-/// those that `first` names stand before the others.
+/// Replaces `schemes = { league = "large-fabric" }` by the names of the schemes in that part, in the order of lists.
+/// The schemes that `first` names come first.
 pub(super) fn name_schemes(file: &str, fields: &mut Fields) -> Result<(), Diagnostic> {
     let Some(node @ Node { at, item: Item::Table(_) }) = fields.get("schemes") else { return Ok(()) };
     let table = Table::open(file, "schemes", node)?;

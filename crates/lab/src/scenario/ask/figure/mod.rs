@@ -1,4 +1,4 @@
-//! Figure files: a scenario, how it is drawn, and what the paper says about it.
+//! Figure files: a scenario, how the figure is drawn, and the paper's claims about it.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
@@ -29,45 +29,46 @@ pub use sensitivity::Unspecified;
 pub enum Scale {
     /// Sizes that run within seconds, from the file's `[quick]` table.
     Quick,
-    /// The paper's own sizes; the file's `[paper]` table says what differs from the rest of the file.
+    /// The paper's own sizes. The file's `[paper]` table has the values that differ from the rest of the file.
     Paper,
 }
 
-/// A figure of a paper: what to run or compute, how to draw it, and the paper's claims.
+/// A figure of a paper: the scenario or model, the plots, and the paper's claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name in commands: `reps/fig-7`.
+    /// The figure's name in commands: `reps/fig-7`.
     pub id: String,
-    /// One line for people.
+    /// The title, one line.
     pub title: String,
     /// The paper's name in commands: `reps`.
     pub paper: String,
-    /// The paper's own name for it: `Figure 7`.
+    /// The name that the paper gives to the figure: `Figure 7`.
     pub figure: String,
-    /// The packet simulation, for a figure that has one.
+    /// The packet simulation, if the figure has one.
     pub scenario: Option<Scenario>,
-    /// The abstract model, for a figure without packets.
+    /// The abstract model, if the figure has no packets.
     pub model: Option<ModelSpec>,
-    /// The plots; one picture each.
+    /// The plots, with one picture each.
     pub plots: Vec<PlotSpec>,
-    /// The number of the runs against which the page of the league plots the time of each scheme.
+    /// The measure of the runs against which the league's page plots the time of each scheme.
     pub explain: Option<Explanation>,
-    /// Sentences on what this file assumes because the paper does not specify it.
+    /// Sentences about what this file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
-    /// The assumptions that are varied, with the values that the text permits.
+    /// The assumptions that are varied, with the values that the paper's text permits.
     pub unsaid: Vec<Unspecified>,
-    /// The claims of the paper about it.
+    /// The claims of the paper about the figure.
     pub claims: Vec<ClaimSpec>,
 }
 
 /// Reads a figure file at a scale.
 ///
-/// `[quick]` has the keys that differ at the quick scale, `[paper]` those that differ at the paper's: any key of a scenario,
-/// and `model`. Tables merge into those of the file; tables with a `kind`, and all other values, replace them. Instead of
-/// `[paper]` the file may say `paper = "reps"`, the paper's name; without that, it is the part of `id` before the slash.
+/// `[quick]` has the keys that differ at the quick scale, and `[paper]` those that differ at the paper's scale: any
+/// key of a scenario, and `model`. Tables are merged into those of the file. Tables with a `kind`, and all other
+/// values, replace those of the file. Instead of the table `[paper]` the file may have `paper = "reps"`, the name of
+/// the paper. Without that key, the name is the part of `id` before the slash.
 ///
 /// # Errors
-/// The first fault, with its place and what to write instead.
+/// The first error, with its place and what to write instead.
 pub fn read_figure(
     file_name: &str,
     text: &str,
@@ -77,7 +78,7 @@ pub fn read_figure(
     read_figure_with(&Registry::new(), file_name, text, scale, files)
 }
 
-/// Reads a figure file whose scenario may also name what is in `registry`.
+/// Reads a figure file whose scenario may also name entries of `registry`.
 ///
 /// # Errors
 /// As for [`read_figure`].
@@ -91,14 +92,15 @@ pub fn read_figure_with(
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
-/// [`read_figure_with`] with other values for what the paper leaves open. For each `[[unsaid]]`, `choice` has the place of its
-/// value in its lists; it is 0 (the figure's own value) where `choice` ends and where this scale does not vary it.
+/// Like [`read_figure_with`], with other values for what the paper does not specify. For each `[[unsaid]]` table,
+/// `choice` has the position of a value in the table's lists. The position is 0 (the figure's own value) if `choice`
+/// is too short, or if this scale does not vary the table's parameters.
 ///
 /// # Errors
-/// As for [`read_figure`], and those of the values chosen.
+/// As for [`read_figure`], and errors about the chosen values.
 ///
 /// # Panics
-/// When there is no value in a place.
+/// A position is beyond the end of its list.
 pub fn read_figure_under(
     registry: &Registry,
     file_name: &str,
@@ -188,7 +190,8 @@ fn scenario_of(
     Ok(scenario.varying(varied.collect()))
 }
 
-/// Takes `[quick]` and `[paper]` out of a figure and merges the one of `scale` into it, which it returns.
+/// Removes `[quick]` and `[paper]` from a figure and merges the one of `scale` into it. Returns the table that was
+/// merged.
 fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option<Fields>, Diagnostic> {
     let mut at_scale = None;
     for (of, name, overlay) in [
@@ -207,7 +210,8 @@ fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option
     Ok(at_scale)
 }
 
-/// Refuses a `[[unsaid]]` whose first value is not the figure's own: with all first values the scenario is the same.
+/// Checks that the first values of each `[[unsaid]]` are the figure's own, so that the scenario is unchanged with all
+/// first values.
 fn check_first_values(
     file: &str,
     unsaid: &[Entry<'_>],
@@ -232,7 +236,7 @@ fn check_first_values(
     varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
-/// Takes a key out if its value is a table.
+/// Removes a key if its value is a table, and returns the table.
 fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     let is_table = matches!(fields.get(key), Some(Node { item: Item::Table(_), .. }));
     is_table.then(|| fields.remove(key)).flatten()
@@ -266,7 +270,7 @@ fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
     })
 }
 
-/// Reads a claim's `paper`, whose form follows from the claim's kind; an order's is not a number.
+/// Reads the key `paper` of a claim. Its form depends on the kind of the claim; for an order it is not a number.
 fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Diagnostic> {
     match kind {
         ClaimKind::Order => Ok(None),
@@ -297,7 +301,7 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Dia
     }
 }
 
-/// Reads what an order's `paper` compares.
+/// Reads the names that the key `paper` of an order compares.
 fn order(table: &Table) -> Result<Vec<String>, Diagnostic> {
     match table.node("paper").map(|node| &node.item) {
         Some(Item::Array(names)) if names.len() >= 2 => table.need("paper"),

@@ -1,4 +1,4 @@
-//! `[model]`: what a figure without packets computes.
+//! `[model]`: the computation for a figure without packets.
 
 use crate::scenario::expand::scenario;
 use crate::scenario::input::Overrides;
@@ -8,47 +8,47 @@ use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
 use serde::{Deserialize, Serialize};
 
-/// A figure that is an abstract model and no packet network.
+/// A figure that is computed by an abstract model, not simulated as a packet network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ModelSpec {
     /// Balls thrown into bins: queues at the ports of one switch (REPS, section 5.1).
     BallsIntoBins {
-        /// Numbers of ports to try.
+        /// The numbers of ports to try.
         ports: Vec<u32>,
-        /// Rounds to play.
+        /// The number of rounds to play.
         rounds: u32,
-        /// Balls per round for each port, above 0, at most 1.
+        /// The mean number of balls per round for each port, above 0 and at most 1.
         load: f64,
         /// The rules by which balls choose their bins.
         variants: Vec<BallsVariant>,
-        /// A ball in a queue longer than this loses its colour (tau).
+        /// The queue length (tau) above which the ball loses its colour.
         threshold: u32,
-        /// Colours for each port (b).
+        /// The number of colours for each port (b).
         colors_per_port: u32,
-        /// Values of r, with a game for each: one in r balls that leave a bin is recycled, at random, and the others are
-        /// forgotten.
+        /// Values of r, with a game for each: one in r balls that leave a bin, chosen at random, is recycled, and the
+        /// others are forgotten.
         #[serde(default = "each", skip_serializing_if = "is_each")]
         recycle_every: Vec<u32>,
-        /// Seeds; one game each.
+        /// The seeds, with one game each.
         seeds: Vec<u64>,
     },
-    /// The uneven load of a switch's uplinks by flows that are spread by entropy values (REPS, section 4.5.2).
+    /// The uneven load on a switch's uplinks from flows that are spread by entropy values (REPS, section 4.5.2).
     LoadImbalance {
-        /// Uplinks of the switch.
+        /// The number of uplinks of the switch.
         uplinks: u32,
-        /// Numbers of flows to try, each with all entropy values.
+        /// The numbers of flows to try, each with all entropy values.
         flows: Vec<u32>,
-        /// Numbers of entropy values to try.
+        /// The numbers of entropy values to try.
         evs: Vec<u32>,
-        /// Seeds; one throw each.
+        /// The seeds, with one throw each.
         seeds: Vec<u64>,
     },
     /// The hardware state of each algorithm, in bits (REPS, Table 1).
     StateBits {},
-    /// The memory and time that a receiver needs to know which packets came (DCP, section 4.5).
+    /// The memory and time that a receiver needs to track which packets have arrived (DCP, section 4.5).
     PacketTracking(PacketTracking),
-    /// The length of a link over which a switch's buffer avoids loss (DCP, equation 1).
+    /// The longest link on which a switch's buffer avoids loss (DCP, equation 1).
     LosslessReach(LosslessReach),
 }
 
@@ -56,14 +56,14 @@ pub enum ModelSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BallsVariant {
-    /// At random, each time.
+    /// Each ball chooses a bin at random.
     Ops,
-    /// The bin of a ball that found a short queue is used again.
+    /// A ball that found a short queue uses the same bin again.
     Recycled,
-    /// As `recycled`, but the colour of a ball that is not recycled keeps what it remembers.
+    /// Like `recycled`, but the colour of a ball that is not recycled still remembers its bin.
     Kept,
-    /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1 counts
-    /// (REPS, Appendix B).
+    /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1
+    /// assumes (REPS, Appendix B).
     Returned,
 }
 
@@ -76,7 +76,7 @@ impl BallsVariant {
         ("returned", BallsVariant::Returned),
     ];
 
-    /// Its name, in figures and results.
+    /// The variant's name, in figures and results.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, variant)| *variant == self).map_or("", |(name, _)| name)
     }
@@ -91,37 +91,37 @@ fn is_each(every: &[u32]) -> bool {
     every == [1]
 }
 
-/// Memory and time of three ways to keep track of packets: bitmaps for all packets in flight, bitmaps in linked
+/// The memory and time of three methods to track packets: bitmaps for all packets in flight, bitmaps in linked
 /// chunks, and DCP's counters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacketTracking {
-    /// Rate of the link.
+    /// The rate of the link.
     pub link: Rate,
-    /// Round-trip time.
+    /// The round-trip time.
     pub rtt: Duration,
-    /// Bytes of a packet. `link`, `rtt` and this say how many packets are in flight.
+    /// The bytes of a packet. Together with `link` and `rtt`, they determine how many packets are in flight.
     pub packet: Bytes,
-    /// Bits of a chunk. Bitmaps for all packets in flight are as many whole chunks, allocated at once.
+    /// The bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated at once.
     pub chunk_bits: u32,
-    /// Bitmaps of a queue pair.
+    /// The number of bitmaps of a queue pair.
     pub bitmaps: u32,
-    /// Queue pairs, for the memory of all.
+    /// The number of queue pairs, for the total memory.
     pub queue_pairs: u32,
-    /// Clock of the NIC, in MHz.
+    /// The clock rate of the NIC, in MHz.
     pub clock_mhz: f64,
-    /// Cycles from an index to the memory there.
+    /// The number of cycles to access the memory at an index.
     pub access_cycles: u32,
-    /// Cycles to find out whether a PSN is in a chunk.
+    /// The number of cycles to check whether a PSN is in a chunk.
     pub check_cycles: u32,
-    /// Cycles to the next chunk.
+    /// The number of cycles to follow the link to the next chunk.
     pub next_cycles: u32,
-    /// Degrees of reordering: how many PSNs a packet is ahead of the one expected next.
+    /// Degrees of reordering: the number of PSNs by which a packet is ahead of the expected one.
     pub degrees: Vec<u32>,
 }
 
 impl PacketTracking {
-    /// Packets in flight: those of a BDP, the last one perhaps in part.
+    /// The number of packets in flight, which is a BDP in packets, rounded up.
     pub fn packets(&self) -> u64 {
         let bits = u128::from(self.link.0) * u128::from(self.rtt.0);
         let packets = bits.div_ceil(8 * 1_000_000_000_000 * u128::from(self.packet.0.max(1)));
@@ -129,29 +129,29 @@ impl PacketTracking {
     }
 }
 
-/// The longest cable over which PFC loses nothing.
+/// The longest cable on which PFC avoids loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LosslessReach {
-    /// Time that a bit takes for a kilometre.
+    /// The propagation delay per kilometre.
     pub km_delay: Duration,
-    /// Numbers of lossless queues among which a port's share of the buffer is divided.
+    /// The numbers of lossless queues that share the buffer of a port.
     pub queues: Vec<u32>,
     /// The switches.
     pub chips: Vec<Chip>,
 }
 
-/// A switch with the numbers that equation 1 of DCP needs.
+/// A switch, with the quantities that equation 1 of DCP needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
-    /// Its name in results.
+    /// The chip's name in results.
     pub name: String,
-    /// Ports.
+    /// The number of ports.
     pub ports: u32,
-    /// Rate of a port.
+    /// The rate of a port.
     pub link: Rate,
-    /// Buffer of all ports together.
+    /// The total buffer of all ports.
     pub buffer: Bytes,
 }
 
@@ -164,7 +164,7 @@ enum Kind {
     LosslessReach,
 }
 
-/// Reads `[model]`; `root` is the figure's file, which has the seeds.
+/// Reads the `[model]` table. `root` is the top-level table of the figure's file, which contains the seeds.
 pub(in crate::scenario) fn read(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> {
     const KINDS: &[(&str, Kind)] = &[
         ("balls-into-bins", Kind::BallsIntoBins),
@@ -227,7 +227,7 @@ fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, Diagnostic> 
     })
 }
 
-/// Numbers of 1 or more.
+/// Checks that the numbers are 1 or more.
 fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, Diagnostic> {
     match numbers.is_empty() || numbers.contains(&0) {
         true => Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), Fix::set(key, example))),

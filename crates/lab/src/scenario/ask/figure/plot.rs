@@ -1,4 +1,4 @@
-//! The plots of a figure: `[plot]` tables, and whether the runs will have the data for them.
+//! The plots of a figure: reads `[plot]` tables and checks that the runs will have the data for them.
 
 use super::{Figure, ModelSpec};
 use crate::scenario::expand::resolved::Scenario;
@@ -11,7 +11,7 @@ use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_fabric::TopologySpec;
 use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
 
-/// Reads a `[plot]` table of a figure that is called `title`.
+/// Reads a `[plot]` table of the figure with the title `title`.
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
     only(table, &keys::of("plot"))?;
@@ -47,7 +47,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         },
         x: match kind {
             PlotKind::Line => Some(table.need("x")?),
-            // Without `x` each bar is a scheme.
+            // Without `x`, each bar stands for a scheme.
             _ => table.get("x")?.filter(|x| x != "scheme"),
         },
         per: table.get("per")?.unwrap_or_default(),
@@ -65,14 +65,14 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
 pub(in crate::scenario) struct Drawable {
     schemes: Vec<String>,
     parameters: Vec<String>,
-    /// Numbers of a run.
+    /// The names of a run's numeric results.
     numbers: Vec<&'static str>,
     curves: Vec<&'static str>,
     faults: bool,
     messages: bool,
-    /// Parts of the workload that results tell apart.
+    /// The parts of the workload that results distinguish.
     groups: Vec<String>,
-    /// Jobs of a collective workload.
+    /// Whether the workload has jobs, as collective workloads do.
     jobs: bool,
 }
 
@@ -146,7 +146,7 @@ impl Drawable {
         }
     }
 
-    /// Refuses a plot that would have nothing in it.
+    /// Rejects a plot that would be empty.
     ///
     /// # Errors
     /// The first name that no run will have.
@@ -207,7 +207,7 @@ impl Drawable {
     /// Reads an `[explain]` table.
     ///
     /// # Errors
-    /// A measure that no run will have among others.
+    /// A measure that no run will have.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
         only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
@@ -217,8 +217,8 @@ impl Drawable {
     }
 }
 
-/// The groups by which the messages of a scenario can be told apart: the parts of its workload, whether they leave their
-/// data centre, which hosts send them where not all balance alike, and what these are together.
+/// The groups by which the messages of a scenario can be distinguished: the parts of its workload, whether messages
+/// leave their data centre, which kind of hosts sends them if the hosts' balancers differ, and combinations of these.
 fn groups(scenario: &Scenario) -> Vec<String> {
     let parts = scenario.workload.parts();
     let sides: &[&str] = match scenario.topology {
@@ -240,16 +240,16 @@ fn groups(scenario: &Scenario) -> Vec<String> {
             groups.extend(longer);
         }
     }
-    // Pipelines lead from one data centre to the next.
+    // Pipelines lead from one data centre to the next, so none is within a data centre.
     groups.retain(|group| !group.is_empty() && !group.starts_with("pipeline/intra"));
     groups
 }
 
-/// Numbers that a fabric with several data centres adds to its runs.
+/// The results that a fabric with several data centres adds to its runs.
 const SIDES_NUMBERS: [&str; 4] =
     ["intra_slowdown_mean", "intra_slowdown_p99", "inter_slowdown_mean", "inter_slowdown_p99"];
 
-/// Numbers that a game of balls into bins adds to its run.
+/// The results that a game of balls into bins adds to its run.
 const BALLS_NUMBERS: [&str; 9] = [
     "balls_left",
     "balls_removed",
@@ -262,7 +262,7 @@ const BALLS_NUMBERS: [&str; 9] = [
     "threshold",
 ];
 
-/// Numbers that a way to track packets adds to its run; the last two are of DCP alone.
+/// The results that a method of tracking packets adds to its run. The last two exist only for DCP.
 const TRACKING_NUMBERS: [&str; 6] =
     ["all_bytes", "cycles", "packet_rate_mpps", "queue_pair_bytes", "message_bytes", "messages_bytes"];
 
@@ -474,8 +474,8 @@ mod tests {
         assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
-    /// The names listed for models without curves are those of their rows, except for `state-bits`, whose fields are not drawn
-    /// one by one.
+    /// The names listed for models without curves are those in their rows, except for `state-bits`, whose fields are
+    /// not drawn individually.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\
@@ -500,7 +500,7 @@ mod tests {
         }
     }
 
-    /// Every number that results hold may be drawn.
+    /// Every numeric result may be drawn.
     #[test]
     fn the_names_are_those_of_the_results() {
         let plot = "kind = \"series\"\ny = \"longest_queue_balls\"";

@@ -1,4 +1,4 @@
-//! `[[unsaid]]`: what a paper leaves open, with the values that its text permits.
+//! `[[unsaid]]`: parameters that a paper does not specify, with the values that its text permits.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::keys;
@@ -10,33 +10,33 @@ use anabranch_base::{Diagnostic, Fix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Something that a paper does not say.
+/// A parameter that a paper does not specify.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unspecified {
-    /// The parameter, in the words of the assumptions.
+    /// The parameter, as it is called in the assumptions.
     pub what: String,
     /// The reason why the text of the paper permits these values.
     pub because: String,
-    /// Parameters by their paths, as in `[set]` and `[sweep]`, with their values; they change together. The first value is
-    /// the figure's own.
+    /// Parameters by their paths, as in `[set]` and `[sweep]`, with their values. The parameters change together. The
+    /// first value is the figure's own.
     pub set: BTreeMap<String, Vec<toml::Value>>,
-    /// Whether it can be varied at this scale: not where the scale has values of its own for it.
+    /// Whether the parameter can be varied at this scale. It cannot if the scale sets its own value.
     pub varied: bool,
 }
 
 impl Unspecified {
-    /// The number of its values, the figure's own included.
+    /// The number of values, including the figure's own.
     pub fn values(&self) -> usize {
         self.set.values().next().map_or(0, Vec::len)
     }
 
-    /// The value of each parameter, by its place in the lists.
+    /// The value of each parameter at a position in the lists.
     pub fn settings(&self, place: usize) -> Vec<String> {
         let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         self.set.values().map(|values| text(&values[place])).collect()
     }
 
-    /// A value, by its place in the lists: `"1MB"`, or `a = 1, b = 2` of several parameters.
+    /// The value at a position in the lists: `"1MB"`, or `a = 1, b = 2` if there are several parameters.
     pub fn value(&self, place: usize) -> String {
         let settings = self.settings(place);
         if let [only] = &settings[..] {
@@ -47,14 +47,14 @@ impl Unspecified {
     }
 }
 
-/// An entry as written.
+/// A table of values for an unspecified parameter, with the places of the values in the file.
 pub(in crate::scenario) struct Entry<'a> {
     pub spec: Unspecified,
-    /// The lists' elements, with their places, by path.
+    /// The elements of the lists, with their places, by the parameter's path.
     lists: BTreeMap<String, &'a [Node]>,
 }
 
-/// Reads a `[[unsaid]]` table. `scale` has the keys that the scale itself sets.
+/// Reads an `[[unsaid]]` table. `scale` has the keys that the scale itself sets.
 pub(in crate::scenario) fn read<'a>(
     table: &Table<'a>,
     scale: Option<&Fields>,
@@ -115,7 +115,7 @@ pub(in crate::scenario) fn read<'a>(
 }
 
 impl Entry<'_> {
-    /// Puts value `place` of each parameter into a scenario's document.
+    /// Sets each parameter in a scenario's document to its value at position `place`.
     pub(in crate::scenario) fn apply(
         &self,
         file: &str,
@@ -125,8 +125,8 @@ impl Entry<'_> {
         self.lists.iter().try_for_each(|(path, nodes)| apply(file, fields, path, &nodes[place]))
     }
 
-    /// The fault of an entry whose first values are not the figure's own: of the first parameter whose first value `changes`
-    /// the scenario.
+    /// The error for a table whose first values are not the figure's own. It is about the first parameter for which
+    /// `changes` tells that its first value changes the scenario.
     pub(in crate::scenario) fn not_the_default(
         &self,
         file: &str,
@@ -156,10 +156,10 @@ impl Entry<'_> {
     }
 }
 
-/// The first words of paths into a part of the scenario; any other first word names a scheme.
+/// The first words of paths that lead to a table of the scenario. Any other first word is the name of a scheme.
 const PARTS: [&str; 4] = ["topology", "workload", "fault", "limits"];
 
-/// Puts one parameter into a scenario's document.
+/// Sets one parameter in a scenario's document.
 pub(in crate::scenario) fn apply(
     file: &str,
     fields: &mut Fields,
@@ -207,7 +207,7 @@ fn section(fields: &Fields, key: &str, is_leaf: &dyn Fn(&Node) -> bool) -> Vec<(
     found.into_iter().map(|(path, node)| (path, node.clone())).collect()
 }
 
-/// Whether the scale's own table sets the parameter at `path`.
+/// Whether the table of the scale sets the parameter at `path`.
 fn says(scale: &Fields, path: &str) -> bool {
     let steps: Vec<&str> = path.split('.').collect();
     if !PARTS.contains(&steps[0]) {
@@ -218,15 +218,16 @@ fn says(scale: &Fields, path: &str) -> bool {
         match fields.get(*first).map(|node| &node.item) {
             None => return false,
             Some(Item::Table(below)) if !below.contains_key("kind") => (fields, steps) = (below, rest),
-            // Anything but a table that merges replaces the whole value.
+            // Every value, except a table that is merged, replaces the whole value.
             Some(_) => return true,
         }
     }
     true
 }
 
-/// The figure's own value of a parameter: as written, or else as the resolved scenario has it at the first point of its sweep.
-/// A path of all schemes (`*`) has the value of the first scheme that has the parameter.
+/// The figure's own value of a parameter: the value as written, or else the value in the resolved scenario at the
+/// first point of its sweep. For a path of all schemes (`*`), it is the value of the first scheme that has the
+/// parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {
@@ -311,8 +312,8 @@ bytes = "1KiB"
         }
     }
 
-    /// `*` has one meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. If none has it, that is a
-    /// fault.
+    /// `*` has the same meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. If no scheme
+    /// has it, that is an error.
     #[test]
     fn all_schemes_are_those_that_have_it_as_in_set() {
         let figure = FIGURE.replace("[set]\n\"reps.lb.buffer\" = 16\n", "");
@@ -354,7 +355,7 @@ bytes = "1KiB"
         assert_eq!(both.value(1), "reps.lb.buffer = 8, topology.link = 100Gbps");
     }
 
-    /// The quick scale has a length of its own, of which the file's list says nothing.
+    /// The quick scale sets its own length, so the values in the file's list do not apply to it.
     #[test]
     fn a_scale_with_a_value_of_its_own_is_not_varied() {
         let set = "\"workload.bytes\" = [\"4KiB\", \"8KiB\"]";

@@ -12,7 +12,8 @@ fn find(parameter: &str, values: &str) -> Find {
     read(&format!("parameter = \"{parameter}\"\n{values}\nwhere = \"drops(scheme) == 0\"")).unwrap()
 }
 
-/// The outcome of a search with the condition `holds`: the answer, the number of values tried, and the contradictions.
+/// The outcome of a search with the condition `holds`: the answer, the number of values tried, and the
+/// contradictions.
 fn search(find: &Find, holds: impl Fn(&toml::Value) -> bool) -> (Answer, usize, Vec<(toml::Value, bool)>) {
     let mut search = Search::new(find);
     while let Some((_, value)) = search.next() {
@@ -63,7 +64,7 @@ fn whole_numbers_and_lists_are_exact() {
 fn ends_that_answer_alike_are_told() {
     let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
     assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
-    // The ends and seven between them.
+    // The search tries both ends and seven values between them.
     assert_eq!(search(&find, |_| false), (Answer::Nowhere, 9, vec![]));
     assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
     assert_eq!(find.wider(true)[0], ["8MB".into(), "80000KB".into()]);
@@ -91,7 +92,7 @@ fn what_holds_between_the_ends_only_is_found() {
         let far = if wanted == "smallest" { "8MB" } else { "16KB" };
         assert!(wrong.contains(&(far.into(), false)) && tried < 20, "{tried}: {wrong:?}");
     }
-    // Every value of a list is looked at.
+    // Every value of a list is tried.
     for inside in ["32KB", "64KB", "128KB"] {
         let list = find("*.fabric.queue", "smallest = [\"16KB\", \"32KB\", \"64KB\", \"128KB\", \"8MB\"]");
         let (answer, ..) = search(&list, |value| value.as_str() == Some(inside));
@@ -128,7 +129,7 @@ fn what_is_not_monotone_shows_beside_the_answer() {
     let (answer, _, wrong) = search(&find, holds);
     let Answer::Bracket { .. } = answer else { panic!("{answer:?}") };
     assert!(!wrong.is_empty());
-    // A gap close to the answer is seen, too.
+    // A gap close to the answer is found too.
     let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=112_000 | 130_000..);
     let (answer, _, wrong) = search(&find, holds);
     let Answer::Bracket { value, .. } = answer else { panic!("{answer:?}") };
@@ -159,7 +160,7 @@ fn wrong_questions_have_a_place_and_a_cure() {
             &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
             "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
         ),
-        // Equal values count once: two equal ones are no range, and two different ones are no list.
+        // Equal values count once: two equal values are not a range, and two different ones are not a list.
         (&format!("{good}largest = [\"1MB\", \"1000KB\"]"), "\n  write: largest = [\"16KB\", \"8MB\"]"),
         (
             &format!("{good}largest = [\"64KB\", \"16KB\", \"64KB\"]"),

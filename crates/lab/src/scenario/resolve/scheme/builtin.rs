@@ -1,4 +1,4 @@
-//! The schemes that come with the program.
+//! The built-in schemes.
 
 use crate::scenario::read::document::{self, Item, Node};
 use crate::scenario::read::table::{Table, fault, list, nearest};
@@ -10,18 +10,18 @@ use anabranch_base::Diagnostic;
 use anabranch_engine::Scheme;
 use std::sync::OnceLock;
 
-/// A line of `anabranch list schemes`.
+/// An entry in the output of `anabranch list schemes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemeListing {
-    /// Its name in scenarios.
+    /// The name in scenarios.
     pub name: &'static str,
-    /// One line for people.
+    /// The title, one line.
     pub title: String,
-    /// Features of the fabric that it needs on every ground, in words; empty: none.
+    /// The features of the fabric that the scheme needs with every setup, in words; empty if it needs none.
     pub needs: String,
 }
 
-/// Every scheme that comes with the program.
+/// Every built-in scheme.
 pub fn schemes() -> Vec<SchemeListing> {
     let listing = |(name, _): &(&'static str, &str)| {
         built_in(name).map(|draft| SchemeListing {
@@ -33,18 +33,19 @@ pub fn schemes() -> Vec<SchemeListing> {
     BUILT_IN.iter().filter_map(listing).collect()
 }
 
-/// The scheme of that name on the setup `common`.
+/// The scheme with this name on the setup `common`.
 ///
 /// # Errors
-/// No such scheme; the error names the nearest one. Its file is empty: the caller knows where the name stood.
+/// There is no such scheme. The error names the nearest one. Its file is empty, because only the caller knows where
+/// the name was written.
 pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
 }
 
-/// The scheme of that name on a setup.
+/// The scheme with this name on a setup.
 ///
 /// # Errors
-/// No such scheme, or no such setup; the error names the nearest one, and its file is empty.
+/// There is no such scheme or no such setup. The error names the nearest one, and its file is empty.
 pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     let draft = built_in(name).ok_or_else(|| {
         let (message, help) = unknown(name, &[]);
@@ -57,7 +58,7 @@ pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     draft.on(&setup, &plugins, "", None)
 }
 
-/// The scheme of that name that comes with the program, as written; each is read once.
+/// The built-in scheme with this name, as written. Each scheme is read once.
 pub(in crate::scenario) fn built_in(name: &str) -> Option<&'static Draft> {
     static DRAFTS: [OnceLock<Draft>; BUILT_IN.len()] = [const { OnceLock::new() }; BUILT_IN.len()];
     let place = BUILT_IN.iter().position(|(known, _)| *known == name)?;
@@ -67,7 +68,8 @@ pub(in crate::scenario) fn built_in(name: &str) -> Option<&'static Draft> {
     )
 }
 
-/// The names of all schemes that come with the program; where no data centres are `joined`, without those that need some.
+/// The names of all built-in schemes. If `joined` is false, as in a fabric of one data centre, schemes that need
+/// several data centres are left out.
 pub(in crate::scenario) fn names(joined: bool) -> Vec<&'static str> {
     let fits = |(name, _): &(&'static str, &str)| {
         let at = scheme(name).ok().and_then(|scheme| scheme.fabric.program_at).unwrap_or_default();
@@ -83,7 +85,7 @@ pub(in crate::scenario) fn in_league(part: &str) -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).filter(takes_part).collect()
 }
 
-/// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
+/// The problem and the fix for an unknown scheme, in a scenario whose own schemes are `own`.
 pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
     let family: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Everything that scenarios can name: the schemes that come with the program, and what other programs add.
+//! Everything that scenarios can name: the built-in schemes, and the components that other programs register.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::fault;
@@ -19,40 +19,41 @@ use anabranch_workload::{Fabric, Workload, WorkloadBuilder};
 use std::fmt;
 use std::sync::Arc;
 
-/// Load balancers, congestion controls, transports, programs, topologies, workloads and schemes beside those that come
-/// with the program, and observers.
+/// User-defined load balancers, congestion controls, transports, programs, topologies, workloads, schemes and
+/// observers, in addition to the built-in ones.
 ///
-/// Scenarios that are read with it ([`read_with`](crate::scenario::read_with)) use them like built-in ones: by `kind`, with
-/// parameters beside it. Each registration declares its parameters; others are errors. What a factory draws comes from the
-/// stream that it is given, so that the same scenario and seed give the same results.
+/// Scenarios that are read with the registry ([`read_with`](crate::scenario::read_with)) use these parts like
+/// built-in ones: by `kind`, with parameters beside it. Each registration declares its parameters, and any other
+/// parameter is an error. A factory draws random numbers only from the stream that it is given, so that the same
+/// scenario and seed give the same results.
 ///
 /// # Panics
-/// A registration panics if its name is taken or not valid, or if it declares a parameter twice.
+/// A registration panics if its name is already used or not valid, or if it declares a parameter twice.
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(in crate::scenario) plugins: Plugins,
     schemes: Vec<Draft>,
-    /// The schemes on the setup `common`.
+    /// The registered schemes on the setup `common`.
     on_common: Vec<Scheme>,
 }
 
 /// A part of a scheme, with the kinds that it may have.
 #[derive(Clone, Debug)]
 pub struct PartListing {
-    /// Its path in a scheme: `lb`; empty for the scheme itself.
+    /// The path of the part in a scheme: `lb`; empty for the scheme itself.
     pub part: &'static str,
-    /// The kinds that it may be, or the only one.
+    /// The kinds of the part, or its only kind.
     pub kinds: Vec<KindListing>,
 }
 
-/// A kind that a part of a scheme may be, with its parameters.
+/// A kind of a part of a scheme, with its parameters.
 #[derive(Clone, Debug)]
 pub struct KindListing {
-    /// The `kind`, of a part that has kinds.
+    /// The name of the kind, if the part has kinds.
     pub name: Option<String>,
     /// One sentence for lists.
     pub meaning: String,
-    /// The declarations of its parameters.
+    /// The declarations of the kind's parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -62,7 +63,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a load balancer. `factory` makes that of a new queue pair.
+    /// Adds a load balancer. `factory` makes the load balancer of a new queue pair.
     #[must_use]
     pub fn load_balancer(
         mut self,
@@ -74,7 +75,7 @@ impl Registry {
         self
     }
 
-    /// Adds a congestion control. `factory` makes that of a new queue pair.
+    /// Adds a congestion control. `factory` makes the congestion control of a new queue pair.
     #[must_use]
     pub fn congestion_control(
         self,
@@ -85,7 +86,7 @@ impl Registry {
         self.congestion_control_wanting(CcWants::default(), name, parameters, factory)
     }
 
-    /// Adds a congestion control that wants telemetry, or to know its own path.
+    /// Adds a congestion control that needs telemetry, or the facts about its own path.
     #[must_use]
     pub fn congestion_control_wanting(
         mut self,
@@ -98,9 +99,10 @@ impl Registry {
         self
     }
 
-    /// Adds a transport. `sender` and `receiver` make the ends of a new queue pair. Beside the parameters here it has `payload`
-    /// (4096B), `header` (64B), `ack` (64B) and `rto` (70us), which decide how messages are cut into packets and how long a
-    /// timeout is; a declared parameter of one of these names replaces it.
+    /// Adds a transport. `sender` and `receiver` make the two ends of a new queue pair. In addition to the parameters
+    /// declared here, the transport has `payload` (4096B), `header` (64B), `ack` (64B) and `rto` (70us), which
+    /// determine how messages are divided into packets and how long a timeout is. A declared parameter with one of
+    /// these names replaces that parameter.
     #[must_use]
     pub fn transport(
         mut self,
@@ -135,11 +137,12 @@ impl Registry {
         self
     }
 
-    /// Adds a program for switches. `factory` makes that of one switch.
+    /// Adds a program for switches. `factory` makes the program of one switch.
     ///
-    /// One that declares a parameter `paths`, a `u32`, has tables with that many entries, one for each path between two
-    /// ToRs. A fabric with more paths is refused then, and where a ToR's choice of a port does not decide the path, the
-    /// facts bring a [`path_map`](ProgramFacts::path_map), which asks for `fabric.routing = "ecmp-linear"`.
+    /// If the program declares a parameter `paths`, a `u32`, it has tables with that many entries, one for each path
+    /// between two ToRs. A fabric with more paths is then rejected. If a ToR's choice of a port does not determine
+    /// the path, the facts contain a [`path_map`](ProgramFacts::path_map), which requires `fabric.routing =
+    /// "ecmp-linear"`.
     #[must_use]
     pub fn program(
         mut self,
@@ -151,7 +154,7 @@ impl Registry {
         self
     }
 
-    /// Adds a topology. `factory` puts hosts, switches and links into the builder.
+    /// Adds a topology. `factory` adds hosts, switches and links to the builder.
     #[must_use]
     pub fn topology(
         mut self,
@@ -164,7 +167,7 @@ impl Registry {
         self
     }
 
-    /// Adds a workload. `factory` puts queue pairs, messages and gates into the builder.
+    /// Adds a workload. `factory` adds queue pairs, messages and gates to the builder.
     #[must_use]
     pub fn workload(
         mut self,
@@ -180,8 +183,8 @@ impl Registry {
         self
     }
 
-    /// Adds an observer, which a scenario chooses by an `[[observer]]` with its `kind`. `factory` makes the observer of a run;
-    /// its findings are among the run's curves, under its name: `drops-by-link.drops`.
+    /// Adds an observer, which a scenario selects by an `[[observer]]` with its `kind`. `factory` makes the observer
+    /// of a run. Its findings are among the curves of the run, with its name as the prefix: `drops-by-link.drops`.
     #[must_use]
     pub fn observer<R: Recorder>(
         mut self,
@@ -196,11 +199,11 @@ impl Registry {
         self
     }
 
-    /// Adds a scheme from the text of its file, which has the form of those in `schemes/`; its parts may be what is
-    /// registered so far. Scenarios use it like a built-in scheme.
+    /// Adds a scheme from the text of its file, which has the format of the files in `schemes/`. The parts of the
+    /// scheme may be parts that have already been registered. Scenarios use the scheme like a built-in one.
     ///
     /// # Errors
-    /// The first fault in the file, or a name that is taken.
+    /// The first error in the file, or a name that is already used.
     pub fn scheme(mut self, file_name: &str, text: &str) -> Result<Self, Diagnostic> {
         let (draft, on_common) = Draft::of_file(file_name, text, &self, &self.plugins)?;
         if self.find_scheme(&draft.name).is_some() {
@@ -212,7 +215,7 @@ impl Registry {
         Ok(self)
     }
 
-    /// All that is registered, family by family and by name.
+    /// All registered parts, by family and name.
     pub fn list(&self) -> Vec<Listed<'_>> {
         let schemes = self.schemes.iter().map(|scheme| Listed {
             family: "scheme",
@@ -232,7 +235,7 @@ impl Registry {
         all.concat()
     }
 
-    /// The schemes that were added, on the setup `common`.
+    /// The registered schemes on the setup `common`.
     pub fn schemes(&self) -> &[Scheme] {
         &self.on_common
     }
@@ -271,12 +274,12 @@ impl Registry {
         ]
     }
 
-    /// A scheme that was added, or comes with the program.
+    /// The registered or built-in scheme with this name.
     pub(in crate::scenario) fn find_scheme(&self, name: &str) -> Option<Draft> {
         self.schemes.iter().find(|scheme| scheme.name == name).or_else(|| builtin::built_in(name)).cloned()
     }
 
-    /// The names of the schemes that were added.
+    /// The names of the registered schemes.
     pub(in crate::scenario) fn scheme_names(&self) -> impl Iterator<Item = &str> {
         self.schemes.iter().map(|scheme| scheme.name.as_str())
     }
@@ -292,7 +295,7 @@ impl Bases for Registry {
     }
 }
 
-/// The names in it.
+/// Prints the names of the registered parts.
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
@@ -313,7 +316,7 @@ mod tests {
     use super::*;
     use serde::de::DeserializeOwned;
 
-    /// The kinds that a deserialiser knows.
+    /// The kinds that a deserialiser accepts.
     fn kinds<T: DeserializeOwned + fmt::Debug>() -> Vec<String> {
         let error = toml::from_str::<T>("kind = \"?\"").unwrap_err();
         let (_, listed) = error.message().split_once("expected one of ").unwrap();

@@ -1,12 +1,12 @@
-//! The texts of the schemes that come with the program.
+//! The embedded files of the built-in schemes.
 
 use crate::scenario::read::document::{self, Fields};
 use std::sync::OnceLock;
 
-/// The schemes that come with the program, in the order of lists: each with its name and its file, from `build.rs`.
+/// The built-in schemes, each with its name and its file, in the order of lists. `build.rs` generates this list.
 pub(in crate::scenario) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schemes.rs"));
 
-/// The parts of the scheme of that name as its file and those of its bases say them.
+/// The parts of the scheme with this name, from its file and those of its bases.
 fn parts(name: &str) -> Fields {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).expect(TESTED);
     let own = document::parse(name, text).expect(TESTED);
@@ -16,7 +16,7 @@ fn parts(name: &str) -> Fields {
     parts
 }
 
-/// The names of the schemes that have a value at a dotted path for which `is` returns true.
+/// The names of the schemes for whose value at a dotted path `is` returns true.
 pub(in crate::scenario) fn having(path: &str, is: impl Fn(&toml::Value) -> bool) -> Vec<&'static str> {
     static PARTS: OnceLock<Vec<toml::Value>> = OnceLock::new();
     let whole = |fields: Fields| {

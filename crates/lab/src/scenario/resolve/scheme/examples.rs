@@ -1,17 +1,17 @@
 //! Values of parts of schemes, as examples in hints.
 
-/// A lossless class, for schemes without one.
+/// A lossless class, as an example for schemes without one.
 pub(in crate::scenario) const PFC_EXAMPLE: &str =
     "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
 
-/// A value of `mix`, for schemes without one.
+/// A value of `mix`, as an example for schemes without one.
 pub(in crate::scenario) const MIX_EXAMPLE: &str = "{ every = 10, lb = { kind = \"ecmp\" } }";
 
 const TRANSPORT_EXAMPLE: &str = "{ kind = \"sack\", payload = \"4096B\", header = \"64B\", ack = \"64B\", ack_every = 1, rto = \"70us\" }";
 
 const FABRIC_EXAMPLE: &str = "{ queue = \"1bdp\", control_queue = \"1bdp\", ecn_kmin = \"0.2bdp\", ecn_kmax = \"0.8bdp\", ecn_pmax = 1.0, trim = false }";
 
-/// A value of a part, or of a parameter that may be left out.
+/// An example of the value of a part, or of a parameter that may be left out.
 pub(in crate::scenario) fn example(path: &str) -> &'static str {
     match path {
         "transport" => TRANSPORT_EXAMPLE,

@@ -1,4 +1,4 @@
-//! Schemes as written, before a setup gives them their ground.
+//! Schemes as written, before a setup adds its values to them.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::keys::{self, LEAGUE_PARTS};
@@ -14,30 +14,30 @@ use crate::scenario::schema::{kind_hints, parameter_path, parameters};
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FabricSpec, Scheme};
 
-/// The schemes that another one may name as its base.
+/// The schemes that another scheme may name as its base.
 pub(in crate::scenario) trait Bases {
-    /// The scheme of that name.
+    /// The scheme with this name.
     fn find(&self, name: &str) -> Option<Draft>;
 
-    /// The message and the help for a name that is none.
+    /// The error text and the fix for a name that does not exist.
     fn unknown(&self, name: &str) -> (String, String);
 }
 
-/// A scheme as written, with its bases in it.
+/// A scheme as written, with the values of its bases.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Draft {
     pub name: String,
     pub title: String,
     source: String,
     pub needs: String,
-    /// The parameters of the ground that the scheme itself sets, as the resolved form lists them; otherwise they follow from
-    /// the setup.
+    /// The setup's parameters that the scheme itself sets, as the resolved form lists them. If none, they are
+    /// determined when the scheme is put on a setup.
     own: Option<Vec<String>>,
-    /// `qps` and the parts.
+    /// The value of `qps`, and the parts.
     parts: Fields,
-    /// Settings of its table, which hold on every setup.
+    /// The settings in the scheme's table, which apply with every setup.
     set: Vec<Setting>,
-    /// The parts of the league in which it takes part; those of its base do not count.
+    /// The parts of the league in which the scheme takes part. The parts that its base names do not count.
     pub league: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ const USUAL_LEAGUE_PARTS: [&str; 2] = ["data-centre", "large-fabric"];
 const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
 
 impl Draft {
-    /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
+    /// Reads `[[scheme]]`: a complete scheme, or a new scheme as its differences from another one (`base`).
     pub(in crate::scenario) fn read(table: &Table, bases: &dyn Bases) -> Result<Draft, Diagnostic> {
         only(table, &[keys::of("scheme"), vec!["qps"]].concat())?;
         if table.node("base").is_none() && table.node("transport").is_none() {
@@ -66,7 +66,7 @@ impl Draft {
         Draft::over(table, base.transpose()?)
     }
 
-    /// The scheme of a table over that of its base.
+    /// The scheme in a table, with the values of its base.
     fn over(table: &Table, base: Option<Draft>) -> Result<Draft, Diagnostic> {
         let name: String = table.need("name")?;
         check_name(table, &name)?;
@@ -101,7 +101,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Reads a scheme from a file of its own, and tries it on the setup `common`.
+    /// Reads a scheme from a separate file, and tests it with the setup `common`.
     pub(in crate::scenario) fn of_file(
         file: &str,
         text: &str,
@@ -117,7 +117,7 @@ impl Draft {
         Ok((draft, on_common))
     }
 
-    /// An embedded file, which may have another one as its base.
+    /// Reads an embedded file, which may name another scheme as its base.
     pub(in crate::scenario) fn embedded(
         name: &str,
         text: &str,
@@ -131,7 +131,7 @@ impl Draft {
         Draft::over(&table, base).expect(TESTED)
     }
 
-    /// The scheme on the ground of a setup. `at` is where it was named in `file`.
+    /// The scheme with the values of a setup. `at` is the place in `file` where the scheme was named.
     pub(in crate::scenario) fn on(
         &self,
         setup: &Setup,
@@ -186,7 +186,7 @@ fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
     Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
-/// The parts of a scheme in full, without its name.
+/// The parts of a complete scheme, without its name.
 fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
     let transport = registered(table, &["transport"], &|value| plugins.transport_of(value))?;
     let cc = registered(table, &["cc"], &|value| plugins.cc(value))?;
@@ -218,7 +218,7 @@ fn parts_of(table: &Table, plugins: &Plugins) -> Result<Scheme, Diagnostic> {
     })
 }
 
-/// Reads one part of a scheme, if its kind is registered.
+/// Reads one part of a scheme, if the part's kind is registered.
 fn registered<T>(
     table: &Table,
     path: &[&str],
@@ -239,7 +239,7 @@ fn registered<T>(
     })
 }
 
-/// Reads one part of a scheme in full.
+/// Reads one complete part of a scheme.
 fn part<T: serde::de::DeserializeOwned>(
     table: &Table,
     key: &str,
@@ -260,7 +260,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
 ) -> Result<T, Diagnostic> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         let file = table.file;
-        // A fabric contains a part with a kind, its program.
+        // The program within the fabric is a part with a kind.
         let program = match &node.item {
             Item::Table(fields) if key == "fabric" => fields.get("program"),
             _ => None,
@@ -288,7 +288,7 @@ fn part_at<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// Applies the settings that are meant for a scheme, and checks its numbers.
+/// Applies the settings that are for a scheme, and checks its parameters.
 pub(in crate::scenario) fn apply(
     setup: &Setup,
     plugins: &Plugins,
@@ -297,7 +297,7 @@ pub(in crate::scenario) fn apply(
     mut scheme: Scheme,
     settings: &[&Setting],
 ) -> Result<Scheme, Diagnostic> {
-    // A preset stands for many parameters, so that single ones come after it, wherever they are written.
+    // A preset sets many parameters. Settings of single parameters are applied after it, wherever they are written.
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.path == parameter_path::PRESET);
     let set = |path: &str| settings.iter().find(|setting| setting.path == path);
@@ -329,7 +329,7 @@ pub(in crate::scenario) fn apply(
     Ok(scheme)
 }
 
-/// The fault with the setup's values added to the part that its fix suggests.
+/// The error, with the setup's values added to the part that its fix suggests.
 fn on_ground(setup: &Setup, plugins: &Plugins, fault: ParameterFault) -> ParameterFault {
     let (part, value) = match &fault.instead {
         ParameterFix::Setting(part, value) => (part, value),

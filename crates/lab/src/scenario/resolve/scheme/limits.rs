@@ -1,4 +1,5 @@
-//! Checks that the parameters of a scheme make sense together. The range of each one is in its declaration.
+//! Checks that the parameters of a scheme make sense together. The range of each single parameter is in its
+//! declaration.
 
 use crate::scenario::diagnostic::ParameterFault;
 use anabranch_base::OutOfRange;
@@ -7,7 +8,7 @@ use anabranch_proto::program::SchemeParts;
 use anabranch_proto::transport::Inherits;
 use anabranch_proto::{CcConfig, LbConfig, Threshold};
 
-/// Checks the numbers of a scheme: each against its declaration, then what they must be together.
+/// Checks the parameters of a scheme: first each one against its declaration, then all of them together.
 pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     scheme.check().map_err(out_of_range)?;
     let lbs = lbs(scheme);
@@ -47,7 +48,7 @@ fn out_of_range(OutOfRange { parameter, problem }: OutOfRange) -> ParameterFault
     }
 }
 
-/// Refuses a congestion control that controls only a rate under a transport without a pacer.
+/// Rejects a congestion control that controls only a rate, if the transport has no pacer.
 fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     if scheme.transport.paces() || !scheme.cc.has_only_rate() {
         return Ok(());
@@ -61,7 +62,7 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(ParameterFault::value("cc", message, instead).involving(&["transport.kind"]))
 }
 
-/// Refuses inheriting a window where the congestion control has none that adapts.
+/// Rejects the inheritance of a window if the congestion control has no adaptive window.
 fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     if scheme.cc.resumes_window() || scheme.transport.inherits() == Inherits::Nothing {
         return Ok(());
@@ -72,7 +73,8 @@ fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(fault.involving(&["transport.kind", "cc.kind"]))
 }
 
-/// Telemetry comes back with the ACKs of one transport.
+/// Rejects a congestion control that needs telemetry, unless the ACKs of the transport return it. Only one transport
+/// does so.
 fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !scheme.cc.wants_telemetry() {
         return Ok(());
@@ -95,7 +97,7 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     Ok(())
 }
 
-/// The fault of a queue that drops in a lossless class.
+/// The error for a queue that drops packets in a lossless class.
 pub(in crate::scenario) fn queue_and_pfc() -> ParameterFault {
     ParameterFault::words(
         "fabric.queue",
@@ -187,7 +189,7 @@ fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
     }
 }
 
-/// Refuses shares of a queue that a lossless class does not have.
+/// Rejects shares of a queue if a lossless class has no such queue.
 fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if fabric.queue.is_some() {
         return Ok(());
@@ -228,7 +230,7 @@ fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {
     Ok(())
 }
 
-/// The fault of a lossless class with both thresholds or with none.
+/// The error for a lossless class with both thresholds or with neither.
 pub(in crate::scenario) fn thresholds(how: &str) -> ParameterFault {
     ParameterFault::words(
         "fabric.pfc.alpha",

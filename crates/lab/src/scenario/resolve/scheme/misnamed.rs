@@ -1,4 +1,5 @@
-//! Settings of parameters that a scheme does not have: the parameters that may be meant, and whether they accept the value.
+//! Errors for settings of parameters that a scheme does not have. They suggest the parameters that the user probably
+//! meant, with the written value if these parameters accept it.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::resolve::scheme::embedded;
@@ -7,7 +8,7 @@ use crate::scenario::schema::parameter_path::{self, PRESET, has, nearest_path, p
 use anabranch_base::{Declared, Parameter};
 use anabranch_engine::{PfcSpec, Scheme};
 
-/// The fault of a path that leads to no parameter.
+/// The error for a path that leads to no parameter.
 pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
     if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
@@ -44,7 +45,7 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
     ParameterFault::new(path, message, instead)
 }
 
-/// The parameters of the table that a path leads to; without such a table those of the part, or else all.
+/// The known parameters in the table of a path. If there is no such table, those in the part, or else all of them.
 fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     let mut table = path;
     while let Some((above, _)) = table.rsplit_once('.') {
@@ -58,8 +59,8 @@ fn beside<'a>(path: &str, known: &[&'a str]) -> Vec<&'a str> {
     known.to_vec()
 }
 
-/// A fault whose fix is another parameter. The fix keeps the value if it is meant for that parameter and valid there; otherwise
-/// it has the name alone.
+/// An error whose fix is another parameter. The fix keeps the value if it was meant for that parameter and is valid
+/// there; otherwise it has only the name.
 pub(in crate::scenario) fn of_its_type(
     scheme: &Scheme,
     value: &toml::Value,
@@ -78,7 +79,7 @@ pub(in crate::scenario) fn of_its_type(
                 format!("one of {}, with PFC", its.join(", ")),
             );
         }
-        // The written value goes into the table of the example.
+        // The written value is inserted into the table of the example.
         let begins = format!("{key} = ");
         let mut entries: Vec<String> =
             example.trim_matches(['{', '}', ' ']).split(", ").map(str::to_owned).collect();
@@ -92,7 +93,7 @@ pub(in crate::scenario) fn of_its_type(
     }
     let ParameterFix::Parameter(near) = &fault.instead else { return fault };
     let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
-        // ECN is not switched on or off: packets are marked with a probability.
+        // ECN is not switched on or off; instead, packets are marked with a probability.
         (true, Some(on)) => {
             ParameterFix::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
         }

@@ -1,4 +1,4 @@
-//! Hosts with another load balancer than the rest (`mix` of a scheme).
+//! Hosts whose load balancer differs from that of the other hosts (`mix` of a scheme).
 
 use crate::scenario::resolve::scheme::examples::MIX_EXAMPLE;
 use crate::scenario::schema::declared_table::{self, ParameterError};
@@ -8,7 +8,7 @@ use anabranch_base::{Declared, Fix};
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
 
-/// Reads the table, whose balancer may be registered. A fault has a whole table to write instead.
+/// Reads the table, whose balancer may be registered. An error proposes a whole table to write instead.
 pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, ParameterError> {
     let Some(table) = value.as_table() else {
         return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), MIX_EXAMPLE));
@@ -51,7 +51,7 @@ fn instead(key: Option<&str>, message: String, whole: &str) -> ParameterError {
     }
 }
 
-/// The balancer; otherwise the problem with it, and one to write instead.
+/// Reads the balancer. An error has the problem and, if possible, a balancer to write instead.
 fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
         let (message, instead) = kind_hints::malformed_part(plugins, "lb", value)?;

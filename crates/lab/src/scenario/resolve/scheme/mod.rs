@@ -1,4 +1,4 @@
-//! Schemes: those that come with the program, those of files, and settings of their parameters.
+//! Schemes: the built-in ones, schemes from files, and settings of their parameters.
 
 pub(in crate::scenario) mod builtin;
 pub(in crate::scenario) mod catalog;

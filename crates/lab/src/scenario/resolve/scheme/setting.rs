@@ -13,7 +13,7 @@ use anabranch_base::Declared;
 use anabranch_engine::{FabricSpec, MixSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Threshold, TransportConfig};
 
-/// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
+/// Sets the parameter at a dotted path, such as `lb.buffer`. A table replaces a whole part, such as `lb`.
 pub(in crate::scenario) fn set(
     plugins: &Plugins,
     scheme: &Scheme,
@@ -36,7 +36,7 @@ pub(in crate::scenario) fn set(
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
-    // Parts with kinds check their own keys.
+    // Parts with kinds check their keys themselves.
     let of_kind = ["transport.", "cc.", "lb.", "mix.", "fabric.program"];
     if !of_kind.iter().any(|part| path.starts_with(part)) && !has(scheme, path) {
         return Err(kind_hints::incomplete_part(plugins, scheme, path, value)
@@ -73,7 +73,7 @@ pub(in crate::scenario) fn set(
     read.map_err(|error| unreadable(plugins, scheme, (path, value), before.as_ref(), &error))
 }
 
-/// The fault of a value that the deserialiser refuses; `before` is the value that it replaced.
+/// The error for a value that the deserialiser rejects. `before` is the value that it should have replaced.
 fn unreadable(
     plugins: &Plugins,
     scheme: &Scheme,
@@ -103,7 +103,8 @@ fn unreadable(
     ParameterFault::value(path, message, instead())
 }
 
-/// Checks a setting of a whole table or list of the fabric, except for its program, whose kind says what it has.
+/// Checks a setting of a whole table or list of the fabric, except for its program, whose parameters depend on its
+/// kind.
 fn check_whole_of_fabric(path: &str, value: &toml::Value) -> Result<(), ParameterFault> {
     let declared = FabricSpec::declared();
     let name = path.strip_prefix("fabric.").unwrap_or_default();
@@ -140,7 +141,8 @@ fn check_whole_of_fabric(path: &str, value: &toml::Value) -> Result<(), Paramete
     })
 }
 
-/// The scheme with its thresholds as sizes, where they are shares of its queue: a lossless class has no such queue.
+/// The scheme with its thresholds as sizes if they are shares of its queue, because a lossless class has no such
+/// queue.
 pub(in crate::scenario) fn without_shares(scheme: &Scheme) -> Scheme {
     let mut scheme = scheme.clone();
     let Some(queue) = scheme.fabric.queue else { return scheme };
@@ -165,7 +167,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Takes these parts out of a scheme, and leaves built-in ones in their places.
+    /// Removes these parts from a scheme, and puts built-in parts in their places.
     fn take(
         plugins: &Plugins,
         whole: &mut toml::Value,
@@ -202,7 +204,7 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Puts the parts back.
+    /// Puts the removed parts back.
     fn put(self, mut scheme: Scheme) -> Scheme {
         scheme.transport = self.transport.unwrap_or(scheme.transport);
         scheme.cc = self.cc.unwrap_or(scheme.cc);
@@ -227,7 +229,8 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
     Ok(Scheme { cc, ..scheme.clone() })
 }
 
-/// The fault of `fabric.pfc = true` or `false`: a lossless class is a table, and without it switches have a queue.
+/// The error for `fabric.pfc = true` or `false`. A lossless class is a table, and without a lossless class switches
+/// have a queue.
 fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     let path = "fabric.pfc";
     let name = &scheme.name;
@@ -245,8 +248,8 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     }
 }
 
-/// Whether a setting for all schemes applies to this one. A port queue for all does not apply to a scheme with PFC, whose
-/// switches would then drop, which is another scheme.
+/// Whether a setting for all schemes applies to this scheme. A port queue does not apply to a scheme with PFC. Its
+/// switches would drop packets then, so it would be a different scheme.
 pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
@@ -291,7 +294,7 @@ mod tests {
         assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops(OpsConfig { evs: 32 }));
     }
 
-    /// The hint, followed, works.
+    /// Following the hint gives a valid setting.
     #[test]
     fn alpha_by_packets_wants_a_cut_at_every_cnp() {
         let text = |value: &str| toml::Value::String(value.into());
@@ -351,7 +354,7 @@ mod tests {
         assert_eq!(validate(&conweave), Ok(()));
     }
 
-    /// The advised values of parts and of parameters that may be left out.
+    /// The suggested values of parts, and of parameters that may be left out, are valid.
     #[test]
     fn examples_can_be_set() {
         let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());

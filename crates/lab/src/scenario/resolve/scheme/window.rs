@@ -1,19 +1,19 @@
-//! The windows of schemes on a fabric.
+//! The congestion windows of schemes on a fabric.
 
 use anabranch_base::Bytes;
 use anabranch_engine::Scheme;
 use anabranch_proto::cc::Windows;
 use anabranch_proto::{PathFacts, Size};
 
-/// The BDPs from which on a window counts as no window.
+/// The number of BDPs from which on a window counts as unlimited.
 const NO_WINDOW: f64 = 1000.0;
 
-/// A window, with its rule and the parameter that decides it.
+/// A congestion window, with its rule and the parameter that determines it.
 pub(in crate::scenario) struct Window {
     pub bytes: u64,
     /// The rule: `1.5bdp`.
     pub written: String,
-    /// The parameter that decides it; empty where the congestion control itself does.
+    /// The parameter that determines the window; empty if the congestion control itself determines it.
     pub of: String,
 }
 
@@ -27,7 +27,7 @@ impl Window {
     }
 }
 
-/// The windows of a queue pair: at first, and at most.
+/// The initial and the maximum window of a queue pair.
 pub(in crate::scenario) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
     let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
     let of_cc = match scheme.cc.windows() {
