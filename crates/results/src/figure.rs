@@ -1,26 +1,26 @@
-//! A figure of a paper: its plots, the paper's claims, and the measured numbers.
+//! A figure of a paper: its plots, the claims of the paper, and the measured numbers.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A figure that was reproduced, the content of `figure.json`.
+/// A figure that was reproduced. It is the content of `figure.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its name in commands: `reps/fig02`.
+    /// The name of the figure in commands: `reps/fig02`.
     pub id: String,
-    /// Its title, in our words.
+    /// The title of the figure in our words.
     pub title: String,
-    /// The paper: short name and venue.
+    /// The short name and the venue of the paper.
     pub paper: String,
     /// The figure's number in the paper: `Figure 2`.
     pub figure: String,
     /// `quick` or `paper`.
     pub scale: String,
-    /// The size of the runs in words: hosts and lengths; the title may name those of another scale. Empty for a model,
-    /// and in results of earlier builds.
+    /// The size of the runs as text: the number of hosts, and the lengths of messages. The title may state the size of
+    /// another scale. The text is empty for a model, and in results of earlier builds.
     #[serde(default)]
     pub sizes: String,
-    /// The choices made here on which the paper is silent.
+    /// The choices that we made because the paper does not specify them.
     pub assumptions: Vec<String>,
     /// The plots.
     pub plots: Vec<PlotSpec>,
