@@ -1,7 +1,7 @@
 //! The packets on chosen links, as a pcapng file.
 //!
-//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`mod@file`]
-//! writes them down.
+//! A recorder ([`Capture`]) stores packets during a run. Afterwards, [`frames`] encodes them as bytes and [`mod@file`]
+//! writes the file.
 
 mod file;
 mod frames;
@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use file::{Snapped, pcapng};
 
-/// A frame that went onto a link.
+/// A frame that was sent on a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The time at which its first bit left.
+    /// The time at which the first bit was sent.
     pub at: Time,
     /// The link.
     pub link: LinkId,
@@ -34,32 +34,33 @@ pub struct Sent {
 /// The content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum FrameContent {
-    /// A packet, as it was on this link.
+    /// A packet, with its header fields as they were on this link.
     Packet(Packet),
-    /// A pause frame: XOFF where it stops, else XON.
+    /// A PFC pause frame: XOFF if `stop` is set, else XON.
     Pause {
-        /// Whether it stops the data class.
+        /// Whether the frame stops the data class.
         stop: bool,
     },
 }
 
-/// Records what goes over chosen links, up to a number of frames.
+/// Records the frames on chosen links, up to a given number.
 ///
-/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two windows, for all nodes at
-/// one time, and what is kept are the first frames by (time, link): so the capture does not depend on threads.
+/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two synchronisation windows
+/// of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture is
+/// therefore independent of the number of threads.
 pub struct Capture<'c> {
     links: Arc<Links>,
     most: u64,
-    /// Frames so far, over all nodes.
+    /// The number of frames so far, over all nodes.
     count: &'c AtomicU64,
-    /// The request to end the run.
+    /// The flag that requests the end of the run.
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
-    /// By queue pair and message, or request of DCP: the lowest PSN that its host has sent.
+    /// The lowest PSN that the host has sent, by queue pair and message (for DCP, by queue pair and request).
     first: BTreeMap<(QpId, u32), u32>,
 }
 
-/// The role of each link.
+/// Properties of each link that the recorder needs.
 struct Links {
     of_host: Vec<bool>,
     wanted: Vec<bool>,
@@ -67,7 +68,8 @@ struct Links {
 }
 
 impl<'c> Capture<'c> {
-    /// Records `wanted` links of a run, `most` frames; then it sets `cancel`, which is to end the run.
+    /// Records at most `most` frames on the links `wanted` of a run. Once there are more, it sets `cancel`, which ends
+    /// the run.
     pub fn new(
         point: &RunPoint,
         topology: &Topology,
@@ -86,14 +88,14 @@ impl<'c> Capture<'c> {
         Capture { links: Arc::new(links), most, count, cancel, sent, first }
     }
 
-    /// Whether the run was ended because there were more frames than requested.
+    /// Whether the run was ended because more frames were sent than requested.
     pub fn is_full(&self) -> bool {
         self.count.load(Ordering::Relaxed) > self.most
     }
 
-    /// The frames, by time, and the first PSNs by which they are described.
+    /// The frames in the order of time, and the first PSN of each message, which their description needs.
     pub fn into_sent(mut self) -> (Vec<Sent>, Firsts) {
-        // One link has one frame at a time.
+        // A link sends one frame at a time, so time and link identify a frame.
         self.sent.sort_by_key(|sent| (sent.at, sent.link));
         self.sent.truncate(usize::try_from(self.most).unwrap_or(usize::MAX));
         (self.sent, Firsts { by_message: self.first, is_dcp: self.links.is_dcp })
@@ -143,7 +145,7 @@ pub struct Firsts {
 }
 
 impl Firsts {
-    /// The place of a data packet in its message (DCP: its request), from 0.
+    /// The index of a data packet within its message (for DCP, within its request), counted from 0.
     fn place(&self, packet: &Packet) -> u32 {
         let first = numbered(packet, self.is_dcp)
             .and_then(|(number, psn)| Some(psn - self.by_message.get(&(packet.qp, number))?));
@@ -151,7 +153,7 @@ impl Firsts {
     }
 }
 
-/// The number of the message or DCP request of a data packet, and its PSN.
+/// The number of the message, or of the DCP request, to which a data packet belongs, and the packet's PSN.
 fn numbered(packet: &Packet, is_dcp: bool) -> Option<(u32, u32)> {
     match packet.repr {
         Repr::Data { psn, msn, .. } if is_dcp => Some((msn.number(), psn)),
@@ -164,7 +166,7 @@ fn is_dcp(point: &RunPoint) -> bool {
     matches!(point.scheme.transport, TransportConfig::Dcp(_))
 }
 
-/// The context that turns a run's packets into bytes.
+/// The context needed to encode a run's packets as bytes.
 pub struct Wire<'r> {
     point: &'r RunPoint,
     built: &'r Built,
@@ -173,7 +175,7 @@ pub struct Wire<'r> {
 }
 
 impl<'r> Wire<'r> {
-    /// The context of a run; `firsts` has the PSN at which each message begins.
+    /// The context of a run. `firsts` holds the first PSN of each message.
     pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
         Wire { point, built, firsts, is_dcp: is_dcp(point) }
     }

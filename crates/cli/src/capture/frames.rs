@@ -1,5 +1,5 @@
-//! The bytes of a packet: Ethernet, IPv4, UDP and RoCEv2. Fields for which the simulator has no value are constants,
-//! listed in `docs/traces.md`.
+//! Encoding of a packet as bytes: Ethernet, IPv4, UDP and RoCEv2. Fields for which the simulator has no value are set
+//! to constants, which are listed in `docs/traces.md`.
 
 use super::{FrameContent, Sent, Wire};
 use anabranch_base::{HostId, LinkId, QpId};
@@ -8,11 +8,11 @@ use anabranch_proto::wire::{dcp, strack};
 use anabranch_proto::{Packet, Repr};
 use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, UdpHeader};
 
-/// A frame as a capture has it.
+/// A frame in the form in which a capture stores it.
 pub struct Frame {
-    /// Its headers and all bytes behind them, except a payload, which is zeros.
+    /// The headers and all bytes after them, except a payload of zeros.
     pub bytes: Vec<u8>,
-    /// Its length on the wire, without the check sequence.
+    /// The length on the wire, without the frame check sequence.
     pub length: u32,
 }
 
@@ -20,20 +20,20 @@ const ETHERNET: usize = Ethernet2Header::LEN;
 const IPV4: usize = Ipv4Header::MIN_LEN;
 const UDP: usize = UdpHeader::LEN;
 const ICRC: usize = 4;
-/// The check sequence, which the simulator's sizes count and captures leave out.
+/// The length of the frame check sequence in bytes. The simulator's packet sizes include it, and captures leave it out.
 const FCS: u16 = 4;
-/// The least that Ethernet sends, without the check sequence.
+/// The minimum length of an Ethernet frame in bytes, without the frame check sequence.
 const SHORTEST: usize = 60;
 
-/// The least of the numbers of queue pairs: 0 and 1 are those of management.
+/// The lowest queue pair number in a capture. Queue pairs 0 and 1 are reserved for management.
 const FIRST_QPN: u32 = 256;
 const LOW_24: u32 = (1 << 24) - 1;
 
-/// DSCP of packets in the class of data, as RoCE usually has it.
+/// The DSCP of packets in the data class, with the value that is usual for RoCE.
 const DATA_CLASS: u8 = 26;
-/// DSCP of packets that overtake data.
+/// The DSCP of packets in the control class, which overtake data.
 const CONTROL_CLASS: u8 = 48;
-/// The priority that pause frames name.
+/// The priority in pause frames.
 const PAUSED_PRIORITY: u8 = 3;
 
 /// Opcodes of the BTH.
@@ -44,27 +44,27 @@ mod opcode {
     pub const WRITE_ONLY: u8 = 0x0a;
     pub const ACKNOWLEDGE: u8 = 0x11;
     pub const CNP: u8 = 0x81;
-    /// Opcodes from here on are the manufacturer's own.
+    /// The opcodes from here on are in the manufacturer-specific range.
     pub const PULL: u8 = 0xc0;
     pub const RTS: u8 = 0xc1;
     pub const PROGRAM: u8 = 0xc2;
     pub const CUSTOM: u8 = 0xc3;
 }
 
-/// AETH: an ACK that gives no credits.
+/// The AETH syndrome of an ACK without credits.
 const ACK: u8 = 0x1f;
-/// AETH: a NACK for a gap in the PSNs.
+/// The AETH syndrome of a NACK for a gap in the PSNs.
 const NACK: u8 = 0x60;
 
-/// The fields of the BTH and the headers behind it.
+/// The fields of the BTH, and the headers after it.
 struct Roce {
     opcode: u8,
     psn: u32,
-    /// AckReq.
+    /// The AckReq bit.
     asks: bool,
-    /// BECN.
+    /// The BECN bit.
     becn: bool,
-    /// Headers behind the BTH.
+    /// The headers after the BTH.
     more: Vec<u8>,
     /// Whether a payload follows.
     payload: bool,
@@ -163,7 +163,7 @@ impl Wire<'_> {
                 more.extend(fields.expect("its counter saturates at 12 bits"));
                 Roce::new(opcode::ACKNOWLEDGE, expected.wrapping_sub(1), more)
             }
-            // A Write of no bytes, which is answered at once.
+            // A probe is encoded as a Write of no bytes, which the receiver answers at once.
             Repr::Probe { base, .. } => {
                 Roce { asks: true, ..Roce::new(opcode::WRITE_ONLY, base, reth(0, packet.qp, 0)) }
             }
@@ -182,7 +182,7 @@ impl Wire<'_> {
         let payload = u32::from(packet.wire_bytes) - (framing.header.0 as u32).min(packet.wire_bytes.into());
         let place = self.firsts.place(packet);
         let begin = u64::from(message.0) << 32;
-        // Where packets may come in any order each is a Write of its own, with its address.
+        // If packets may arrive in any order, each packet is a separate Write with its own address.
         let (opcode, more) = match self.point.scheme.transport.is_in_order() {
             true if message_packets > 1 => match place {
                 0 => (opcode::WRITE_FIRST, reth(begin, packet.qp, self.length(packet))),
@@ -197,7 +197,8 @@ impl Wire<'_> {
         Roce { asks: ack_now, payload: true, ..Roce::new(opcode, psn, more) }
     }
 
-    /// Bytes of the message of a data packet; for a split message and for DCP's requests, in whole packets.
+    /// The number of bytes of a data packet's message. For a split message and for DCP's requests, it is a multiple of
+    /// the packet size.
     fn length(&self, packet: &Packet) -> u32 {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return 0 };
         let bytes = match self.built.workload.messages.get(message.index()) {
@@ -207,7 +208,7 @@ impl Wire<'_> {
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// A packet of DCP, in DCP's own format where it defines one.
+    /// A packet of DCP, in the format that DCP defines if it defines one.
     fn of_dcp(&self, packet: &Packet) -> Frame {
         let [from, to] = [self.source(packet), packet.dst];
         let route = dcp::Route {
@@ -262,16 +263,16 @@ impl Wire<'_> {
     }
 }
 
-/// Headers of a data packet of DCP, which is a Send.
+/// The length of the headers of a DCP data packet, which is a Send.
 const DCP_HEADERS: usize = dcp::HEADER_ONLY_BYTES + 11;
 
-/// A frame that has no payload, with a trailer of zeros where Ethernet or the simulator wants it longer.
+/// A frame without payload. If Ethernet or the simulator requires a longer frame, zeros are added at the end.
 fn padded(mut bytes: Vec<u8>, simulated: usize) -> Frame {
     bytes.resize(bytes.len().max(simulated).max(SHORTEST), 0);
     Frame { length: bytes.len() as u32, bytes }
 }
 
-/// A pause frame of IEEE 802.1Qbb for one priority: a pause of the longest time, or the end of a pause.
+/// A pause frame of IEEE 802.1Qbb for one priority, with the longest pause time or, to end a pause, the time 0.
 fn pause(link: LinkId, stop: bool) -> Frame {
     let [a, b, c, d] = link.0.to_be_bytes();
     let mut bytes = vec![0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, 0x06, 0x00, a, b, c, d];
@@ -296,7 +297,8 @@ fn reth(address: u64, key: QpId, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// ECT(0) for packets that switches may mark, CE for those they marked, and no ECN for the rest.
+/// The ECN field: CE for packets that switches marked, ECT(0) for packets that switches may mark, and not ECT for the
+/// rest.
 fn ecn(packet: &Packet) -> IpEcn {
     match (packet.marked, packet.is_control()) {
         (true, _) => IpEcn::THREE,
@@ -305,8 +307,8 @@ fn ecn(packet: &Packet) -> IpEcn {
     }
 }
 
-/// The UDP source port, which carries the entropy in RoCEv2: 14 bits from 49152 on, which no other protocol claims. All
-/// 16 bits stand in the IP identification.
+/// The UDP source port, which carries the entropy value in RoCEv2. It uses the range of 14 bits from 49152 on, which no
+/// other protocol uses. The IP identification has all 16 bits of the entropy value.
 fn source_port(ev: u16) -> u16 {
     0xc000 | ev
 }
@@ -315,13 +317,13 @@ fn dscp(class: u8) -> IpDscp {
     IpDscp::try_new(class).expect("it has 6 bits")
 }
 
-/// `10.0.0.1` for host 0, and so on.
+/// The IPv4 address of a host: `10.0.0.1` for host 0, and so on.
 fn address(host: HostId) -> [u8; 4] {
     let [_, a, b, c] = (host.0 + 1).to_be_bytes();
     [10, a, b, c]
 }
 
-/// A locally administered address.
+/// The MAC address of a host, which is locally administered.
 fn mac(host: HostId) -> [u8; 6] {
     let [a, b, c, d] = host.0.to_be_bytes();
     [0x02, 0, a, b, c, d]

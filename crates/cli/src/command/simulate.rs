@@ -1,4 +1,5 @@
-//! The common part of `run`, `reproduce` and `league`: simulate unless the results are stored, and store them.
+//! The common part of `run`, `reproduce` and `league`: it simulates unless the results are stored already, and stores
+//! the results.
 
 use crate::args::OutputArgs;
 use crate::execute::{Outcome, execute_with_baselines};
@@ -14,7 +15,7 @@ use anabranch_results::{Figure, ResultSet};
 use anabranch_sim::baseline;
 use std::path::PathBuf;
 
-/// Something that can be simulated and stored.
+/// A scenario or model that can be simulated and stored.
 pub struct Job<'a> {
     /// The item that is stored with its results.
     pub item: &'a Item,
