@@ -163,7 +163,7 @@ fn state(as_json: bool) -> Result<(), Failure> {
 pub const IN_FLIGHT: u32 = 128;
 
 /// The bits of hardware state of each scheme: the state of its load balancer and transport for one queue pair in the
-/// two NICs, with [`IN_FLIGHT`] packets in flight, and the state of its program in a switch.
+/// NICs, with [`IN_FLIGHT`] packets in flight, and the state of its program in a switch.
 ///
 /// # Errors
 /// A built-in scheme never causes one.

@@ -1,4 +1,5 @@
-//! Faults as typed: their links and switches, the messages that they hit, and the explanation of a result.
+//! Tests of faults on the command line: the links and switches of a fault, the messages that it affects, and the
+//! explanation of a result.
 
 use crate::common::{Place, SMALL};
 
