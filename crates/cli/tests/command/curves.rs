@@ -1,5 +1,5 @@
-//! Tests of scenarios whose curves have many points. Curves that do not fit on the disk or in memory are refused, and
-//! curves that fit do not fill the memory. Results do not depend on other runs in progress.
+//! Tests of scenarios whose curves have many points. Too many points are refused, and permitted curves do not fill the
+//! memory. Results do not depend on other runs in progress.
 
 use crate::common::{Ended, Place, SMALL, edited};
 use anabranch_results::{ResultSet, SeriesRow};

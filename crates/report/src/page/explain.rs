@@ -13,7 +13,7 @@ use anabranch_results::{
 };
 use serde_json::{Value as Json, json};
 
-/// If the ratio of the longest time to the shortest is at least this, the axis of times is logarithmic, because many
+/// If the ratio of the longest time to the shortest exceeds this number, the axis of times is logarithmic, because many
 /// schemes are near the ideal.
 const WIDE_TIMES: f64 = 3.0;
 /// The largest number of schemes that the caption names as furthest from the common order.
