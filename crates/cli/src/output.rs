@@ -26,7 +26,7 @@ pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
 }
 
 /// The number of characters in a line: the value of the environment variable COLUMNS, else the terminal's width, else
-/// [`USUAL_WIDTH`].
+/// [`USUAL_WIDTH`](anabranch_report::USUAL_WIDTH).
 pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

@@ -396,7 +396,7 @@ impl Comparison {
         )
     }
 
-    /// Notes that a reader needs beside the table.
+    /// Notes that a reader needs in addition to the table.
     pub fn notes(&self) -> Vec<String> {
         let how = "Means over the seeds that all have; a ratio is mean over mean, and by seed it is the lowest and the \
                    highest of the seeds' own ratios.";

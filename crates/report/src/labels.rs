@@ -123,7 +123,7 @@ impl TimeUnit {
     }
 }
 
-/// A time in µs with the unit that suits it.
+/// A time in µs as text, with a suitable unit.
 pub(crate) fn duration(us: f64) -> String {
     let unit = TimeUnit::of(us);
     format!("{} {}", micros(unit.convert(us)), unit.name())

@@ -69,7 +69,7 @@ pub struct FaultFacts {
     pub switches: Vec<String>,
     /// The probability, for a fault that loses packets or corrupts bits.
     pub probability: Option<f64>,
-    /// The times at which it starts, in microseconds.
+    /// The times at which the fault starts, in microseconds.
     pub starts_us: Vec<f64>,
     /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end.
     pub duration_us: Option<f64>,
@@ -80,7 +80,7 @@ pub struct FaultFacts {
 }
 
 impl FaultFacts {
-    /// Whether it begins or ends within the run.
+    /// Whether the fault begins or ends within the run.
     pub fn has_moment(&self) -> bool {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }

@@ -268,7 +268,7 @@ columns! {
         /// Receiving host.
         #[column("", digest)]
         pub dst: u32,
-        /// Length.
+        /// Length of the message.
         #[column("bytes", digest)]
         pub bytes: u64,
         /// Time at which the message was posted. None if it was never posted.
@@ -280,7 +280,7 @@ columns! {
         /// Time from posting to the arrival of the last byte's acknowledgement at the sender. None if it never arrived.
         #[column("ps", digest)]
         pub fct_ps: Option<u64>,
-        /// The FCT of this message alone in the network.
+        /// The FCT that the message would have if it were alone in the network.
         #[column("ps", digest)]
         pub ideal_fct_ps: u64,
         /// The part of the workload to which the message belongs, such as `background` or `incast`. It is empty if

@@ -3,7 +3,8 @@
 
 use crate::common::Place;
 
-/// A training step with collectives of `tensor` of 8 ranks each, over servers of 4 GPUs.
+/// A folder with a trace for each number in `tensor`: a training step of 8 ranks whose collectives are among groups of
+/// that many ranks.
 fn place(tensor: &[u32]) -> Place {
     let place = Place::new();
     for tensor in tensor {

@@ -40,8 +40,8 @@ pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     }
 }
 
-/// A digest of all runs, computed from their own digests in the order of the runs. It differs from the scenario's
-/// digest in the name of the results folder, which is the same for results of different builds.
+/// A digest of all runs, computed from the runs' own digests in the order of the runs. The name of the results folder
+/// contains another digest, that of the scenario, which is the same for results of different builds.
 fn digest(set: &ResultSet) -> String {
     let all: Vec<&str> = set.runs.iter().map(|run| run.digest.as_str()).collect();
     text_digest(&all.join("\n"))

@@ -82,8 +82,8 @@ fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
 }
 
 /// The half width of an interval is 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower
-/// than a on average. If the differences deviate by 15.7 us, the interval is ± 39.0 and ends at 49.0, below half of a's
-/// 100. With 16.5 us, it is ± 41.0 and ends at 51.0.
+/// than a on average. If the differences deviate by 15.7 us, the interval is ± 39.0 and ends at 49.0 us, which is below
+/// half of a's 100 us. With 16.5 us, it is ± 41.0 and ends at 51.0 us, which is above it.
 #[test]
 fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     let a: &[f64] = &[99.0, 100.0, 101.0];
