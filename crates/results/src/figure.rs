@@ -26,7 +26,8 @@ pub struct Figure {
     pub plots: Vec<PlotSpec>,
     /// The paper's claims, with the measured numbers.
     pub claims: Vec<ClaimRow>,
-    /// The claims under other values of settings that the paper leaves unspecified, if this was requested.
+    /// The claims under other values of the settings that the paper leaves unspecified (`[[unsaid]]`), if this was
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaid: Option<Sensitivity>,
 }

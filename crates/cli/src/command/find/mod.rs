@@ -70,8 +70,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
         return Err(failure);
     }
-    // The runs are in the order of a sweep over the values: by value, scheme and seed. Lanes are already ordered by
-    // scheme and seed.
+    // As in a sweep over the values, runs are sorted by value, scheme and seed. Lanes already are by the latter two.
     runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let changes = Changes { moved: &moved, headroom: &headroom, not_asked: &not_asked };
