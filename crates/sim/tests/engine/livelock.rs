@@ -45,8 +45,8 @@ kind = "messages"
 
 const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
 
-/// The last new packet arrives in the second round. The run ends after a stall of 10 ms, the RTO of 4 ms and a round
-/// trip. The watchdog checks four times during the stall.
+/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends after a stall of
+/// 10 ms from then on. The watchdog checks four times in that time.
 #[test]
 fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
